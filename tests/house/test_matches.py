@@ -26,6 +26,7 @@ OWN = (
     *(f"engine/join/{name}/" for name in ("as_of", "by_arrival", "interval", "same_window", "streams")),
     *(f"oracle/join/{name}.py" for name in ("as_of", "by_arrival", "interval", "same_window", "streams")),
     "oracle/join/last_rows.py",
+    "sql/writing/matches.py",
     "testing/matches/",
 )
 

@@ -88,6 +88,7 @@ ELSEWHERE = {
     "spark/results": "spark/test_sinks.py",
     "spark/results/over.py": "spark/test_over_builder.py",
     "spark/sides_builder.py": "spark/test_join_builder.py",
+    "sql/writing": "sql/writing/test_windows.py",
     "spark/sql_names.py": "spark/test_streaming_sql.py",
     "spark/sql_outputs.py": "spark/test_streaming_sql.py",
     "spark/sql_stages.py": "spark/test_streaming_sql.py",

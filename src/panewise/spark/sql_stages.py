@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as SF
+from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
@@ -26,6 +27,7 @@ from panewise.sql.chained import respecified
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
+    WATERMARKED,
     AssignedStage,
     CompiledQuery,
     DeduplicateStage,
@@ -76,25 +78,32 @@ class Runner(SparkText):
         """
         result = self.run(script.stage)
         if isinstance(result, OperatorResult) and result.steps:
-            target = result.dataflow.unpacker("panes", all_columns=False).target
-            checked = result
-            self.guarded(lambda: checked._shaped(empty(self.session, target)))
+            self._check_shape(result)
         if script.tail is None:
             return result
         streaming = result.isStreaming if isinstance(result, DataFrame) else result.dataflow.df.isStreaming
         if streaming:
             rule = "the rows of a stream have no end, so they cannot be sorted or limited"
             remedy = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
-            place, end = script.place, script.place + len(script.tail)
-            raise SqlError(script.tail, rule, remedy, sql=self.text, start=place, end=end)
+            place, end = script.place, script.place + len(script.written)
+            raise SqlError(script.written, rule, remedy, sql=self.text, start=place, end=end)
         tail = script.tail
 
         def step(df: DataFrame) -> DataFrame:
             return self.run_query(("SELECT * FROM ", f" {tail}"), [(df, None)])
 
         if isinstance(result, DataFrame):
-            return step(result)
-        return replace(result, steps=(*result.steps, step), words=f"{result.words}\nThen: {one_line(tail)}.")
+            df = result
+            return self.guarded(lambda: step(df))
+        words = f"{result.words}\nThen: {one_line(script.written)}."
+        sorted_rows = replace(result, steps=(*result.steps, step), words=words)
+        self._check_shape(sorted_rows)
+        return sorted_rows
+
+    def _check_shape(self, result: OperatorResult) -> None:
+        """Refuses expressions over emitted rows that Spark does not have."""
+        target = result.dataflow.unpacker("panes", all_columns=False).target
+        self.guarded(lambda: result._shaped(empty(self.session, target)))
 
     def run(self, stage: Stage) -> Made:
         """Returns the DataFrame or the result of a stage. A stage that is used twice is made once."""
@@ -120,8 +129,9 @@ class Runner(SparkText):
 
     def _read(self, read: TableStage) -> Source:
         table: Source
-        if read.name is not None and read.name in self.tables:
-            table = self.tables[read.name]
+        name = self._table_name(read.name)
+        if name is not None and name in self.tables:
+            table = self.tables[name]
         elif read.name is not None and not read.text.startswith("{"):
             table = self.session.table(read.text)
         elif read.name is not None:
@@ -132,6 +142,12 @@ class Runner(SparkText):
         if read.columns or read.watermark is not None:
             table = self._marked(frame_of(table).toDF(*read.columns) if read.columns else table, read)
         return table
+
+    def _table_name(self, name: str | None) -> str | None:
+        """Returns the name of a table that is given, None if it is none; case has no effect, as in Spark."""
+        if name is None or name in self.tables:
+            return name
+        return next((known for known in self.tables if known.lower() == name.lower()), None)
 
     def _marked(self, table: Source, read: TableStage) -> Source:
         if read.watermark is None:
@@ -228,10 +244,41 @@ class Runner(SparkText):
         if isinstance(stage, DeduplicateStage):  # whose keys are columns of the input
             columns = [SF.expr(column.text).alias(column.name) for column in computed]
             input, computed = input.select("*", *columns) if columns else input, ()  # noqa: A001
-        names = {column.name: expression_of(column) for column in computed}
+        names: dict[str, Any] = self._own_names(stage, input)
+        names |= {column.name: expression_of(column) for column in computed}
         spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
+        spec = _with_own_time(stage, spec, names)
         result: OperatorResult = self.checked(lambda: apply(input, spec, **run_options(stage)))
         return self._shaped(result, stage, self._outputs(stage, input))
+
+    def _own_names(self, stage: SingleStage, source: Any) -> dict[str, Any]:
+        """Returns the columns of the input by the names that the query has for them, where these differ.
+
+        Case has no effect. The event time may be that of the watermark, without a name in the query.
+        """
+        columns = frame_of(source).columns
+        names, known = dict[str, Any](), {column.lower(): column for column in reversed(columns)}
+        for name in (*stage.spec.ports[INPUT].time_columns, *stage.spec.columns_read):
+            if name == WATERMARKED:
+                names[name] = self._watermarked(source)
+            elif name not in columns and name.lower() in known:
+                names[name] = known[name.lower()]
+        return names
+
+    def _watermarked(self, source: Any) -> str:
+        """Returns the column of the watermark of an input."""
+        if isinstance(source, DataFrame):
+            marked = watermark_columns(source) or _instants(source)
+            time = marked[0] if len(marked) == 1 else None
+        else:
+            time = default_time(source)
+        if time is None:
+            rule = (
+                "a window without a column of its event time has that of the watermark, or the only TIMESTAMP"
+            )
+            remedy = "write the column, as in TUMBLE(ts, INTERVAL '1' HOUR), or WATERMARK behind the table"
+            raise SqlError("no event time", rule, remedy, sql=self.text, start=0, end=len(self.text))
+        return time
 
     def _with_own_time(self, stage: WindowsStage, input: Any) -> WindowsStage:  # noqa: A002
         """Returns the stage, whose event time is the column of the watermark of its input."""
@@ -305,3 +352,20 @@ class Runner(SparkText):
             else:
                 columns.append(output)
         return columns
+
+
+def _instants(df: DataFrame) -> list[str]:
+    """Returns the columns with instants. A batch DataFrame does not keep its watermark, as Spark drops it."""
+    return [field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)]
+
+
+def _with_own_time(stage: SingleStage, spec: Any, names: Mapping[str, Any]) -> Any:
+    """Returns the specification with the event time as the input calls it."""
+    time = names.get(stage.spec.ports[INPUT].event_time or "")
+    if time is None:
+        return spec
+    if not isinstance(stage, WindowsStage):
+        return replace(spec, event_time=time)
+    if is_first(spec):
+        return respecified(spec, event_time=time)
+    return replace(spec, first=respecified(spec.first, event_time=time))

@@ -76,12 +76,14 @@ def in_session(
     runner = Runner(session, filled, tables)
     if not is_query(filled):
         return runner.plain()
+    query = None
     try:
-        return runner.script(compile_sql(filled, update=update))
+        query = compile_sql(filled, update=update)
+        return runner.script(query)
     except EndlessError:
         raise
     except SpecError:
-        if not says_windows(filled):
+        if not says_windows(filled) and (query is None or query.last is None):
             return runner.plain()
         batch = _of_spark(runner, filled)
         if batch is None:

@@ -7,6 +7,7 @@ from typing import Any, cast
 from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
+from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, function_name
@@ -15,9 +16,9 @@ from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.panes import END, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import JoinStage, OutputColumn, OverStage, Referring, RowsStage, Stage, WindowsStage
+from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, TableFunction, TextSpan
-from panewise.sql.window_functions import WindowSyntax
+from panewise.sql.window_functions import WindowSyntax, identifies
 from panewise.sql.windows import WindowCompiler, is_first
 
 _TIMES = {END: "window_time", "window_end": "end"}
@@ -103,7 +104,7 @@ class _OfPanes(Columns):
 
     def add(self, text: str, name: str | None = None) -> str:
         rule = "a query over panes of the same windows has aggregates of whole columns, without FILTER"
-        raise SqlError(text, rule, "compute the column in the query in FROM", sql=self.parser.sql)
+        raise SpecError(text, rule, "compute the column in the query in FROM")
 
 
 class _KeysOfPanes(GroupKeys):
@@ -217,9 +218,8 @@ def chained(
     if not bounds:
         return None
     names = frozenset(compiler.group.bounds)
-    whole = {"window_start", "window_end"} <= names or stage.struct in names
-    if not whole:
-        rule = "GROUP BY has both bounds of the window"
+    if not (identifies(stage.spec.ports[INPUT].window, names) or stage.struct in names):
+        rule = "GROUP BY has both bounds of the windows of CUMULATE"
         raise parser.fail("one bound", rule, "add the other", _span(bounds))
     for condition, word in ((select.where, "WHERE"), (stage.having, "HAVING in FROM")):
         if condition is not None:
@@ -239,13 +239,6 @@ def chained(
 
 def _span(exprs: list[Expr]) -> TextSpan:
     return TextSpan(exprs[0].span.start, exprs[-1].span.end)
-
-
-def is_ours(stage: Stage) -> bool:
-    """Returns whether the rows of a stage are those of an operator."""
-    return isinstance(stage, (WindowsStage, OverStage, JoinStage)) or (
-        isinstance(stage, RowsStage) and is_ours(stage.input)
-    )
 
 
 def window_column(node: exp.Expr) -> str | None:

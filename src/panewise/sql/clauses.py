@@ -153,8 +153,9 @@ class ClauseParser(ExpressionParser):
             return self.interval()
         if not (self.at(TokenType.NUMBER) or self.at(TokenType.STRING)):
             raise self.unexpected("an interval is expected here", "write INTERVAL '1' HOUR")
+        said = self.at(TokenType.STRING) and any(map(str.isalpha, self._curr.text))  # as in '5 minutes'
         self._advance()
-        unit = self._curr and self._curr.token_type in self.ID_VAR_TOKENS
+        unit = self._curr and self._curr.token_type in self.ID_VAR_TOKENS and not said
         if unit and self._curr.text.upper() not in (*STOPS, "SLIDE", "EMIT"):
             self._advance()
         return self.duration_of(Expr(exp.Null(), self.span_from(index)))

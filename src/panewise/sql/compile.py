@@ -1,32 +1,41 @@
 """Compiles a text of SQL to a tree of stages. It needs neither Spark nor the tables (semantics 46.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
 from sqlglot import exp
 
 from panewise.chrono import DurationLike
-from panewise.errors import SqlError
-from panewise.spec import OverOperator, counted
+from panewise.errors import SpecError, SqlError
+from panewise.spec import OverOperator
 from panewise.sql.behind_groups import GroupedSelect
-from panewise.sql.chained import chained, is_ours, timed, window_column
+from panewise.sql.chained import chained, timed, window_column
 from panewise.sql.first_rows import FirstRowsCompiler
-from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
-from panewise.sql.options import options_of
+from panewise.sql.function_calls import (
+    aggregate_call,
+    check_no_window,
+    column_name,
+    function_name,
+    has_aggregate,
+    windows_in,
+)
+from panewise.sql.limits import compiling, too_deep
+from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
 from panewise.sql.panes import CALLS
-from panewise.sql.parser import parse
+from panewise.sql.parser import QueryParser, parse
 from panewise.sql.sources import WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
     OURS,
-    AssignedStage,
+    WATERMARKED,
     CompiledQuery,
     Endless,
     OverStage,
     SparkStage,
     Stage,
+    is_ours,
     walk,
 )
 from panewise.sql.stream_queries import (
@@ -50,9 +59,9 @@ from panewise.sql.syntax import (
     TableFunction,
     TextSpan,
 )
+from panewise.sql.texts import normal, quoted, replaced
 from panewise.sql.top_n import pattern_is_possible
 from panewise.sql.top_n.groups import groups_of_windows
-from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import WindowCompiler
 
 
@@ -71,14 +80,36 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
     >>> compile_sql(text).stage.spec.window
     Tumbling(size=Duration('1 hour'), origin=0)
     """
+    with compiling():
+        try:
+            return _compiled(sql, update)
+        except RecursionError:
+            raise too_deep(sql, 0, len(sql)) from None
+
+
+def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     query, parser = parse(sql)
     stage = QueryCompiler(parser, update).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
+    check_options_read(parser)
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not any(isinstance(inner, OURS) for inner in walk(stage)):
         return CompiledQuery(QueryCompiler(parser, update).query(query, {}), sql=sql)
-    return CompiledQuery(stage, parser.characters(span), span.start, sql)
+    tail = replaced(sql, span, _selected_orders(query, parser))
+    return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
+
+
+def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
+    """Returns the names of columns in the place of expressions of ORDER BY that are these columns."""
+    items = query.body.items if isinstance(query.body, Select) else ()
+    names: dict[str, str] = {}
+    for item in items:
+        name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
+        if name is not None:
+            names.setdefault(normal(parser.characters(item.expr.span)), quoted(name))
+    orders = ((ordered.expr.span, normal(parser.characters(ordered.expr.span))) for ordered in query.order)
+    return {span: names[text] for span, text in orders if text in names}
 
 
 _UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
@@ -230,6 +261,11 @@ class QueryCompiler(FirstRowsCompiler):
             rule = "groups without windows change as long as rows arrive, so no function can read them once"
             remedy = "add a window to GROUP BY, such as window(ts, '1 hour')"
             raise self.parser.fail("OVER or QUALIFY", rule, remedy, select.span)
+        for expr in expressions_of(select):
+            for node in expr.node.walk():
+                call = aggregate_call(node, self.parser)
+                for argument in () if call is None or isinstance(node.parent, exp.Window) else call.arguments:
+                    check_no_window(argument, self.parser, "an aggregate")
         return self.rewritten(GroupedSelect(self.parser, select, emit).written(), known)
 
     def _windows(
@@ -273,20 +309,12 @@ class QueryCompiler(FirstRowsCompiler):
     ) -> Stage:
         """Returns the rows with the bounds of their windows, of a SELECT without GROUP BY."""
         self._refuse(select, distinct=True, qualify=not over)
-        source = self.input(select, table, known)
-        syntax = window_of_table(table, self.parser)
-        time = None if syntax.time is None else column_name(syntax.time.node, source.names)
-        if time is None or counted(syntax.window) or select.source is not table or is_ours(source.stage):
-            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
-            remedy = "add GROUP BY window_start, window_end"
-            raise self.parser.fail(table.function, rule, remedy, table.name)
-        partition = frozenset(
-            (column_name(expr.node, source.names) or "").lower() for expr in table.partition_by
-        )
-        stage = AssignedStage(source.stage, syntax.window, time, partition)
+        rows = self.assigned(table, known)
+        if select.source is not table or select.others:
+            return self.spark(select, known)
         if over:
-            return over_stage(self.parser, select, stage, source.alias, source.names)
-        return self.rows_over(select, stage, source.alias)
+            return over_stage(self.parser, select, rows.stage, rows.alias, rows.names)
+        return self.rows_over(select, rows.stage, rows.alias)
 
     def _over(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         self._refuse(select, distinct=True, qualify=False)
@@ -300,14 +328,20 @@ class QueryCompiler(FirstRowsCompiler):
         """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""
         self.check_plain(emit)
         source = self.input(select, None, known)
-        if source.time is None:
-            rule = "the rows of a SELECT are emitted in the order of their event times"
-            remedy = "add WATERMARK ts DELAY OF INTERVAL ... to the table"
-            raise self.parser.fail("EMIT", rule, remedy, emit.span)
         self._refuse(select, distinct=True, qualify=True)
         rows = self.rows_over(select, source.stage, source.alias)
-        spec = OverOperator(event_time=source.time)
+        options = options_of(select.source, self.parser)
+        spec = self.specified(
+            lambda: OverOperator(event_time=source.time or WATERMARKED, **options), emit.span
+        )
         return OverStage(source.stage, source.alias, rows.where, (), spec, rows.outputs)
+
+    def specified(self, make: Callable[[], OverOperator], span: TextSpan) -> OverOperator:
+        """Returns what `make` returns; an error of a specification gets this place."""
+        try:
+            return make()
+        except SpecError as error:
+            raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
 
     def _refuse(self, select: Select, *, distinct: bool, qualify: bool) -> None:
         """Refuses clauses that an operator does not have."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from panewise.sql.chained import is_ours
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.emit import PLAIN
 from panewise.sql.function_calls import windows_in
@@ -14,7 +13,7 @@ from panewise.sql.options import options_of
 from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.sources import OperatorInput, WithQuery
 from panewise.sql.spark_queries import expressions_of
-from panewise.sql.stages import Stage, over_rows
+from panewise.sql.stages import Stage, is_ours, over_rows
 from panewise.sql.syntax import Derived, Emit, NamedTable, Select, Source, TableFunction, TextSpan
 from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_of
 

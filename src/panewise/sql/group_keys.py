@@ -38,7 +38,8 @@ class GroupKeys:
         self.select, self.columns, self.sets, self.table = select, columns, sets, table
         self.parser = columns.parser
         self.call: exp.Expr | None = None
-        self.bounds: set[str] = set()
+        implied = table is not None and table.implied
+        self.bounds: set[str] = {"window_start", "window_end"} if implied else set()
 
     def names(self) -> dict[str, str]:
         """Returns the names of the key columns by the normal texts of their expressions.
@@ -56,8 +57,9 @@ class GroupKeys:
                 rule = "a key has a value in each row"
                 raise self.parser.fail("an aggregate in GROUP BY", rule, "leave it out", expr.span)
             name = column_name(expr.node, self.columns.aliases)
-            text = quoted(name) if name else self.parser.characters(expr.span)
-            names.setdefault(normal(text), self._named(expr, self.sets.key(number, text)))
+            written = quoted(name) if name else self.parser.characters(expr.span)
+            text = normal(written, self.columns.aliases)
+            names.setdefault(text, self._named(expr, self.sets.key(number, written, text)))
         return {**names, **self.sets.number_key}
 
     def is_window(self, expr: Expr) -> bool:

@@ -36,11 +36,14 @@ class Sets:
         """The number of the set as a key, so that nulls of the rows differ from those of the sets."""
         return {} if self.sets is None else {normal(quoted(SET)): SET}
 
-    def key(self, number: int, text: str) -> str | None:
-        """Returns the expression of a key: null in the sets that do not have it. None if all have it."""
+    def key(self, number: int, text: str, plain: str) -> str | None:
+        """Returns the expression of a key: null in the sets that do not have it. None if all have it.
+
+        `plain` is its normal text.
+        """
         if self.sets is None:
             return None
-        self.places[normal(text)] = number
+        self.places[plain] = number
         return f"CASE WHEN {self._with(number)} THEN {text} END"
 
     def check_window(self, number: int, expr: Expr) -> None:

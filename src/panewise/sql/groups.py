@@ -1,9 +1,13 @@
 """GROUP BY, with GROUPING SETS, CUBE and ROLLUP."""
 
-from sqlglot import TokenType
+from typing import Final
+
+from sqlglot import TokenType, exp
 
 from panewise.sql.relations import RelationParser
 from panewise.sql.syntax import Expr, Group
+
+MAX_SETS: Final = 1_024  # of GROUP BY
 
 
 class GroupParser(RelationParser):
@@ -19,14 +23,16 @@ class GroupParser(RelationParser):
         while True:
             further = self._grouping(expressions)
             if further is not None:
+                self._check_sets((len(sets) if sets else 1) * len(further))
                 sets = (
                     further
                     if sets is None
                     else [(*each_set, *further_set) for each_set in sets for further_set in further]
                 )
             else:
-                expressions.append(self.expr("an expression follows GROUP BY"))
-                each_set = (len(expressions) - 1,)
+                first = len(expressions)
+                expressions += self._keys()
+                each_set = tuple(range(first, len(expressions)))
                 sets = None if sets is None else [(*known_set, *each_set) for known_set in sets]
             if not self.take(TokenType.COMMA):
                 break
@@ -35,6 +41,20 @@ class GroupParser(RelationParser):
         if sets is None and (further := self._suffix(expressions)) is not None:
             sets = further
         return Group(tuple(expressions), None if sets is None else tuple(sets), False, self.span_from(index))
+
+    def _keys(self) -> list[Expr]:
+        """Parses a key, or several in parentheses."""
+        expr = self.expr("an expression follows GROUP BY")
+        node = expr.node.unnest()
+        if isinstance(node, exp.Tuple):
+            return [Expr(inner, self.span_of(inner)) for inner in node.expressions]
+        return [expr if node is expr.node else Expr(node, self.span_of(node))]
+
+    def _check_sets(self, count: int) -> None:
+        """Refuses a GROUP BY that would repeat each row too often."""
+        if count > MAX_SETS:
+            rule = f"each row is repeated for every set of GROUP BY, at most {MAX_SETS:,} times"
+            raise self.unexpected(rule, "name the sets that you need: GROUPING SETS ((a, b), (a))")
 
     def _grouping_ahead(self) -> bool:
         return self.at_word("GROUPING", "SETS") or any(
@@ -47,6 +67,7 @@ class GroupParser(RelationParser):
         if self.take_words("WITH", "ROLLUP"):
             return _rollup([(number,) for number in numbers])
         if self.take_words("WITH", "CUBE"):
+            self._check_sets(2 ** len(numbers))
             return _cube([(number,) for number in numbers])
         return self._grouping(expressions) if self._grouping_ahead() else None
 
@@ -62,6 +83,7 @@ class GroupParser(RelationParser):
         self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
         flat = [number_set for part in parts for number_set in (part if isinstance(part, list) else [part])]
         expand = {"CUBE": _cube, "ROLLUP": _rollup}.get(word)
+        self._check_sets(2 ** len(flat) if word == "CUBE" else len(flat))
         return flat if expand is None else expand(flat)
 
     def _set(self, expressions: list[Expr]) -> "tuple[int, ...] | list[tuple[int, ...]]":

@@ -28,16 +28,24 @@ class Columns:
     parser: QueryParser
     aliases: frozenset[str]
     computed: dict[str, Computed] = field(default_factory=dict)
+    computed_names: set[str] = field(default_factory=set)
+    spellings: dict[str, str] = field(default_factory=dict)
 
     def name_of(self, expr: Expr) -> str:
         """Returns the name of the column with the value of an expression."""
         name = column_name(expr.node, self.aliases)
-        return self.add(self.parser.characters(expr.span)) if name is None else name
+        return self.add(self.parser.characters(expr.span)) if name is None else self.spelling(name)
+
+    def spelling(self, name: str) -> str:
+        """Returns a name as the query spells it first: names that differ in case are one column."""
+        return self.spellings.setdefault(name.lower(), name)
 
     def add(self, text: str, name: str | None = None) -> str:
         """Returns the name of the column with the value of a text."""
         shown = one_line(text) if name is None else name
-        return self.computed.setdefault(normal(text), Computed(shown, text)).name
+        known = self.computed.setdefault(normal(text, self.aliases), Computed(shown, text))
+        self.computed_names.add(known.name)
+        return known.name
 
     def mask(self, condition: str, column: str) -> str:
         """Returns the name of a column that is null where a condition is not true."""

@@ -12,6 +12,7 @@ from panewise.sql.joins.behind_joins import BehindJoin, over_joined
 from panewise.sql.joins.kinds import HOWS, system_time
 from panewise.sql.joins.subqueries import as_join, subquery_of
 from panewise.sql.joins.versions import versions_of
+from panewise.sql.options import options_of
 from panewise.sql.parser import parse
 from panewise.sql.rewriting import WrittenText
 from panewise.sql.sources import WithQuery, leaves, names_of
@@ -48,7 +49,8 @@ class JoinQueryCompiler(SparkQueryCompiler):
         if not _is_plain(select):
             return self._behind(select, join, emit, known)
         self._check_right(join)
-        if isinstance(join.right, (TableFunction, Join)) or isinstance(join.left, TableFunction):
+        windows = [isinstance(side, TableFunction) for side in (join.left, join.right)]
+        if isinstance(join.right, Join) or (any(windows) and not all(windows)):
             return None
         if isinstance(join.left, Join):
             return self._nested(select, join, emit, known)
@@ -71,8 +73,10 @@ class JoinQueryCompiler(SparkQueryCompiler):
             raise self.parser.fail("a third table", rule, "write it in a query in FROM", join.right.span)
 
     def _side_input(self, source: Source, known: Mapping[str, WithQuery]) -> JoinInput:
-        side = self.single(source, known)
-        return JoinInput(side.stage, side.alias, side.time)
+        side = (
+            self.assigned(source, known) if isinstance(source, TableFunction) else self.single(source, known)
+        )
+        return JoinInput(side.stage, side.alias, side.time, options_of(source, self.parser))
 
     def _right_input(self, join: Join, known: Mapping[str, WithQuery]) -> JoinInput:
         """Returns the right side. With FOR SYSTEM_TIME it may be a query of the newest rows of a table."""

@@ -24,6 +24,7 @@ def options_of(source: Source | None, parser: QueryParser) -> dict[str, Any]:
         return options_of(source.data, parser)
     if not isinstance(source, NamedTable):
         return {}
+    parser.optional.pop(source.span.start, None)
     fields = [(name, text) for name, text in source.options if name not in RUN_OPTIONS]
     return _values(fields, source, parser, _value)
 
@@ -61,6 +62,18 @@ def _run_value(name: str, text: str) -> Any:
 
 def _length(text: str) -> Duration:
     return duration(text if text.upper().startswith("INTERVAL") else f"'{text}'")
+
+
+def check_options_read(parser: QueryParser) -> None:
+    """Refuses options of tables that no operator has read.
+
+    Raises:
+        SqlError: at the first such table.
+    """
+    for table in parser.optional.values():
+        rule = "options of a table are those of the operator that reads it, and here Spark alone does"
+        names = ", ".join(name for name, _ in table.options)
+        raise parser.fail(names, rule, "leave WITH out", table.span)
 
 
 def _value(name: str, text: str) -> Any:

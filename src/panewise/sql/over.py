@@ -10,11 +10,11 @@ from panewise import functions as F
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Frame, OverColumn, OverOperator
-from panewise.sql.chained import is_ours, timed
+from panewise.sql.chained import timed
 from panewise.sql.function_calls import aggregate_call, column_name, constant, function_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import OutputColumn, OverStage, Stage
+from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, replaced
 from panewise.sql.texts import quoted as in_backticks

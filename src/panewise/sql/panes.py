@@ -26,6 +26,8 @@ STRUCTS: Final = ("window", "session_window")
 _ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
 _META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
 BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(BOUNDS, (*BOUNDS[:2], END), strict=True))
+# Those of a clause WINDOW have these names, too, as in ksqlDB.
+IMPLIED_BOUNDS: Final = {**BOUND_TEXTS, "windowstart": "window_start", "windowend": "window_end"}
 
 
 @dataclass(frozen=True)
@@ -113,13 +115,19 @@ class Panes:
         call = aggregate_call(node, self.columns.parser)
         if call is not None:
             return quoted(self._aggregate(call))
-        key = self.keys.get(self._normal(node))
+        key = self.keys.get(self._normal(node)) if self._may_be_key(node) else None
         if key is not None:
             return quoted(key)
         called = self._called(node)
         if called is not None:
             return called
         return self._bound(node) if isinstance(node, exp.Column) else None
+
+    def _may_be_key(self, node: exp.Expr) -> bool:
+        """Returns whether a node may be a key: a column is one, and others only if a key is computed."""
+        if isinstance(node, exp.Column):
+            return True
+        return any(name in self.columns.computed_names for name in self.keys.values())
 
     def _called(self, node: exp.Expr) -> str | None:
         """Returns the text that stands for a call of a window or of its bounds, or for `grouping`."""
@@ -131,7 +139,7 @@ class Panes:
             return _ENDS[which]
         if name in ("grouping", "grouping_id"):
             return self.sets.grouping(node, list(map(self._normal, node.expressions)), list(self.keys))
-        if name in STRUCTS and window.call == self._normal(node) and window.struct is not None:
+        if window.struct is not None and name in CALLS and window.call == self._normal(node):
             return quoted(window.struct)
         return None
 
@@ -160,7 +168,9 @@ class Panes:
     def _normal(self, node: exp.Expr) -> str:
         name = column_name(node, self.columns.aliases)
         parser = self.columns.parser
-        return normal(quoted(name) if name else parser.characters(parser.span_of(node)))
+        if name is not None:
+            return normal(quoted(name))
+        return normal(parser.characters(parser.span_of(node)), self.columns.aliases)
 
     def _aggregate(self, call: CallSyntax) -> str:
         text = self.columns.parser.characters(call.span)

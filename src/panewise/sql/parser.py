@@ -13,6 +13,7 @@ from panewise.errors import SqlError
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.expressions import PlacedError, tokens_of
 from panewise.sql.groups import GroupParser
+from panewise.sql.limits import check_nesting, too_deep
 from panewise.sql.syntax import (
     Body,
     Cte,
@@ -138,6 +139,8 @@ class QueryParser(GroupParser):
         if self.take_words("FROM"):
             begin = self._index
             source = self.sources()
+            if self.at_window_clause():
+                source = self.window_clause(source)
             source_span = self.span_from(begin)
         others = self._others()
         where = self._after("WHERE")
@@ -162,8 +165,8 @@ class QueryParser(GroupParser):
     def _named_windows(self) -> tuple[exp.Expr, ...]:
         self._advance()
         if any(self.at_word(word) for word in ("TUMBLING", "HOPPING", "SESSION")):
-            remedy = "write FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY k, window_start, window_end"
-            raise self.unexpected("windows are functions in FROM (semantics 46.5)", remedy)
+            rule = "a clause WINDOW with windows stands behind FROM (semantics 46.63)"
+            raise self.unexpected(rule, "write FROM t WINDOW TUMBLING (SIZE 1 HOUR) WHERE ... GROUP BY k")
         windows = self.separated(self._parse_named_window)
         if not all(isinstance(window, exp.Window) and window.this is not None for window in windows):
             raise self.unexpected(
@@ -275,7 +278,9 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     TextSpan(start=22, end=27)
     """
     parser = QueryParser(dialect="spark")
-    parser.begin(sql, tokens_of(sql))
+    tokens = tokens_of(sql)
+    check_nesting(sql, tokens)
+    parser.begin(sql, tokens)
     query = _guarded(parser, parser.query, sql)
     while parser.take(TokenType.SEMICOLON):
         pass
@@ -297,7 +302,10 @@ def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query
         raise SqlError(given, rule, "correct it", sql=sql, start=start, end=end) from None
     except SqlError:
         raise
-    except (RecursionError, AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
+    except RecursionError:
+        at = parser._curr or parser._prev
+        raise too_deep(sql, at.start, at.end + 1) from None
+    except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
         # sqlglot does not check everything that it reads.
         raised = parser.unexpected("an expression is written as in Spark's SQL", "correct it")
         raise raised from error

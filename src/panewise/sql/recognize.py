@@ -11,7 +11,10 @@ from panewise.sql.expressions import tokens_of
 _STREAMED: Final = frozenset({"ISTREAM", "DSTREAM", "RSTREAM"})
 _TABLES: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
 _CALLS: Final = _TABLES | _STREAMED | {"WINDOW", "SESSION_WINDOW", "OVER"}
-_OWN: Final = frozenset({"EMIT", "WATERMARK", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"})
+_OWN: Final = frozenset(
+    {"EMIT", "WATERMARK", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"}
+    | {"SYSTEM_TIME", "TUMBLING", "HOPPING"}
+)
 _FIRST: Final = _STREAMED | {"SELECT", "WITH", "(", "VALUES", "TABLE"}
 _STREAM_WINDOWS: Final = frozenset({"ROWS", "RANGE", "NOW", "UNBOUNDED", "PARTITION"})  # in brackets
 

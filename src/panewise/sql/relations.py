@@ -39,11 +39,12 @@ class RelationParser(WindowTableParser):
             right = self.source()
             last = self._joined_rows() if self.at_word("OVER") else None
             within = self._within() if self.take_words("WITHIN") else None
+            grace = self.length() if within is not None and self.take_words("GRACE", "PERIOD") else None
             match = self._match_condition() if self.take_words("MATCH_CONDITION") else None
             on = self.expr("a condition follows ON") if self.take_words("ON") else None
             using = self.column_names() if on is None and self.take_words("USING") else ()
             span, kind = self.span_from(index), " ".join(words)
-            left = Join(left, right, kind, on, using, span, match, within, last)
+            left = Join(left, right, kind, on, using, span, match, within, last, grace)
         return left
 
     def _match_condition(self) -> Expr:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
+from panewise.spec import counted
+from panewise.sql.function_calls import column_name
 from panewise.sql.options import run_options_of
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import SparkStage, Stage, TableStage
+from panewise.sql.stages import AssignedStage, SparkStage, Stage, TableStage, is_ours
 from panewise.sql.syntax import (
     Derived,
     Join,
@@ -19,6 +21,7 @@ from panewise.sql.syntax import (
     TextSpan,
     Watermark,
 )
+from panewise.sql.window_functions import window_of_table
 
 
 @dataclass
@@ -133,24 +136,54 @@ class SourceCompiler:
             raise named.error
         return named.stage
 
+    def assigned(self, table: TableFunction, known: Mapping[str, WithQuery]) -> OperatorInput:
+        """Returns the rows of a window function, each once for each of its windows, with the bounds of these.
+
+        Raises:
+            SqlError: if rows alone do not determine the windows.
+        """
+        rows, syntax = self.single(table.data, known), window_of_table(table, self.parser)
+        time = None if syntax.time is None else column_name(syntax.time.node, rows.names)
+        if time is None or counted(syntax.window) or is_ours(rows.stage):
+            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
+            remedy = "add GROUP BY window_start, window_end"
+            raise self.parser.fail(table.function, rule, remedy, table.name)
+        own = frozenset() if table.alias is None else frozenset({table.alias.lower()})
+        partition = frozenset(
+            (column_name(expr.node, rows.names) or "").lower() for expr in table.partition_by
+        )
+        stage = AssignedStage(rows.stage, syntax.window, time, partition)
+        return OperatorInput(stage, table.alias or rows.alias, rows.names | own, rows.time)
+
     def cut(
-        self, span: TextSpan, tables: list[Source], known: Mapping[str, WithQuery], before: str
+        self,
+        span: TextSpan,
+        tables: list[Source],
+        known: Mapping[str, WithQuery],
+        before: str,
+        *,
+        windows: bool = True,
     ) -> SparkStage:
-        """Returns a query of Spark's: these characters, in which the tables are inputs."""
+        """Returns a query of Spark's: these characters, in which the tables are inputs.
+
+        With `windows` the rows of window functions have the bounds of their windows.
+        """
         parts, inputs, at = [before], list[tuple[Stage, str | None]](), span.start
         for leaf in sorted(tables, key=lambda table: table.span.start):
             if isinstance(leaf, NamedTable) and leaf.name is None and leaf.watermark is None:
                 continue
-            inputs.append(self._leaf(leaf, known))
+            inputs.append(self._leaf(leaf, known, windows=windows))
             parts[-1] += self.parser.sql[at : leaf.span.start]
             parts.append(_columns(leaf))
             at = leaf.span.end
         parts[-1] += self.parser.sql[at : span.end]
         return SparkStage(tuple(parts), tuple(inputs))
 
-    def _leaf(self, leaf: Source, known: Mapping[str, WithQuery]) -> tuple[Stage, str | None]:
+    def _leaf(
+        self, leaf: Source, known: Mapping[str, WithQuery], *, windows: bool
+    ) -> tuple[Stage, str | None]:
         if isinstance(leaf, TableFunction):
-            inner = self.single(leaf.data, known)
+            inner = self.assigned(leaf, known) if windows else self.single(leaf.data, known)
             return inner.stage, leaf.alias or inner.alias
         if isinstance(leaf, Derived):
             return self.query(leaf.query, known), leaf.alias
@@ -172,7 +205,7 @@ class SourceCompiler:
         end = select.others[-1][1].end if select.others else source.span.end
         start = source.span.start if select.source_span is None else select.source_span.start
         names = frozenset(name.lower() for name in names_of(source))
-        stage = self.cut(TextSpan(start, end), list(leaves(source)), known, "SELECT * FROM ")
+        stage = self.cut(TextSpan(start, end), list(leaves(source)), known, "SELECT * FROM ", windows=False)
         marks = [leaf.watermark for leaf in leaves(source) if isinstance(leaf, NamedTable) and leaf.watermark]
         return OperatorInput(stage, None, names, marks[0].name if len(marks) == 1 else None)
 

@@ -4,12 +4,14 @@ A stage of panewise holds a specification, the columns that are computed before 
 its rows. All expressions are texts for Spark: characters of the query, in which only names are replaced.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration
 from panewise.spec import AnyWindow, Chain, DeduplicateOperator, OverOperator, WindowOperator
+
+WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
 
 @dataclass(frozen=True)
@@ -284,6 +286,7 @@ class JoinStage:
         spark: the same query for Spark alone, for a join with a static table; None if Spark does not have it.
         timestamp: the side whose event time is that of the rows, if another operator reads it.
         lateness: the allowed lateness of both sides, None if there is none.
+        options: further fields of each side.
     """
 
     left: "Stage"
@@ -299,6 +302,7 @@ class JoinStage:
     spark: SparkStage | None
     timestamp: Literal["left", "right"] | None = None
     lateness: Duration | None = None
+    options: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
 
     @property
     def inputs(self) -> tuple["Stage", ...]:
@@ -317,14 +321,18 @@ class CompiledQuery:
 
     Attributes:
         stage: the last stage.
-        tail: what Spark does with the finished rows of a batch: ORDER BY, LIMIT and OFFSET as written.
+        tail: what Spark does with the finished rows of a batch: ORDER BY, LIMIT, OFFSET. Columns in ORDER BY
+            have the names that the SELECT list gives to them.
         place: where the tail begins in the text.
+        sql: the whole text.
+        written: the tail as it is written.
     """
 
     stage: Stage
     tail: str | None = None
     place: int = 0
     sql: str = field(default="", repr=False)
+    written: str = field(default="", repr=False)
 
     @property
     def last(self) -> OurStage | None:
@@ -337,6 +345,17 @@ def walk(stage: Stage) -> Iterator[Stage]:
     yield stage
     for before in stage.inputs:
         yield from walk(before)
+
+
+def struct_names(stage: WindowsStage) -> frozenset[str]:
+    """Returns the names, in lower case, of the columns that are the struct of both bounds of the window."""
+    structs = (output for output in stage.outputs if output.text.strip("`") == stage.struct)
+    return frozenset((output.name or "").lower() for output in structs)
+
+
+def is_ours(stage: Stage) -> bool:
+    """Returns whether the rows of a stage are those of an operator."""
+    return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
 
 
 def run_options(stage: Stage) -> dict[str, Any]:

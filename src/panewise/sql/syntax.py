@@ -117,7 +117,10 @@ class Argument:
 
 @dataclass(frozen=True)
 class TableFunction:
-    """TUMBLE, HOP, CUMULATE or SESSION over a table."""
+    """TUMBLE, HOP, CUMULATE or SESSION over a table.
+
+    `implied` says that it was a clause WINDOW, which GROUP BY does not name; `grace` is that of this clause.
+    """
 
     function: str
     data: "Source"
@@ -127,6 +130,8 @@ class TableFunction:
     alias: str | None
     name: TextSpan
     span: TextSpan
+    implied: bool = False
+    grace: Expr | None = None
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,7 @@ class Join:
         span: its characters.
         match_condition: the condition of MATCH_CONDITION.
         within: the lengths of WITHIN: how far the right row may be before and after the left one.
+        grace: the length of GRACE PERIOD behind it, the allowed lateness of both sides.
         last: the rows of `OVER (...)`.
     """
 
@@ -169,6 +175,7 @@ class Join:
     match_condition: Expr | None = None
     within: tuple[Duration, Duration] | None = None
     last: JoinedRows | None = None
+    grace: Duration | None = None
 
 
 Source: TypeAlias = NamedTable | Derived | TableFunction | Join

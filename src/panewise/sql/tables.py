@@ -43,7 +43,12 @@ class TableParser(StreamWindowParser):
         if self._curr and self.at_word("TABLESAMPLE"):
             raise self.unexpected("a sample of a stream has no size", "use WHERE rand() < 0.1")
         span = self.span_from(index)
-        return NamedTable(text, name, alias, columns, watermark, span, tuple(options.items()), system, window)
+        table = NamedTable(
+            text, name, alias, columns, watermark, span, tuple(options.items()), system, window
+        )
+        if options:
+            self.optional[span.start] = table
+        return table
 
     def _system_time(self) -> Expr | None:
         if not self.take_words("FOR", "SYSTEM_TIME", "AS", "OF"):

@@ -1,6 +1,7 @@
 """Pieces of the text: comparison, quotes, and replacement by position."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from sqlglot import Token, TokenType
 
@@ -30,19 +31,55 @@ def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
     return "".join([*parts, sql[at : span.end]])
 
 
-def normal(text: str) -> str:
-    """Returns a text by which equal expressions are found: without spaces, case and backticks.
+@lru_cache(maxsize=1024)
+def normal(text: str, tables: frozenset[str] = frozenset()) -> str:
+    """Returns a text by which equal expressions are found.
 
-    >>> normal("Upper( `K` )") == normal("upper(k)"), normal("'A'") == normal("'a'")
+    Spaces, case, backticks, parentheses around the whole, and names of `tables` before columns have no
+    effect.
+
+    >>> normal("Upper( `K` )") == normal("((upper(k)))"), normal("'A'") == normal("'a'")
     (True, False)
+    >>> normal("t.k + 1", frozenset({"t"})) == normal("k + 1")
+    True
     """
-    return " ".join(_normal(tokens_of(text)))
+    return " ".join(_normal(_without_parentheses(tokens_of(text)), tables))
 
 
-def _normal(tokens: Iterable[Token]) -> Iterable[str]:
-    for token in tokens:
-        text: str = token.text
-        yield repr(text) if token.token_type == TokenType.STRING else text.lower()
+def _normal(tokens: Sequence[Token], tables: frozenset[str]) -> Iterable[str]:
+    for index, token in enumerate(tokens):
+        if token.token_type == TokenType.STRING:
+            yield repr(token.text)
+        elif not _is_of_table(tokens, index, tables):
+            yield token.text.lower()
+
+
+def _is_of_table(tokens: Sequence[Token], index: int, tables: frozenset[str]) -> bool:
+    """Returns whether a token is the name of a table before a column, or the dot behind it."""
+    dots = [place for place in (index, index + 1) if 0 < place < len(tokens)]
+    dot = next((place for place in dots if tokens[place].token_type == TokenType.DOT), None)
+    if dot is None or tokens[dot - 1].text.lower() not in tables or dot + 1 == len(tokens):
+        return False
+    return dot < 2 or tokens[dot - 2].token_type != TokenType.DOT
+
+
+def _without_parentheses(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Returns tokens without parentheses that enclose all of them."""
+    while len(tokens) > 2 and tokens[0].token_type == TokenType.L_PAREN:
+        if _closing(tokens) != len(tokens) - 1:
+            break
+        tokens = tokens[1:-1]
+    return tokens
+
+
+def _closing(tokens: Sequence[Token]) -> int | None:
+    """Returns the place of the parenthesis that closes the first one."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth == 0:
+            return place
+    return None
 
 
 def one_line(text: str) -> str:

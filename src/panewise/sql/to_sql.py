@@ -1,48 +1,32 @@
 """Writes a specification as SQL, as far as SQL can say it (semantics 46.22)."""
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 from panewise.chrono import Duration
-from panewise.errors import SqlError
-from panewise.families import OVER, WINDOWS
-from panewise.spec import (
-    Aggregate,
-    Frame,
-    Global,
-    OverOperator,
-    RowFunction,
-    Session,
-    Specification,
-    WindowOperator,
-)
-from panewise.spec.aggregates.aggregate import PAIRS
-from panewise.spec.triggers.composite import AfterWatermark, default_on_time
-from panewise.spec.triggers.simple import AfterCount, AfterProcessingTime, Always, Every, Never
-from panewise.sql.functions import AGGREGATES
+from panewise.families import CHAIN, DEDUPLICATE, JOIN, OVER, WINDOWS
+from panewise.spec import Frame, OverOperator, RowFunction, Specification
 from panewise.sql.parameters import literal
 from panewise.sql.texts import quoted
-
-_DISTINCT: Final = {"count_distinct": "count", "sum_distinct": "sum", "avg_distinct": "avg"}
-# Fields that SQL cannot say, with the value that it means.
-_WINDOWS: Final[Mapping[str, Any]] = {
-    "drop_by": "window",
-    "closing": "if_pending",
-    "only_updated": False,
-    "timestamp": None,
-    "evaluate": "batch",
-    "evictor": None,
-    "delta": False,
-    "watermark": None,
-}
+from panewise.sql.writing.aggregates import aggregate as _aggregate
+from panewise.sql.writing.deduplication import deduplication
+from panewise.sql.writing.joins import join
+from panewise.sql.writing.ranking import ranking_or_windows
+from panewise.sql.writing.windows import chain
+from panewise.sql.writing.words import different as _different
+from panewise.sql.writing.words import joined as _joined
+from panewise.sql.writing.words import length as _length
+from panewise.sql.writing.words import options_of as _options
+from panewise.sql.writing.words import unsaid as _unsaid
 
 
 def to_sql(spec: Specification, table: str = "t") -> str:
     """Returns a text that compiles to this specification.
 
     Args:
-        spec: a WindowOperator or an OverOperator.
-        table: the name of its table.
+        spec: a WindowOperator, Chain, OverOperator, JoinOperator or DeduplicateOperator. An event time that
+            the match of a join does not compare is that of the watermark of its table.
+        table: the name of its table. The right table of a join is `u`.
 
     Raises:
         SqlError: if SQL cannot say a field; the error names it.
@@ -56,170 +40,17 @@ def to_sql(spec: Specification, table: str = "t") -> str:
 
     Source: semantics 46.22.
     """
-    writers: dict[str, Callable[[Any, str], str]] = {WINDOWS.name: _windows, OVER.name: _over}
+    writers: dict[str, Callable[[Any, str], str]] = {
+        WINDOWS.name: ranking_or_windows,
+        CHAIN.name: chain,
+        OVER.name: _over,
+        JOIN.name: join,
+        DEDUPLICATE.name: deduplication,
+    }
     write = writers.get(spec.family.name)
     if write is None:
         raise _unsaid("spec", type(spec).__name__)
     return write(spec, table)
-
-
-def _unsaid(field: str, value: Any) -> SqlError:
-    rule = "SQL says windows and OVER, and of these not every field (semantics 46.7, 46.22)"
-    return SqlError(f"{field}={value!r}", rule, "use the fluent API, or apply")
-
-
-def _different(field: str, calls: list[str]) -> list[str]:
-    """Returns the calls, of which none is there twice: a query computes equal calls once."""
-    twice = sorted({one for one in calls if calls.count(one) > 1})
-    if twice:
-        raise _unsaid(f"{field}: twice", twice[0])
-    return calls
-
-
-def _windows(spec: WindowOperator, table: str) -> str:
-    for name, plain in _WINDOWS.items():
-        if getattr(spec, name) != plain:
-            raise _unsaid(name, getattr(spec, name))
-    endless = isinstance(spec.window, Global)
-    if (spec.time == "processing") != endless:
-        raise _unsaid("time", spec.time)
-    keys = [quoted(name) for name in spec.keys]
-    bounds = [] if endless else ["window_start", "window_end"]
-    calls = _different("aggregates", [_aggregate(one) for one in spec.aggregates])
-    aggregates = [f"{call} AS {quoted(one.name)}" for call, one in zip(calls, spec.aggregates, strict=True)]
-    source = f"{table}{_options(spec, spec.order)}"
-    group = [*keys, *bounds]
-    lines = [
-        f"SELECT {', '.join([*group, *aggregates])}",
-        f"FROM {source}" if endless else f"FROM TABLE({_function(spec, source, keys)})",
-        *([f"GROUP BY {', '.join(group)}"] if group else []),
-    ]
-    emit = _emit(spec)
-    if endless and not emit:
-        emit = ["AFTER WATERMARK"]  # without EMIT the query would be Spark's
-    return "\n".join([*lines, *([f"EMIT {', '.join(emit)}"] if emit else [])])
-
-
-def _function(spec: WindowOperator, source: str, keys: list[str]) -> str:
-    window: Any = spec.window
-    lengths: dict[str, Callable[[], dict[str, Any]]] = {
-        "tumbling": lambda: {"size": window.size},
-        "hopping": lambda: {"slide": window.hop, "size": window.size},
-        "cumulating": lambda: {"step": window.step, "size": window.size},
-        "session": lambda: {"gap": window.gap},
-    }
-    names = {"tumbling": "TUMBLE", "hopping": "HOP", "cumulating": "CUMULATE", "session": "SESSION"}
-    if window.kind not in names or getattr(window, "only_when_full", False):
-        raise _unsaid("window", window)
-    given = lengths[window.kind]()
-    of_rows = not isinstance(next(iter(given.values())), Duration)
-    if isinstance(window, Session) and window != Session(window.gap, "separate" if of_rows else "merge"):
-        raise _unsaid("window", window)
-    if isinstance(window, Session) and isinstance(window.gap, str):
-        raise _unsaid("window", window)
-    partition = f" PARTITION BY {', '.join(keys)}" if keys and (of_rows or window.kind == "session") else ""
-    origin = getattr(window, "origin", 0)
-    if origin and of_rows:
-        raise _unsaid("window", window)
-    texts = [f"{name.upper()} => {_length(length)}" for name, length in given.items()]
-    texts += [f"OFFSET => {_length(Duration(origin))}"] if origin else []
-    time = [] if spec.event_time is None else [f"DESCRIPTOR({quoted(spec.event_time)})"]
-    return f"{names[window.kind]}({', '.join([f'TABLE {source}{partition}', *time, *texts])})"
-
-
-def _length(length: Any) -> str:
-    if not isinstance(length, Duration):
-        return f"{length.n} ROWS"
-    sign = "- " if length.us < 0 else ""
-    return f"{sign}INTERVAL '{str(length).removeprefix('-')}'"
-
-
-def _options(spec: WindowOperator | OverOperator, order: tuple[str, ...] = ()) -> str:
-    found = {}
-    if order:
-        found["order"] = _joined("order", order)
-    if spec.position is not None:
-        position = spec.position
-        if not position.ordered:
-            raise _unsaid("position", position)
-        source = () if position.source is None else (position.source,)
-        found["position"] = _joined("position", (position.partition, position.offset, *source))
-    if spec.max_future_skew is not None:
-        found["max_future_skew"] = literal(str(spec.max_future_skew))
-    if spec.null_keys != bool(spec.keys):
-        found["null_keys"] = str(spec.null_keys).lower()
-    return f" WITH ({', '.join(f'{name} = {text}' for name, text in found.items())})" if found else ""
-
-
-def _joined(field: str, names: tuple[str, ...]) -> str:
-    if any("," in name or name != name.strip() for name in names):
-        raise _unsaid(field, names)
-    return literal(", ".join(names))
-
-
-def _emit(spec: WindowOperator) -> list[str]:
-    trigger, found = spec.trigger, list[str]()
-    if isinstance(trigger, Never):
-        found.append("FINAL")
-        expected = "if_pending"
-    elif isinstance(trigger, AfterWatermark):
-        expected = default_on_time(trigger)
-        always = isinstance(trigger.early, Always) and isinstance(trigger.late, Always)
-        if always and spec.on_time == "if_pending":
-            found.append("CHANGES")
-            expected = "if_pending"
-        else:
-            found += _rates(trigger)
-    else:
-        raise _unsaid("trigger", trigger)
-    if spec.on_time != expected:
-        raise _unsaid("on_time", spec.on_time)
-    if spec.accumulation != "accumulating":
-        found.append(spec.accumulation.upper())
-    if spec.allowed_lateness == "unlimited":
-        found.append("WITH LATENESS UNLIMITED")
-    elif spec.allowed_lateness != Duration(0):
-        found.append(f"WITH LATENESS {_length(spec.allowed_lateness)}")
-    return found
-
-
-def _rates(trigger: AfterWatermark) -> Iterator[str]:
-    if trigger.early is not None:
-        yield f"EARLY {_rate(trigger.early)}"
-    if trigger.late is None:
-        yield "LATE NEVER"
-    elif not isinstance(trigger.late, Always):
-        if isinstance(trigger.late, AfterProcessingTime):
-            raise _unsaid("trigger", trigger)
-        yield f"LATE {_rate(trigger.late)}"
-
-
-def _rate(trigger: Any) -> str:
-    if isinstance(trigger, Always):
-        return "UPDATE"
-    if isinstance(trigger, AfterCount):
-        return f"EVERY {trigger.n} ROWS"
-    if isinstance(trigger, Every) and trigger == Every(trigger.period):
-        return f"EVERY {_length(trigger.period)}"
-    if isinstance(trigger, AfterProcessingTime) and trigger.align is None:
-        return f"AFTER DELAY {_length(trigger.delay)}"
-    raise _unsaid("trigger", trigger)
-
-
-def _aggregate(one: Aggregate) -> str:
-    """Returns a call of an aggregate."""
-    columns = [quoted(name) for name in (one.column, one.by) if name is not None]
-    condition = "" if one.condition is None else f" FILTER (WHERE {quoted(one.condition)})"
-    if one.fn in _DISTINCT:
-        return f"{_DISTINCT[one.fn]}(DISTINCT {columns[0]})"
-    known = one.fn in AGGREGATES and not one.then_by and one.nulls == "skip" and not one.distinct
-    if not known or (one.by is not None and one.fn not in PAIRS and one.fn not in ("max_by", "min_by")):
-        raise _unsaid("aggregates", one.fn)
-    constants = [repr(value) for value in (one.percentage,) if value is not None]
-    if one.fn == "approx_count_distinct":
-        constants.append(repr(one.rsd))
-    ignore = " IGNORE NULLS" if one.ignorenulls else ""
-    return f"{one.fn}({', '.join([*(columns or ['*']), *constants])}){ignore}{condition}"
 
 
 def _over(spec: OverOperator, table: str) -> str:

@@ -1,6 +1,6 @@
 """TUMBLE, HOP, CUMULATE and SESSION, and Spark's window(...) and session_window(...), as windows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -71,6 +71,22 @@ def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
         return WindowSyntax(windows[table.function](), table.time, table.function, table.span)
     except SpecError as error:
         raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
+
+
+def identifies(window: Any, bounds: Iterable[str]) -> bool:
+    """Returns whether these bounds in GROUP BY or PARTITION BY tell the windows of a key apart.
+
+    Windows of CUMULATE have their start in common, all others differ in each bound.
+
+    >>> identifies(Tumbling("1 hour"), ["window_start"])
+    True
+    >>> identifies(Cumulating("1 day", "1 hour"), ["window_start"])
+    False
+    """
+    names = {*bounds}
+    if isinstance(window, Cumulating):
+        return "window_start" in names and len(names) > 1
+    return bool(names)
 
 
 def _arguments(table: TableFunction, parser: QueryParser) -> dict[str, Any]:
@@ -183,12 +199,11 @@ def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowS
     """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
     places = [Expr(place, parser.span_of(place)) for place in node.expressions]
     span = parser.span_of(node)
-    if not places or is_interval(places[0].node):
-        rule = f"{function} in GROUP BY begins with the column of the event time"
-        raise parser.fail(function, rule, f"write {function}(ts, INTERVAL '1' HOUR)", span)
+    untimed = not places or is_interval(places[0].node) or isinstance(places[0].node, exp.Literal)
+    time, lengths = (None, places) if untimed else (places[0], places[1:])
     read = NamedTable(span, None, None, (), None, span)
-    arguments = tuple(Argument(None, place, rows=False) for place in places[1:])
-    return window_of_table(TableFunction(function, read, (), places[0], arguments, None, span, span), parser)
+    arguments = tuple(Argument(None, length, rows=False) for length in lengths)
+    return window_of_table(TableFunction(function, read, (), time, arguments, None, span, span), parser)
 
 
 def _spark_window(name: str, values: list[Duration]) -> AnyWindow:

@@ -9,6 +9,19 @@ from panewise.sql.syntax import Argument, Expr, Source, TableFunction, TextSpan
 from panewise.sql.tables import TableParser
 
 WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
+_CLAUSES: Final = {"TUMBLING": "TUMBLE", "HOPPING": "HOP", "SESSION": "SESSION"}
+_CLAUSE_PARTS: Final = {
+    ("SIZE",): "size",
+    ("ADVANCE", "BY"): "slide",
+    ("GRACE", "PERIOD"): "grace",
+    (): "gap",
+}
+_CLAUSE_EXAMPLES: Final = {
+    "TUMBLING": "WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 10 MINUTES)",
+    "HOPPING": "WINDOW HOPPING (SIZE 1 HOUR, ADVANCE BY 5 MINUTES)",
+    "SESSION": "WINDOW SESSION (30 MINUTES)",
+}
+_IN_PARENTHESES: Final = "the lengths of a clause WINDOW stand in parentheses"
 
 
 @dataclass
@@ -60,6 +73,43 @@ class WindowTableParser(TableParser):
         return TableFunction(
             function, parts.data, parts.partition_by, parts.time, arguments, None, name, span
         )
+
+    def at_window_clause(self) -> bool:
+        """Returns whether a clause WINDOW with windows begins here, as ksqlDB writes it."""
+        return self.at_word("WINDOW") and bool(self._next) and self._next.text.upper() in _CLAUSES
+
+    def window_clause(self, data: Source) -> TableFunction:
+        """Parses WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 10 MINUTES) behind the source that it is of."""
+        index = self._index
+        self._advance()
+        word = self._curr.text.upper()
+        name = TextSpan(self._curr.start, self._curr.end + 1)
+        self._advance()
+        self.required(TokenType.L_PAREN, _IN_PARENTHESES, f"write {_CLAUSE_EXAMPLES[word]}")
+        lengths: dict[str, Expr] = {}
+        self._clause_part(word, lengths)
+        while self.take(TokenType.COMMA):
+            self._clause_part(word, lengths)
+        self.required(TokenType.R_PAREN, _IN_PARENTHESES, "close the parenthesis")
+        grace = lengths.pop("grace", None)
+        arguments = tuple(Argument(part, length, rows=False) for part, length in lengths.items())
+        span = TextSpan(data.span.start, self.span_from(index).end)
+        function = _CLAUSES[word]
+        return TableFunction(function, data, (), None, arguments, None, name, span, implied=True, grace=grace)
+
+    def _clause_part(self, word: str, lengths: dict[str, Expr]) -> None:
+        """Parses a part of a clause WINDOW: its words, and a length."""
+        begin = self._index
+        words = next((words for words in _CLAUSE_PARTS if words and self.at_word(*words)), ())
+        part = _CLAUSE_PARTS[words]
+        if words:
+            self.take_words(*words)
+        if part in lengths or (words == () and word != "SESSION"):
+            self._retreat(begin)
+            raise self.unexpected(f"WINDOW {word} has other parts", f"write {_CLAUSE_EXAMPLES[word]}")
+        index = self._index
+        self.length()
+        lengths[part] = Expr(exp.Null(), self.span_from(index))
 
     def _window_argument(self, parts: _WindowArguments) -> None:
         named = None

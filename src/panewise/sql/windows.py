@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
-from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator
+from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -21,12 +21,12 @@ from panewise.sql.function_calls import (
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import BOUNDS, STRUCTS, Panes, PaneWindow
+from panewise.sql.panes import BOUND_TEXTS, BOUNDS, IMPLIED_BOUNDS, STRUCTS, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import OutputColumn, Stage, WindowsStage
+from panewise.sql.stages import WATERMARKED, OutputColumn, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.texts import normal
-from panewise.sql.window_functions import WindowSyntax, window_of_call, window_of_table
+from panewise.sql.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
 
 S = TypeVar("S")
 
@@ -124,12 +124,13 @@ class WindowCompiler:
         if self.window is not None:
             return self.window
         if self.table is not None:
-            if not {"window_start", "window_end"} <= group.bounds:
-                rule = "GROUP BY has both bounds of the window"
+            self._check_partition(self.table)
+            syntax = window_of_table(self.table, self.parser)
+            if not identifies(syntax.window, group.bounds):
+                rule = "GROUP BY has the bounds of the window; CUMULATE needs both, others one of them"
                 remedy = "write GROUP BY window_start, window_end, and the keys"
                 raise self.parser.fail(f"{self.table.function} without them", rule, remedy, self.table.name)
-            self._check_partition(self.table)
-            return window_of_table(self.table, self.parser)
+            return syntax
         if group.call is not None:
             return window_of_call(group.call, str(function_name(group.call)), self.parser, self.columns.add)
         if self.emit is None:
@@ -141,7 +142,7 @@ class WindowCompiler:
     def _check_partition(self, table: TableFunction) -> None:
         """Refuses windows that rows of several keys make, with the keys of GROUP BY (semantics 46.12)."""
         of_rows = any(argument.rows for argument in table.arguments)
-        if table.function != "SESSION" and not of_rows:
+        if table.implied or (table.function != "SESSION" and not of_rows):
             return
         partition = {self.columns.name_of(expr).lower() for expr in table.partition_by}
         keys = {name.lower() for name in self.group.names().values()}
@@ -159,10 +160,14 @@ class WindowCompiler:
     def _pane_window(self, window: WindowSyntax | None) -> PaneWindow:
         call = self.group.call
         if call is None:
-            return PaneWindow(window is not None)
+            implied = self.table is not None and self.table.implied
+            return PaneWindow(window is not None, ends=IMPLIED_BOUNDS if implied else BOUND_TEXTS)
         name = function_name(call)
         text = self.parser.characters(self.parser.span_of(call))
-        return PaneWindow(window is not None, name if name in STRUCTS else None, normal(text))
+        untimed = "window" if window is not None and window.time is None else None
+        return PaneWindow(
+            window is not None, name if name in STRUCTS else untimed, normal(text, self.columns.aliases)
+        )
 
     def _names(self, keys: set[str]) -> dict[str, str]:
         """Returns the names of aggregates that are a whole column of the SELECT list, by normal texts."""
@@ -186,12 +191,7 @@ class WindowCompiler:
         return OutputColumn(panes.text(item.expr), name, original)
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator | Chain:
-        fields = {**emission(self.emit, self.parser.fail), **self.options}
-        if window is None:
-            clock = {"time": "processing"} if self.time is None else {"event_time": self.time}
-            fields = {**fields, **clock}
-        elif window.time is not None:
-            fields["event_time"] = self._time(window.time)
+        fields = self._fields(window)
         aggregates = list(panes.aggregates.values()) or [_count()]
         kind = Global() if window is None else window.window
         if isinstance(kind, Global) and self.time is None:
@@ -202,6 +202,22 @@ class WindowCompiler:
         return self._checked(
             lambda: WindowOperator(window=kind, keys=keys, aggregates=aggregates, **fields), span
         )
+
+    def _fields(self, window: WindowSyntax | None) -> dict[str, Any]:
+        """Returns the fields that EMIT, the options of the table and the window say."""
+        fields = {**emission(self.emit, self.parser.fail), **self.options}
+        if window is None:
+            clock = {"time": "processing"} if self.time is None else {"event_time": self.time}
+            fields = {**fields, **clock}
+        elif window.time is not None:
+            fields["event_time"] = self._time(window.time)
+        elif not counted(window.window) and not isinstance(window.window, Global):
+            fields["event_time"] = self.renamed_time or self.time or WATERMARKED
+        grace = None if self.table is None else self.table.grace
+        if grace is not None and "allowed_lateness" in fields:
+            rule = "the lateness of a query is given once, as GRACE PERIOD or in EMIT"
+            raise self.parser.fail("WITH LATENESS", rule, "leave one of them out", grace.span)
+        return fields if grace is None else {**fields, "allowed_lateness": self.parser.duration_of(grace)}
 
     def _checked(self, make: Callable[[], S], span: TextSpan) -> S:
         """Returns what `make` returns; an error of a specification gets this place."""
@@ -217,7 +233,7 @@ class WindowCompiler:
         if name is None:
             text, rule = self.parser.characters(time.span), "the event time is a column of its table"
             raise self.parser.fail(text, rule, "compute it in a query in FROM, with WATERMARK", time.span)
-        return name
+        return self.columns.spelling(name)
 
     def _naming(self) -> tuple[str, str]:
         items = ", ".join(self.parser.characters(item.span) for item in self.select.items)

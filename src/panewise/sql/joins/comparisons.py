@@ -43,8 +43,9 @@ class Conditions:
         return any(compared.shifted for compared, _ in self.compared)
 
     def add_rest(self, nodes: Iterable[exp.Expr]) -> None:
-        """Adds conditions to the rest, each of these once."""
-        self.rest += {id(node): node for node in nodes}.values()
+        """Adds conditions to the rest, of which each is there once."""
+        known = {id(node) for node in self.rest}
+        self.rest += {id(node): node for node in nodes if id(node) not in known}.values()
 
 
 class ConditionReader:

@@ -4,11 +4,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from panewise.chrono import DurationLike
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
 from panewise.spec import SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.chained import is_ours, timed
+from panewise.sql.chained import timed
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions
@@ -20,7 +20,7 @@ from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.joins.window_joins import windows_of, without_bounds, without_bounds_keys
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import AssignedStage, JoinStage, Referring, SparkStage, Stage
+from panewise.sql.stages import AssignedStage, JoinStage, Referring, SparkStage, Stage, is_ours
 from panewise.sql.syntax import Emit, Expr, Join, Select
 
 
@@ -85,8 +85,17 @@ class JoinCompiler:
             tuple(selecting),
             self._items(),
             self.spark,
-            lateness=None if self.windows is not None else lateness_of(self.emit, self.parser),
+            lateness=self._lateness(),
+            options=(self.sides[0].options, self.sides[1].options),
         )
+
+    def _lateness(self) -> Duration | None:
+        """Returns the allowed lateness of both sides; that of a window join is one of its match."""
+        said = None if self.windows is not None else lateness_of(self.emit, self.parser)
+        if said is not None and self.join.grace is not None:
+            rule = "the lateness of a join is given once, as GRACE PERIOD or in EMIT"
+            raise self._fail("WITH LATENESS", rule, "leave one of them out")
+        return said or self.join.grace
 
     def _policy(self) -> UpdateSyntax | None:
         """Returns the update policy, None for a window join, whose EMIT is that of its windows."""

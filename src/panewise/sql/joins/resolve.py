@@ -6,11 +6,15 @@ from typing import Any, Final
 
 from panewise.errors import SqlError
 from panewise.spec import JoinOperator, Selected, Side
+from panewise.spec.conditions import as_condition
+from panewise.spec.conditions.nodes import columns_of, renamed
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 from panewise.sql.texts import quoted
 
 # Columns that a join adds to its rows.
+BOUNDS: Final = ("window_start", "window_end")
 _OF_JOIN: Final = ("window_start", "window_end", "timing", "join_time", "missing", "op")
 
 
@@ -43,29 +47,93 @@ class _Resolver:
     def __init__(self, stage: JoinStage, columns: Mapping[str, Sequence[str]]) -> None:
         self.stage, self.columns = stage, columns
         self.selected: dict[tuple[str, str], Selected] = {}
+        self.aliases = self._aliases()
+        self.whole = self._is_whole()
+
+    def _aliases(self) -> dict[tuple[str, str], str]:
+        """Returns the names of plain columns of the SELECT list, by the sides and names of the columns."""
+        aliases: dict[tuple[str, str], str] = {}
+        for item in self.stage.items:
+            name = item.name or ""
+            if item.parts != ("", "") or not name or "." in name or name.startswith("__"):
+                continue
+            table, column = item.columns[0]
+            side = self._side_of(table, column)
+            taken = (*map(str.lower, aliases.values()), *_OF_JOIN)
+            if side is None or name.lower() in taken or self._bound(side, column) is not None:
+                continue
+            aliases.setdefault((side, column.lower()), name)
+        return aliases
+
+    def _side_of(self, table: str | None, column: str) -> str | None:
+        """Returns the side that a reference means: "left", "right" or "either"; None if it means none."""
+        if table is not None:
+            return SIDES[[name.lower() for name in self.stage.names].index(table.lower())]
+        sides = [side for side in SIDES if self._spelled(side, column) in self.columns.get(side, ())]
+        if self.stage.how in ("semi", "anti"):
+            sides = sides[:1]
+        if len(sides) == 2 and self._is_key(column):
+            return "either" if self.stage.how != "inner" else "left"
+        return sides[0] if len(sides) == 1 else None
+
+    def _is_key(self, column: str) -> bool:
+        """Returns whether both sides have a key of this name, and these are compared."""
+        return (column.lower(),) * 2 in {(left.lower(), right.lower()) for left, right in self.stage.keys}
+
+    def _is_whole(self) -> bool:
+        """Returns whether the rows have all columns of both sides, under their own names."""
+        stars = [item.columns == ((None, "*"),) and len(item.parts) == 1 for item in self.stage.items]
+        names = [name.lower() for side in self._emitted() for name in self.columns.get(side, ())]
+        return stars == [True] and len({*names, *_OF_JOIN}) == len(names) + len(_OF_JOIN)
+
+    def _emitted(self) -> tuple[str, ...]:
+        return SIDES[:1] if self.stage.how in ("semi", "anti") else SIDES
 
     def resolved(self, times: tuple[str | None, str | None]) -> ResolvedJoin:
         stage = self.stage
         where = tuple(map(self._text, stage.where))
         outputs = tuple(output for item in stage.items for output in self._outputs(item))
-        if not self.selected:
+        if not self.selected and not self.whole:
             self._name("left", self.columns["left"][0])
-        late: dict[str, Any] = {} if stage.lateness is None else {"allowed_lateness": stage.lateness}
-        sides = [
-            Side(keys=[pair[place] for pair in stage.keys], event_time=times[place], **late)
-            for place in range(2)
-        ]
+        sides = [self._side(side, times) for side in SIDES]
         how: Any = stage.how
         spec = JoinOperator(
             left=sides[0],
             right=sides[1],
             match=stage.match,
             how=how,
-            condition=stage.condition,
-            select=self.selected.values(),
+            condition=self._condition(),
+            select=None if self.whole else self.selected.values(),
             timestamp=stage.timestamp,
         )
         return ResolvedJoin(spec, where, outputs)
+
+    def _side(self, side: str, times: tuple[str | None, str | None]) -> Side:
+        place = SIDES.index(side)
+        time = times[place]
+        keys = [self._spelled(side, pair[place]) for pair in self.stage.keys]
+        options = dict(self.stage.options[place])
+        if self.stage.lateness is not None:
+            options["allowed_lateness"] = self.stage.lateness
+        if "order" in options:
+            options["order"] = [self._spelled(side, name) for name in options["order"]]
+        return Side(keys=keys, event_time=None if time is None else self._spelled(side, time), **options)
+
+    def _spelled(self, side: str, name: str) -> str:
+        """Returns a column as its table spells it. Case has no effect, as in Spark."""
+        columns = self.columns.get(side, ())
+        if name in columns:
+            return name
+        return next((column for column in columns if column.lower() == name.lower()), name)
+
+    def _condition(self) -> Any:
+        if self.stage.condition is None:
+            return None
+        condition = as_condition(self.stage.condition)
+        for side in SIDES:
+            names = {name: self._spelled(side, name) for name in columns_of(condition, side)}
+            condition = renamed(condition, side, names)
+        return condition
 
     def _outputs(self, item: Referring) -> Iterable[OutputColumn]:
         if item.columns and item.columns[0][1] == "*":
@@ -78,7 +146,7 @@ class _Resolver:
         return [OutputColumn(self._text(item), item.name, item.original)]
 
     def _star(self, table: str | None) -> Iterator[OutputColumn]:
-        sides = SIDES[:1] if self.stage.how in ("semi", "anti") else SIDES
+        sides = self._emitted()
         for side, name in zip(SIDES, self.stage.names, strict=True):
             if side in sides and (table is None or table.lower() == name.lower()):
                 for column in self.columns[side]:
@@ -96,30 +164,36 @@ class _Resolver:
 
     def _reference(self, table: str | None, column: str) -> str:
         """Returns the name of a column in the rows of the join, in backticks."""
-        if table is not None:
-            names = [name.lower() for name in self.stage.names]
-            return quoted(self._name(SIDES[names.index(table.lower())], column))
-        sides = [side for side in SIDES if column.lower() in map(str.lower, self.columns[side])]
-        if self.stage.how in ("semi", "anti"):
-            sides = sides[:1]
-        keys = {(left.lower(), right.lower()) for left, right in self.stage.keys}
-        if len(sides) == 2 and (column.lower(), column.lower()) in keys:
-            return quoted(self._name("either" if self.stage.how != "inner" else "left", column))
-        if not sides and column.lower() in _OF_JOIN:
+        side = self._side_of(table, column)
+        if side is not None:
+            bound = None if table is None else self._bound(side, column)
+            return quoted(self._name(side, column)) if bound is None else bound
+        if column.lower() in _OF_JOIN:
             return quoted(column)
-        if len(sides) != 1:
-            rule = f"a column is of one table: {dict(self.columns)}"
-            raise SqlError(column, rule, "write the name of its table before it")
-        return quoted(self._name(sides[0], column))
+        rule = f"a column is of one table: {dict(self.columns)}"
+        raise SqlError(column, rule, "write the name of its table before it")
+
+    def _bound(self, side: str, column: str) -> str | None:
+        """Returns a bound of a window join as a column of a side, which is null if the side has no row."""
+        name = column.lower()
+        if name not in BOUNDS or not match_parts(self.stage.match).windows_end(self.stage.match):
+            return None
+        if name in map(str.lower, self.columns.get(side, ())):
+            return None
+        if self.stage.how in ("inner", "semi", "anti"):
+            return quoted(name)
+        return f"CASE WHEN `missing` = '{side}' THEN NULL ELSE {quoted(name)} END"
 
     def _name(self, side: str, column: str) -> str:
         """Returns the name that a column has in the rows of the join."""
         kind: Any = side
+        if self.whole:
+            return self._spelled("left" if side == "either" else side, column)
         left, right = self.stage.names
         shown = {"left": f"{left}.{column}", "right": f"{right}.{column}", "either": column}[side]
         known = self.selected.get((side, column.lower()))
         if known is None:
-            own = (name for name in self.columns.get(side, ()) if name.lower() == column.lower())
-            selected = Selected(kind, next(own, column), shown)
+            own = self._spelled("left" if side == "either" else side, column)
+            selected = Selected(kind, own, self.aliases.get((side, column.lower()), shown))
             known = self.selected[side, column.lower()] = selected
         return known.name

@@ -65,7 +65,7 @@ def _operation(node: exp.Expr, columns: SideColumns) -> Any:
     if isinstance(node, exp.Between):
         value = _term(node.this, columns)
         low, high = _term(node.args["low"], columns), _term(node.args["high"], columns)
-        return (value >= low) & (value <= high)
+        return value.between(low, high)
     if type(node) in _TERMS:
         return _TERMS[type(node)](_term(node.this, columns), _term(node.expression, columns))
     rule = "ON of an outer join compares columns of its tables and constants"

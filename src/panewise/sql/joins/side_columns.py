@@ -1,7 +1,8 @@
 """The sides of a join, and which of them a column is of."""
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from sqlglot import exp
 
@@ -14,11 +15,12 @@ SIDES: Final = ("left", "right")
 
 @dataclass(frozen=True)
 class JoinInput:
-    """A side of a join: its stage, its name, and the column of WATERMARK."""
+    """A side of a join: its stage, its name, the column of WATERMARK, and the options of its table."""
 
     stage: Stage
     name: str | None
     time: str | None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def joined_name(node: exp.Column) -> str:

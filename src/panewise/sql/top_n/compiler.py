@@ -7,21 +7,24 @@ from sqlglot import exp
 
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
-from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
+from panewise.families import INPUT
+from panewise.spec import AfterWatermark, Aggregate, Always, AnyWindow, Global, WindowOperator
+from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.input_columns import Columns
+from panewise.sql.options import options_of
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
-from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage, over_rows
+from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage, over_rows, struct_names
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import order_of
 from panewise.sql.top_n.outer import outer_list
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 from panewise.sql.top_n.ties import ALL_ROWS, ties_of
-from panewise.sql.window_functions import window_of_table
+from panewise.sql.window_functions import identifies, window_of_table
 from panewise.sql.windows import reads_bounds, retracts
 
 _ROW = "row"
@@ -67,8 +70,11 @@ class TopNCompiler:
             return self._of_rows(rows.stage, source.alias or rows.alias, rows.names | own, source)
         rows = self.read(source)
         partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
-        bounds = {"window_start", "window_end"} <= {(name or "").lower() for name in partition}
-        if isinstance(rows.stage, WindowsStage) and bounds:
+        bounds = {(name or "").lower() for name in partition} & {*BOUNDS}
+        if isinstance(rows.stage, WindowsStage) and (
+            identifies(rows.stage.spec.ports[INPUT].window, bounds)
+            or struct_names(rows.stage) & {name.lower() for name in partition if name is not None}
+        ):
             return first_panes(self.parser, self.pattern, self.described, rows.stage, rows.names)
         return self._of_rows(rows.stage, rows.alias, rows.names, None)
 
@@ -87,14 +93,13 @@ class TopNCompiler:
     ) -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
         columns = Columns(self.parser, names)
-        keys = self._keys(columns, windows=table is not None)
+        keys = self._keys(columns, None if table is None else window_of_table(table, self.parser).window)
         ties = ties_of(self.pattern)
         fields = [*self._fields(names), *([] if ties is None else [self._order_field(ties)])]
         row = columns.add(f"struct({', '.join(fields)})", _ROW)
         first = columns.add("0", "all rows")
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
-        n = self.pattern.n if ties is None else ALL_ROWS
-        aggregate = F.top_n_by(row, by, n).alias(_ROW + "s")
+        aggregate = self._ranking(row, by, self.pattern.n if ties is None else ALL_ROWS)
         spec = self._spec(table, keys, aggregate, names)
         where = self.pattern.inner.where
         if where is not None and table is not None and reads_bounds(where, names):
@@ -120,10 +125,17 @@ class TopNCompiler:
         )
         return f"struct({', '.join(values)}) AS `{ties.field}`"
 
+    def _ranking(self, row: str, by: list[OrderColumn], n: int) -> Aggregate:
+        try:
+            return F.top_n_by(row, by, n).alias(_ROW + "s")
+        except SpecError as error:
+            raise self._fail(error.given, error.rule, error.remedy) from None
+
     def _spec(
         self, table: TableFunction | None, keys: list[str], aggregate: Aggregate, names: frozenset[str]
     ) -> WindowOperator:
         fields = emission(self.pattern.emit, self.parser.fail)
+        options = options_of(self.pattern.inner.source, self.parser)
         if table is None:
             if not fields:
                 fields = {"trigger": AfterWatermark(early=Always(), late=Always()), "on_time": "if_pending"}
@@ -134,20 +146,20 @@ class TopNCompiler:
             if syntax.time is not None:
                 fields["event_time"] = column_name(syntax.time.node, names)
         try:
-            return WindowOperator(keys=keys, aggregates=[aggregate], **fields)
+            return WindowOperator(keys=keys, aggregates=[aggregate], **fields, **options)
         except SpecError as error:
             raise self._fail(error.given, error.rule, error.remedy) from None
 
-    def _keys(self, columns: Columns, *, windows: bool) -> list[str]:
+    def _keys(self, columns: Columns, window: AnyWindow | None) -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
             name = (column_name(node, columns.aliases) or "").lower()
-            if windows and name in BOUNDS:
+            if window is not None and name in BOUNDS:
                 bounds.add(name)
             else:
                 keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
-        if windows and not {"window_start", "window_end"} <= bounds:
-            rule = "the first rows of windows have both bounds in PARTITION BY"
+        if window is not None and not identifies(window, bounds):
+            rule = "the first rows of windows have the bounds of these in PARTITION BY"
             raise self._fail("PARTITION BY", rule, "add window_start and window_end")
         return keys
 

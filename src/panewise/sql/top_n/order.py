@@ -30,5 +30,8 @@ def order_of(described: exp.Expr, columns: Columns, window: exp.Expr) -> list[Or
             null = columns.add(f"CASE WHEN ({parser.characters(span)}) IS NULL THEN 1 ELSE 0 END")
             by.append(F.desc(null) if descends else F.asc(null))
         name = columns.name_of(Expr(ordered.this, span))
+        if name in {known.column for known in by}:
+            rule = "a column orders rows once; twice it has no effect"
+            raise parser.fail(f"ORDER BY {name} twice", rule, "leave it out the second time", span)
         by.append(F.desc(name) if descends else F.asc(name))
     return by

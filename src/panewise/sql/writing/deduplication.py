@@ -1,0 +1,44 @@
+"""Deduplications as the first row by ROW_NUMBER."""
+
+from typing import Final
+
+from panewise.chrono import Duration
+from panewise.spec import DeduplicateOperator
+from panewise.sql.texts import quoted
+from panewise.sql.writing.words import options_of, unsaid
+
+_ORDERS: Final = {
+    ("arrival", "at_once"): "",
+    ("event_time", "retracting"): "",
+    ("event_time", "complete"): "FINAL",
+}
+
+
+def deduplication(spec: DeduplicateOperator, table: str) -> str:
+    """Returns a deduplication. If it has an event time, the text gives its table a watermark without a delay.
+
+    Raises:
+        SqlError: for what SQL cannot say.
+    """
+    for name, plain in (("keep", "first"), ("watermark", None)):
+        if getattr(spec, name) != plain:
+            raise unsaid(name, getattr(spec, name))
+    emit = _ORDERS.get((spec.by, spec.emit))
+    if emit is None:
+        raise unsaid("emit", spec.emit)
+    timed = spec.event_time is not None and spec.event_time.lower() in map(str.lower, spec.keys)
+    if spec.within != (Duration(1) if timed else "unlimited"):
+        raise unsaid("within", spec.within)
+    time = None if spec.event_time is None else quoted(spec.event_time)
+    mark = "" if time is None else f" WATERMARK {time} DELAY OF INTERVAL '0 seconds'"
+    order = "PROCTIME()" if spec.by == "arrival" else time
+    number = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(map(quoted, spec.keys))} ORDER BY {order})"
+    lines = [
+        "SELECT *",
+        "FROM (",
+        f"  SELECT *, {number} AS `place`",
+        f"  FROM {table}{options_of(spec, spec.order, nulls=True)}{mark}",
+        ")",
+        "WHERE `place` = 1",
+    ]
+    return "\n".join([*lines, *([f"EMIT {emit}"] if emit else [])])

@@ -1,0 +1,74 @@
+"""Joins as a SELECT from two tables, `a` and `b`."""
+
+from panewise.spec import JoinOperator, Selected, Side
+from panewise.sql.texts import quoted
+from panewise.sql.writing.matches import NAMES, joined_tables, takes_condition
+from panewise.sql.writing.words import check_plain, unsaid
+
+
+def join(spec: JoinOperator, table: str) -> str:
+    """Returns a join of `table`, as `a`, with a table `u`, as `b`.
+
+    Raises:
+        SqlError: for what SQL cannot say.
+    """
+    _check_fields(spec)
+    return f"SELECT {', '.join(_columns(spec))}\nFROM {joined_tables(spec, table)}"
+
+
+def _check_fields(spec: JoinOperator) -> None:
+    """Refuses values of fields that SQL cannot say."""
+    sides = [_plain_side(side) for side in (spec.left, spec.right)]
+    for side, plain, name in zip((spec.left, spec.right), sides, NAMES, strict=True):
+        check_plain(side, plain, f"{name}.")
+    if spec.condition is not None and not takes_condition(spec):
+        raise unsaid("condition of an inner join", str(spec.condition))
+    plain_join = JoinOperator(
+        left=sides[0],
+        right=sides[1],
+        match=spec.match,
+        how=spec.how,
+        condition=spec.condition,
+        select=spec.select,
+    )
+    check_plain(spec, plain_join, "")
+
+
+def _plain_side(side: Side) -> Side:
+    """Returns a side with the fields that SQL can say."""
+    return Side(
+        keys=side.keys,
+        event_time=side.event_time,
+        order=side.order,
+        position=side.position,
+        null_keys=side.null_keys,
+        max_future_skew=side.max_future_skew,
+    )
+
+
+def _columns(spec: JoinOperator) -> list[str]:
+    if spec.select is None:
+        _check_different(spec)
+        return ["*"]
+    plain = [(column.side, column.column.lower()) for column in spec.select]
+    if len({*plain}) < len(plain):
+        raise unsaid("select: twice", max(plain, key=plain.count))
+    return [f"{_column(spec, column)} AS {quoted(column.name)}" for column in spec.select]
+
+
+def _check_different(spec: JoinOperator) -> None:
+    """Refuses all columns of two sides that have a name in common: their rows would have it twice."""
+    if spec.how in ("semi", "anti"):
+        return
+    left, right = ({name.lower() for name in spec.ports[side].columns_read} for side in NAMES)
+    if left & right:
+        raise unsaid(f"select: {min(left & right)} of both sides", None)
+
+
+def _column(spec: JoinOperator, column: Selected) -> str:
+    if column.side != "either":
+        return f"{NAMES[column.side]}.{quoted(column.column)}"
+    pairs = zip(spec.left.keys, spec.right.keys, strict=True)
+    if spec.how in ("inner", "semi", "anti") or (column.column, column.column) not in pairs:
+        raise unsaid("select", column)
+    return quoted(column.column)

@@ -1,0 +1,81 @@
+"""Chains and Top-N are the same after a round trip through SQL."""
+
+import pytest
+from hypothesis import assume, given
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SqlError
+from panewise.sql import compile_sql, to_sql
+from panewise.testing.chains import chains
+from panewise.testing.window_specs import windows
+from tests.engine.effort import examples
+
+SAYABLE = {
+    "drop_by": "window",
+    "closing": "if_pending",
+    "only_updated": False,
+    "timestamp": None,
+    "evaluate": "batch",
+    "evictor": None,
+    "watermark": None,
+    "position": None,
+    "trigger": pw.AfterWatermark(early=pw.AfterCount(2), late=pw.Always()),
+}
+
+
+@given(
+    windows("tumbling").flatmap(
+        lambda window: chains(window=window, time="event", aggregates=[F.count().alias("n")], **SAYABLE)
+    )
+)
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+@examples(40)
+def test_a_chain_is_the_same_after_a_round_trip(spec: pw.Chain) -> None:
+    """semantics 46.22, 46.72"""
+    try:
+        text = to_sql(spec)
+    except SqlError:
+        assume(False)
+        return
+    last = compile_sql(text).last
+    assert last is not None
+    assert last.spec == spec  # type: ignore[union-attr]
+    assert to_sql(last.spec) == text  # type: ignore[union-attr]
+
+
+def test_a_chain() -> None:
+    """semantics 46.72"""
+    first = pw.WindowOperator(
+        keys=["k", "j"], window=pw.Tumbling("1 hour"), event_time="ts", aggregates=[F.sum("v").alias("s")]
+    )
+    spec = first.then(keys=["k"], aggregates=[F.max("s").alias("most")])
+    assert to_sql(spec, "orders") == (
+        "SELECT `k`, window_start, window_end, max(`s`) AS `most`\nFROM (\n"
+        "  SELECT `k`, `j`, window_start, window_end, sum(`v`) AS `s`\n"
+        "  FROM TABLE(TUMBLE(TABLE orders, DESCRIPTOR(`ts`), SIZE => INTERVAL '1 hour'))\n"
+        "  GROUP BY `k`, `j`, window_start, window_end\n)\nGROUP BY `k`, window_start, window_end"
+    )
+
+
+TOP = "SELECT v, ROW_NUMBER() OVER (PARTITION BY k{} ORDER BY v DESC, w NULLS LAST) AS n FROM {}"
+
+
+@pytest.mark.parametrize(
+    ("partition", "source", "emit"),
+    [
+        ("", "t", ""),
+        ("", "t", "EMIT FINAL"),
+        ("", "t", "EMIT EVERY INTERVAL 5 SECONDS ACCUMULATING"),
+        (", window_start", "TUMBLE(t, ts, INTERVAL '1' HOUR)", "EMIT UPDATE RETRACTING"),
+        (", window_start, window_end", "CUMULATE(t, ts, INTERVAL '1' HOUR, INTERVAL '1' DAY)", ""),
+    ],
+)
+def test_a_top_n_is_the_same_after_a_round_trip(partition: str, source: str, emit: str) -> None:
+    """semantics 46.19, 46.73"""
+    spec = compile_sql(f"SELECT v FROM ({TOP.format(partition, source)}) WHERE n <= 3 {emit}").last.spec  # type: ignore[union-attr]
+    text = to_sql(spec)
+    last = compile_sql(text).last
+    assert last is not None
+    assert last.spec == spec  # type: ignore[union-attr]
+    assert to_sql(last.spec) == text  # type: ignore[union-attr]
