@@ -26,17 +26,13 @@ ZONE = (
 
 RULES = {
     "a gap is a duration or a column": Rule(
-        lambda: Session("timeout"),
-        lambda: Session("-1 minute"),
-        f"gap='-1 minute' | {UNITS} | {EXACT}",
+        lambda: Session("timeout"), lambda: Session("-1 minute"), f"gap='-1 minute' | {UNITS} | {EXACT}"
     ),
     "duration is exact": Rule(
         lambda: Tumbling(2), lambda: Tumbling(1.5), f"size=1.5 | a duration is exact | {EXACT}"
     ),
     "duration has no months": Rule(
-        lambda: Tumbling("2 weeks"),
-        lambda: Tumbling("1 month"),
-        f"size='1 month' | {NO_LENGTH}",
+        lambda: Tumbling("2 weeks"), lambda: Tumbling("1 month"), f"size='1 month' | {NO_LENGTH}"
     ),
     "an ISO duration has no months": Rule(
         lambda: Session("PT5M"), lambda: Session("P5M"), f"gap='P5M' | {NO_LENGTH}"
@@ -50,14 +46,10 @@ RULES = {
         f"size='PT0.0000001S' | {UNITS} | {EXACT}",
     ),
     "an ISO duration is in order": Rule(
-        lambda: Session("PT1H5M"),
-        lambda: Session("PT5M1H"),
-        f"gap='PT5M1H' | {UNITS} | {EXACT}",
+        lambda: Session("PT1H5M"), lambda: Session("PT5M1H"), f"gap='PT5M1H' | {UNITS} | {EXACT}"
     ),
     "an ISO duration has no sign": Rule(
-        lambda: Session("PT5M"),
-        lambda: Session("-PT5M"),
-        f"gap='-PT5M' | {UNITS} | {EXACT}",
+        lambda: Session("PT5M"), lambda: Session("-PT5M"), f"gap='-PT5M' | {UNITS} | {EXACT}"
     ),
     "duration is not empty": Rule(
         lambda: Tumbling("1s"), lambda: Tumbling(""), f"size='' | a duration is not empty | {EXACT}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from panewise import errors, spec
 from panewise.chrono import Duration
 from panewise.errors import *  # noqa: F403 - all errors and warnings
-from panewise.retired import no_attribute
+from panewise.replaced_names import no_attribute
 from panewise.spec import *  # noqa: F403 - the public names of specifications
 from panewise.spec.timers import timer_interval
 from panewise.spec.window_spec import Window

@@ -53,13 +53,13 @@ def _family(name: str, interpreter: str, testing: str) -> Family:
     )
 
 
-WINDOWS: Final = _family("windows", "Interpreter", "PLAIN")
-CHAIN: Final = _family("chain", "ChainInterpreter", "PLAIN")
+WINDOWS: Final = _family("windows", "Interpreter", "WINDOWS")
+CHAIN: Final = _family("chain", "ChainInterpreter", "CHAIN")
 OVER: Final = _family("over", "OverInterpreter", "ONLY_INSERTS")
 POLICY: Final = _family("policy", "PolicyInterpreter", "POLICY")
 DEDUPLICATE: Final = _family("deduplicate", "DeduplicateInterpreter", "PLAIN")
 JOIN: Final = _family("join", "JoinInterpreter", "JOIN")
-WINDOWED_JOIN: Final = _family("windowed_join", "WindowedJoinInterpreter", "JOIN")
+WINDOWED_JOIN: Final = _family("windowed_join", "WindowedJoinInterpreter", "WINDOWED_JOIN")
 COGROUP: Final = _family("cogroup", "CogroupInterpreter", "COGROUP")
 # A JSON document is offered to the families in this order, and is of the first that reads it. Windows are
 # last, because their documents have no field that marks them.

@@ -7,7 +7,7 @@ DeltaPolicy(column='age', amount=2)
 
 from typing import TYPE_CHECKING, NoReturn
 
-from panewise.retired import no_attribute
+from panewise.replaced_names import no_attribute
 from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow

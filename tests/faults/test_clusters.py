@@ -1,4 +1,7 @@
-"""A local and a standalone cluster, with panewise shipped as a zip, give the same output as local threads."""
+"""A local cluster whose driver is killed, and a standalone one, give the same output as local threads.
+
+panewise is shipped to their workers as a zip.
+"""
 
 from pathlib import Path
 
@@ -24,15 +27,14 @@ def _check_shipped(job: Job) -> None:
 @pytest.mark.parametrize("files", first_here([1, FILES]))
 def test_the_driver_of_a_local_cluster_is_killed(tmp_path: Path, undisturbed: Expected, files: int) -> None:
     """semantics 33"""
-    source, expected = undisturbed(SPEC, files)
-    environment = {"SPARK_HOME": str(spark_home(tmp_path))}
-    job = Job(
-        tmp_path, source, SPEC, f"local-cluster[{min(files, 2)},1,1024]", shipped(tmp_path), environment
-    )
-    story = play(job, Plan(1, "driver", 1))  # while the checkpoint is being prepared
+    source, home = undisturbed.source((1,) * files), {"SPARK_HOME": str(spark_home(tmp_path))}
+    master = f"local-cluster[{min(files, 2)},1,1024]"
+    job = Job(tmp_path, source, SPEC, master, shipped(tmp_path), home)
+    story = play(job, Plan(1, "driver", files))
     assert any("killed" in line for line in story), story
     _check_shipped(job)
-    check_same(contents(job.out, files), expected, story)
+    cuts = job.cuts()
+    check_same(contents(job.out, len(cuts)), undisturbed.sinks(SPEC, cuts), [*story, cuts])
 
 
 @pytest.mark.nightly

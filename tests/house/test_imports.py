@@ -25,7 +25,7 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "retired", "chrono", "families", "matches", "spec"}
+FOUNDATION = {"errors", "replaced_names", "chrono", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "spark"}
 
@@ -33,7 +33,7 @@ FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "spark"}
 MAY_IMPORT = {
     "errors": set(),
     "calls": {"errors"},
-    "retired": {"errors"},
+    "replaced_names": {"errors"},
     "chrono": {"errors"},
     "families": set(),
     "matches": set(),

@@ -1,15 +1,17 @@
-"""Names and texts use the words of docs/glossary.md, not those that it retires. A name means one thing."""
+"""Names and texts use the words of docs/glossary.md, not others for the same. A name means one thing."""
 
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from panewise.families import FAMILIES
+from panewise.matches import MATCHES
 from tests.house.sources import SRC, check_each, files, functions, nodes, part, shown, tree
 
-# Each retired word with what to say instead. Words that also have a right use are not in this table.
-RETIRED = {
+# Each replaced word with what to say instead. Words that also have a right use are not in this table.
+REPLACED = {
     **dict.fromkeys(("tell", "tells", "telling", "told"), "emit, report, determine, say, or notify"),
     **dict.fromkeys(("send", "sends", "sending", "sent"), "emit"),
     **dict.fromkeys(("withdraw", "withdraws", "withdrawn", "withdrawal", "withdrawals"), "retract"),
@@ -34,9 +36,9 @@ RETIRED = {
 RIGHT = {"moment_parts"}  # the moments of a distribution
 
 
-def retired(text: str) -> dict[str, str]:
-    """Returns the retired words of a text or a name in snake_case, each with what to say instead."""
-    return {word: RETIRED[word] for word in re.findall(r"[a-z]+", text.lower()) if word in RETIRED}
+def replaced(text: str) -> dict[str, str]:
+    """Returns the replaced words of a text or a name in snake_case, each with what to say instead."""
+    return {word: REPLACED[word] for word in re.findall(r"[a-z]+", text.lower()) if word in REPLACED}
 
 
 def identifiers(root: ast.AST) -> Iterator[tuple[int, str]]:
@@ -77,29 +79,29 @@ def _text(node: ast.AST) -> str:
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
-def retired_in_texts(path: Path) -> list[str]:
-    found = [(line, text, retired(text)) for _, line, text in strings(path, tree(path))]
+def replaced_in_texts(path: Path) -> list[str]:
+    found = [(line, text, replaced(text)) for _, line, text in strings(path, tree(path))]
     return [f"{shown(path)}:{line}: {text!r} {words}" for line, text, words in found if words]
 
 
-def test_texts_have_no_retired_words() -> None:
-    check_each(files(), retired_in_texts)
+def test_texts_have_no_replaced_words() -> None:
+    check_each(files(), replaced_in_texts)
 
 
-def retired_in_names(path: Path) -> list[str]:
-    found = [(line, name, retired(snake_case(name))) for line, name in identifiers(tree(path))]
+def replaced_in_names(path: Path) -> list[str]:
+    found = [(line, name, replaced(snake_case(name))) for line, name in identifiers(tree(path))]
     return [
         f"{shown(path)}:{line}: {name} {words}" for line, name, words in found if words and name not in RIGHT
     ]
 
 
-def test_names_have_no_retired_words() -> None:
-    check_each(files(), retired_in_names)
+def test_names_have_no_replaced_words() -> None:
+    check_each(files(), replaced_in_names)
 
 
 def test_all_kinds_of_names_are_found() -> None:
     source = "class HeldRow:\n    sent: int = 0\ndef tell(*gone, asked=1):\n    row.kept, judged = 1, 2\n"
-    found = {name for _, name in identifiers(ast.parse(source)) if retired(snake_case(name))}
+    found = {name for _, name in identifiers(ast.parse(source)) if replaced(snake_case(name))}
     assert found == {"HeldRow", "sent", "tell", "gone", "asked", "kept", "judged"}
 
 
@@ -122,10 +124,10 @@ def f(name):
     ]
 
 
-def test_retired_words_are_found_in_texts_and_names() -> None:
-    assert set(retired("Rows are HELD, not 'gone'")) == {"held", "gone"}
-    assert set(retired("__each_tells")) == {"tells"}
-    assert retired("threshold, goal and household") == {}
+def test_replaced_words_are_found_in_texts_and_names() -> None:
+    assert set(replaced("Rows are HELD, not 'gone'")) == {"held", "gone"}
+    assert set(replaced("__each_tells")) == {"tells"}
+    assert replaced("threshold, goal and household") == {}
 
 
 # Names of classes that are defined twice, and why.
@@ -135,6 +137,26 @@ NAMESAKES = {
 }
 # A name of a function says what the function returns or does. These do not.
 VAGUE = {"found", "given", "made", "of", "one"}
+# Nor do these say what a parameter or a local variable is.
+VAGUE_VARIABLES = {"begun", "found", "given", "made", "one"}
+# What has none of them: folders and modules. A part is added when it has none.
+CLEAN = (
+    "__init__.py",
+    "calls.py",
+    "checkpoints/",
+    "chrono.py",
+    "cli.py",
+    "demo/",
+    "families.py",
+    "functions.py",
+    "matches.py",
+    "oracle/",
+    "replaced_names.py",
+    "spec/",
+    "state/",
+    "streamwindow.py",
+)
+UNCLEAN = ("spec/operators/over/",)  # within these
 PUBLIC = {  # functions that users call
     "chrono.py": {"of"},  # Duration.of
     "spark/results/rows_between.py": {"of"},  # ResultRows.of
@@ -176,3 +198,88 @@ def vague(path: Path) -> list[str]:
 
 def test_functions_say_what_they_return() -> None:
     check_each(files(), vague)
+
+
+def local_names(root: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yields line and name of functions, parameters and variables, without the fields of classes."""
+    fields = {
+        id(target)
+        for kind in ast.walk(root)
+        if isinstance(kind, ast.ClassDef)
+        for statement in kind.body
+        if isinstance(statement, (ast.Assign, ast.AnnAssign))
+        for target in ast.walk(statement)
+    }
+    for node in ast.walk(root):
+        match node:
+            case ast.FunctionDef(name=name) | ast.arg(arg=name):
+                yield node.lineno, name
+            case ast.Name(id=name, ctx=ast.Store()) if id(node) not in fields:
+                yield node.lineno, name
+            case ast.MatchAs(name=str(name)) | ast.ExceptHandler(name=str(name)):
+                yield node.lineno, name
+
+
+def vague_variables(path: Path) -> list[str]:
+    return [
+        f"{shown(path)}:{line}: {name}" for line, name in local_names(tree(path)) if name in VAGUE_VARIABLES
+    ]
+
+
+def test_variables_say_what_they_are() -> None:
+    check_each([path for path in files() if is_clean(shown(path))], vague_variables)
+
+
+def is_clean(name: str) -> bool:
+    return name.startswith(CLEAN) and not name.startswith(UNCLEAN)
+
+
+def test_all_kinds_of_variables_are_found() -> None:
+    source = """
+class Row:
+    given: int
+    def f(self, one, *, key=lambda made: made):
+        found = [begun for begun in key]
+        match self:
+            case [x, given]: pass
+        return self.given(found=1)
+"""
+    names = [name for _, name in local_names(ast.parse(source)) if name in VAGUE_VARIABLES]
+    assert sorted(names) == ["begun", "found", "given", "made", "one"]
+
+
+# Folders of families and matches, and of what is like one. Their modules may have names that others have.
+OWN = {*(family.name for family in FAMILIES), *MATCHES, "by_arrival", "joins", "nested", "retained", "top_n"}
+SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utils"}
+
+
+def names_in(paths: Iterable[Path]) -> list[str]:
+    """Returns the modules of a layer that have a name which another one has, too, or that says nothing.
+
+    What is in a folder of a family or a match, or has its name, is found by that.
+    """
+    places = defaultdict[tuple[str, str], list[Path]](list)
+    for path in paths:
+        layer, *folders, last = path.relative_to(SRC).with_suffix("").parts or [""]
+        if last not in ("__init__", "__main__") and not OWN & {*folders, last}:
+            places[layer, last].append(path)
+    return [
+        f"{layer}: {' and '.join(map(shown, same))}"
+        for (layer, last), same in places.items()
+        if len(same) > 1 or last in SAYS_NOTHING
+    ]
+
+
+def test_a_module_has_a_name_of_its_own() -> None:
+    in_layers = [path for path in files() if path.parent != SRC]
+    assert names_in(in_layers) == []
+    modules = ["engine/a/plan.py", "engine/over/plan.py", "engine/b/plan.py", "spec/plan.py", "spec/utils.py"]
+    assert names_in(SRC / name for name in modules) == [
+        "engine: engine/a/plan.py and engine/b/plan.py",
+        "spec: spec/utils.py",
+    ]
+
+
+def test_modules_have_no_replaced_words() -> None:
+    names = {shown(path): replaced(shown(path).removesuffix(".py")) for path in files()}
+    assert {name: words for name, words in names.items() if words} == {}

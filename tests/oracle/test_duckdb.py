@@ -249,12 +249,7 @@ def test_as_of_joins(data: st.DataObject, how: Any, one: Rows, other: Rows, stra
 UNBOUNDED = "rows between unbounded preceding and current row"
 FRAMES = {
     "total": (F.sum("v"), "sum(v)", Frame("rows", -2, 0), "rows between 2 preceding and current row"),
-    "all": (
-        F.count(),
-        "count(*)",
-        Frame("rows", None, 0),
-        UNBOUNDED,
-    ),
+    "all": (F.count(), "count(*)", Frame("rows", None, 0), UNBOUNDED),
     "around": (F.max("d"), "max(d)", Frame("rows", -1, 1), "rows between 1 preceding and 1 following"),
     "near": (F.min("v"), "min(v)", Frame("range", -5, 0), "range between 5 preceding and current row"),
     "wide": (F.avg("v"), "avg(v)", Frame("range", -4, 3), "range between 4 preceding and 3 following"),

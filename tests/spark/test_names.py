@@ -12,13 +12,7 @@ import panewise as pw
 import panewise.functions as F
 from panewise import StreamWindow, WindowListener
 from panewise.errors import SpecError
-from panewise.spark import (
-    WindowBuilder,
-    apply,
-    over,
-    policy_windows,
-    windowed,
-)
+from panewise.spark import WindowBuilder, apply, over, policy_windows, windowed
 from panewise.spark.names import quoted
 from panewise.streamwindow import count
 from tests.spark.conftest import Feed, best, emitted, write
@@ -230,10 +224,7 @@ def test_functions_return_maps_unchanged(feed: Feed) -> None:
         ({"x": 1}, {"x": 3}, {"x": 1}, [{"x": 3}, {"x": 2}])
     ]
     w = pw.Window.orderBy("event.ts")
-    columns = {
-        "next": F.lead("m").over(w),
-        "second": F.nth_value("m", 2).over(w.rowsBetween(-1, 0)),
-    }
+    columns = {"next": F.lead("m").over(w), "second": F.nth_value("m", 2).over(w.rowsBetween(-1, 0))}
     assert rows_of(over(df).withColumns(columns).rows, "a.v", *columns) == [
         (1, {"x": 2}, None),
         (2, {"x": 3}, {"x": 2}),

@@ -143,11 +143,7 @@ def test_a_listener_on_a_stream(feed: Feed) -> None:
 
 
 REFUSED = [
-    (
-        StreamWindow.tumbling(count(2)),
-        2,
-        ("no partition_by: one shard has all partitions (semantics 10.25)"),
-    ),
+    (StreamWindow.tumbling(count(2)), 2, ("no partition_by: one shard has all partitions (semantics 10.25)")),
     (
         StreamWindow.tumbling(punct("flag"), partition_by=["k"]),
         2,

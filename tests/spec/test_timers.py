@@ -79,10 +79,7 @@ def over(window: WindowSpec, **fields: Any) -> OverOperator:
         (over(W.rowsBetween(0, 3), watermark=FixedLag(4)), 4),
         (windows(watermark=Inputs(["a", "b"], idle_after=9)), 9),
         (StreamWindow.sliding(time(10), time(4)), 2),
-        (
-            StreamWindow.tumbling(time(10), partition_by=["k"], partition_eviction=partition_age(15)),
-            5,
-        ),
+        (StreamWindow.tumbling(time(10), partition_by=["k"], partition_eviction=partition_age(15)), 5),
         (JoinOperator(left=Side(), right=Side(prefix="r_"), match=Latest(7)), 7),
         (
             JoinOperator(

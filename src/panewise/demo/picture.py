@@ -117,15 +117,15 @@ def _lines(axes: Axes, scene: Scene) -> None:
 
 def _panes(axes: Axes, scene: Scene) -> None:
     columns = ("window_start", "window_end", "arrival", "timing", "op", "value")
+    style: dict[str, Any] = {
+        "fontsize": LABEL_SIZE,
+        "clip_on": True,
+        "va": "center",
+        "zorder": 6,
+        "bbox": LABEL_BOX,
+    }
     for start, end, arrival, timing, op, value in scene.panes.select(columns).iter_rows():
         inset = (end - start) * 0.06
-        style: dict[str, Any] = {
-            "fontsize": LABEL_SIZE,
-            "clip_on": True,
-            "va": "center",
-            "zorder": 6,
-            "bbox": LABEL_BOX,
-        }
         if op == "-":
             _x(axes.text, start + inset, arrival, f"−{value}", color=FAINT, ha="left", **style)
             continue

@@ -39,11 +39,8 @@ _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the r
 class StoredOperator:
     """An operator whose state is in a run store.
 
-    Attributes:
-        operator: the operator.
-        manifest: the manifest of the last commit.
-        libraries: a library for each table, in their order.
-        loaded: the header of the state when it was loaded or committed.
+    `manifest` is that of the last commit, and `loaded` the header of the state when it was loaded or
+    committed. There is a library for each table.
     """
 
     operator: Operator
@@ -63,13 +60,9 @@ class StoredOperator:
         """
         text = library.store.manifest()
         manifest = Manifest(_document(spec), shards) if text is None else Manifest.decode(text)
-        check_same(manifest, spec, shards)
+        operator, state, horizons = _read(manifest, spec, schema, shards)
         library.version = manifest.version + 1
-        operator = cached_operator(spec, schema)
-        _check_types(operator.state, checked(manifest.header))
-        state: OperatorState = operator.with_header(manifest.header)
         libraries = (library, *(library.for_table(n) for n in range(1, len(state.tables))))
-        horizons = operator.horizons(state.clocks)
         tables = {
             name: replace(
                 table,
@@ -122,6 +115,17 @@ class StoredOperator:
         self.libraries[0].store.put_manifest(self.manifest.encode())
 
 
+def _read(
+    manifest: Manifest, spec: Specification, schema: Schema | Schemas, shards: int
+) -> tuple[Operator, OperatorState, Mapping[str, int | None]]:
+    """Returns an operator, its state with the header of a manifest, and the horizons of its tables."""
+    check_same(manifest, spec, shards)
+    operator = cached_operator(spec, schema)
+    _check_types(operator.state, checked(manifest.header))
+    state = operator.with_header(manifest.header)
+    return operator, state, operator.horizons(state.clocks)
+
+
 def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
     """Returns the runs of one table. The name of a run contains the number of its table."""
     return tuple(run for run in runs if int(run.name.split("-")[0].partition(".")[2] or 0) == table)
@@ -148,9 +152,9 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
     except SpecError as error:
         raise unreadable_spec(error) from error
     if changed:
-        given = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
+        differences = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
         raise StateError(
-            f"a changed specification ({given})",
+            f"a changed specification ({differences})",
             "a state belongs to the specification that made it",
             "put the field back, or start from a new checkpoint",
         )
@@ -162,7 +166,6 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
 
 
 def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
-    """Refuses a state that was made from columns of other types."""
     stored, expected = header.get("types"), types_of_tables(state)
     if stored is not None:
         lacking = _of_lacking_tables(state, stored)
@@ -219,17 +222,13 @@ def restore(spec: Specification, schema: Schema | Schemas, data: bytes) -> Opera
     """
     head, *runs = _parts(data)
     manifest = Manifest.decode(head.decode(errors="replace"))
-    check_same(manifest, spec, 1)
-    operator = cached_operator(spec, schema)
-    _check_types(operator.state, checked(manifest.header))
-    state: OperatorState = operator.with_header(manifest.header)
+    operator, state, horizons = _read(manifest, spec, schema, 1)
     read = [decode(run) for run in runs]
     lacking = list(state.tables.values())[len(read) :]
     if len(read) > len(state.tables) or not all(table.optional for table in lacking):
         raise StateError(
             f"a saved operator with {len(read)} tables", f"this one has {len(state.tables)}", REMEDY
         )
-    horizons = operator.horizons(state.clocks)
     read += [table.newest for table in lacking]
     tables: dict[str, StoredTable] = {
         name: replace(
@@ -245,11 +244,7 @@ def restore(spec: Specification, schema: Schema | Schemas, data: bytes) -> Opera
 
 
 def _parts(data: bytes) -> list[bytes]:
-    """Returns the manifest and the runs of a saved operator.
-
-    Raises:
-        StateError: if the data ends too early.
-    """
+    """Returns the manifest and the runs of a saved operator."""
     parts, at = list[bytes](), 0
     while at < len(data) or not parts:
         length = int.from_bytes(data[at : at + 4], "little")

@@ -120,7 +120,7 @@ class Stateful(Protocol):
         ...
 
 
-class Partitions(Protocol):
+class PartitionControl(Protocol):
     """What only operators with partitions can do (semantics 10.22, 10.23)."""
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
@@ -154,7 +154,7 @@ class Operator(Stateful, Protocol):
         ...
 
     @property
-    def partitions(self) -> "Partitions | None":
+    def partitions(self) -> "PartitionControl | None":
         """What can be done with partitions; None if the operator has none."""
         ...
 
@@ -308,8 +308,8 @@ class EngineParts:
     """The functions by which the engine builds the operators of a family.
 
     Attributes:
-        compile: returns the plan of a specification. It builds no operator and no state, and raises SpecError
-            if a column is missing, or has a type that the specification cannot use.
+        compile: returns the plan of a specification. It builds no operator and no state. It raises SpecError
+            if a column is missing or occurs twice, or has a type that the specification cannot use.
         operator: returns an operator that has taken no step. It raises what `compile` raises.
         tables: returns the names of the tables that `inspect` reads, each at the place of its number on disk.
         inspect: returns what a stored state contains, or the part of it that the reader returns, given a

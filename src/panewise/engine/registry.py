@@ -31,7 +31,7 @@ def by_port(spec: Specification, schema: Schema | Schemas) -> Schemas:
 def plan_for(spec: Specification, schema: Schema | Schemas) -> Plan:
     """Returns the plan of a specification of any family. No operator is built or loaded for it."""
     schemas = by_port(spec, schema)
-    plan = _plan(spec, _columns(schemas))
+    plan: Plan | None = _cached("plan", spec, _columns(schemas))
     return engine_parts(spec).compile(spec, schemas) if plan is None else plan
 
 
@@ -46,7 +46,7 @@ def cached_operator(spec: Specification, schema: Schema | Schemas) -> Operator:
     Operators that were made from the same cached one share these libraries.
     """
     schemas = by_port(spec, schema)
-    operator = _operator(spec, _columns(schemas))
+    operator: Operator | None = _cached("operator", spec, _columns(schemas))
     return engine_parts(spec).operator(spec, schemas) if operator is None else copy.copy(operator)
 
 
@@ -58,13 +58,9 @@ def _schemas(columns: _Columns) -> Schemas:
     return {port: dict(schema) for port, schema in columns}
 
 
-@lru_cache(maxsize=32)
-def _plan(spec: Specification, columns: _Columns) -> Plan | None:
-    """Returns the plan; None if the specification has functions of the user."""
-    return None if parts(spec).calls_users(spec) else engine_parts(spec).compile(spec, _schemas(columns))
-
-
-@lru_cache(maxsize=32)
-def _operator(spec: Specification, columns: _Columns) -> Operator | None:
-    """Returns the operator; None if the specification has functions of the user."""
-    return None if parts(spec).calls_users(spec) else engine_parts(spec).operator(spec, _schemas(columns))
+@lru_cache(maxsize=64)
+def _cached(part: str, spec: Specification, columns: _Columns) -> Any:
+    """Returns the plan or the operator; None if the specification has functions of the user."""
+    own = engine_parts(spec)
+    build = own.compile if part == "plan" else own.operator
+    return None if parts(spec).calls_users(spec) else build(spec, _schemas(columns))

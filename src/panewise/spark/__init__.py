@@ -9,7 +9,7 @@ few of these names.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from panewise.retired import no_attribute
+from panewise.replaced_names import no_attribute
 from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.families import INPUT, Family
+from panewise.families import INPUT
 from panewise.spark.ancestry import check_ancestry, delayed, of_several_streams, warn_of_late_rows
 from panewise.spark.checks import (
     check_column_types,
@@ -41,6 +41,7 @@ from panewise.spec import (
     WindowOperator,
     parts,
 )
+from panewise.spec.protocol import is_specification
 from panewise.spec.windows.kinds import positive
 
 SPECIFICATIONS: Final = (
@@ -166,7 +167,7 @@ def _by_port(df: Source | Mapping[str, Source], spec: Specification) -> dict[str
 
     Spark numbers the sources of a query by their order, so it must not depend on the caller's mapping.
     """
-    if not isinstance(getattr(spec, "family", None), Family):
+    if not is_specification(spec):
         rule = f"a specification is one of {sorted(kind.__name__ for kind in SPECIFICATIONS)}"
         raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(window=..., aggregates=...)")
     sources = df if isinstance(df, Mapping) else {INPUT: df}

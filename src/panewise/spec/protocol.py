@@ -306,6 +306,12 @@ class SpecParts(ABC):
         return ()
 
 
+def is_specification(value: Any, *families: Family) -> bool:
+    """Returns whether a value is a specification, of one of these families if there are any."""
+    family = None if isinstance(value, type) else getattr(value, "family", None)
+    return isinstance(family, Family) and (not families or family in families)
+
+
 def parts(spec: Specification) -> SpecParts:
     """Returns the parts of the family of a specification."""
     parts: SpecParts = part(spec.family.spec)

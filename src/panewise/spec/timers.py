@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.families import Family
-from panewise.spec.protocol import Specification, parts
+from panewise.spec.protocol import Specification, is_specification, parts
 from panewise.spec.watermarks import FixedLag
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Calendar, Session, gap_columns
@@ -56,7 +55,7 @@ def timer_interval(*specs: Specification) -> Duration | None:
 
 def _lengths_of(spec: Any) -> Iterator[int]:
     """Yields the lengths of processing time in a specification."""
-    if isinstance(spec, type) or not isinstance(getattr(spec, "family", None), Family):
+    if not is_specification(spec):
         rule = "a timer drives operators, which specifications describe"
         raise SpecError(f"timer_interval of {spec!r}", rule, "give each specification as an argument")
     values = list(_inside(spec))

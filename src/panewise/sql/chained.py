@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -198,8 +198,8 @@ def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParse
 
 
 def _aggregates(spec: WindowOperator | Chain) -> list[str]:
-    last: Any = getattr(spec, "stages", (spec,))[-1]
-    return [aggregate.name for aggregate in last.aggregates]
+    aggregates = spec.aggregates if is_first(spec) else cast(Chain, spec).stages[-1].aggregates
+    return [aggregate.name for aggregate in aggregates]
 
 
 def chained(

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from panewise.engine.ingest.output import Counts
-from panewise.retired import no_attribute
+from panewise.replaced_names import no_attribute
 from panewise.standalone.aio import AsyncOperator
 from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks

@@ -172,9 +172,9 @@ def inputs(value: Any) -> bool:
     """
     if not isinstance(value, dict) or value.keys() != {"since", "told"}:
         return False
-    told = value["told"]
-    return (isinstance(told, dict) and _instant(value["since"])) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(map(_instant, pair)) for pair in told.values()
+    reports = value["told"]
+    return (isinstance(reports, dict) and _instant(value["since"])) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(map(_instant, pair)) for pair in reports.values()
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecError
-from panewise.families import INPUT, WRONG_WORDS, Family
+from panewise.families import INPUT, WRONG_WORDS
 from panewise.spec import (
     Entry,
     Inputs,
@@ -26,6 +26,7 @@ from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.policy.events import name_of
+from panewise.spec.protocol import is_specification
 from panewise.testing.columns import Row, infer, inferred
 from panewise.testing.families import parts_for_tests
 
@@ -126,7 +127,7 @@ def script(
 def specification(spec: Any) -> Specification:
     """Returns the specification of a value that a test gives: a specification, or its dict form."""
     whole: Specification = from_dict(spec) if isinstance(spec, Mapping) else spec
-    if isinstance(whole, type) or not isinstance(getattr(whole, "family", None), Family):
+    if not is_specification(whole):
         rule = "a test plays a specification, or its dict form"
         raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(...)")
     return whole

@@ -1,17 +1,20 @@
 """How :func:`panewise.testing.run` addresses the operators of each family."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise import functions as F
-from panewise.engine.protocol import Operator
 from panewise.families import part
-from panewise.spec import Specification, WindowOperator
+from panewise.spec import JoinOperator, Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
 from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
+from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.windowing import window_operator
+
+if TYPE_CHECKING:  # for an annotation alone: a plugin of pytest imports this without Polars
+    from panewise.engine.protocol import Operator
 
 
 def _no_call(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
@@ -22,9 +25,9 @@ def _no_call(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
 class TestingParts:
     """The events that only operators of this family have, and how they are played.
 
-    The ops "checkpoint" and "reset" are played by the runtimes: an operator that has them has partitions
-    (:class:`panewise.engine.protocol.Partitions`) in the engine, and methods `checkpoint()` and `reset()` in
-    the oracle.
+    The ops "checkpoint" and "reset" are played by the runtimes: an operator that has them has a
+    :class:`panewise.engine.protocol.PartitionControl` in the engine, and methods `checkpoint()` and `reset()`
+    in the oracle.
 
     Attributes:
         ops: the ops with the fields of their events.
@@ -38,6 +41,9 @@ class TestingParts:
             the other input.
         windows: returns the windows that rows of two inputs are assigned to, as an operator; None if there
             are none.
+        windowed: returns the specification whose fields describe the windows of rows: that itself, or one
+            within it; None if there are none.
+        with_windowed: returns the specification with another one in its place.
     """
 
     __test__ = False  # pytest would collect it by its name
@@ -49,6 +55,8 @@ class TestingParts:
     on_spark: tuple[str, str] = ("", "")
     same_types: Callable[[Any], Iterable[Mapping[str, str]]] = lambda spec: ()
     windows: Callable[[Any], WindowOperator | None] = lambda spec: None
+    windowed: Callable[[Any], Any] = lambda spec: None
+    with_windowed: Callable[[Any, Any], Any] = lambda spec, changed: changed
 
 
 def parts_for_tests(spec: Specification) -> TestingParts:
@@ -57,7 +65,7 @@ def parts_for_tests(spec: Specification) -> TestingParts:
     return parts
 
 
-def _with_partitions(operator: Operator, op: str, partition: Mapping[str, Any]) -> Any:
+def _with_partitions(operator: "Operator", op: str, partition: Mapping[str, Any]) -> Any:
     partitions = operator.partitions
     assert partitions is not None
     match op:
@@ -72,13 +80,11 @@ def _of_oracle(interpreter: Any, op: str, partition: Mapping[str, Any]) -> Any:
     return interpreter.evict(dict(partition)) if op == "evict" else getattr(interpreter, op)()
 
 
-def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
+def _of_both_sides(spec: TwoSided, condition: Any = None) -> list[Mapping[str, str]]:
     """Returns the keys of both sides, and the columns that a condition compares with each other."""
-    join = getattr(spec, "join", spec)
-    sides = list(join.sides)
-    keys = zip(*(side.keys for side in join.sides.values()), strict=True)
+    sides = list(spec.sides)
+    keys = zip(*(side.keys for side in spec.sides.values()), strict=True)
     same: list[Mapping[str, str]] = [dict(zip(sides, names, strict=True)) for names in keys]
-    condition = getattr(join, "condition", None)
     for node in () if condition is None else walk(condition):
         if isinstance(node, Comparison):
             compared = [column for column in (node.first, node.second) if isinstance(column, Column)]
@@ -86,15 +92,27 @@ def _of_both_sides(spec: Any) -> list[Mapping[str, str]]:
     return same
 
 
-def _windows_of_join(spec: Any) -> WindowOperator | None:
-    join = getattr(spec, "join", spec)
+def _of_join(join: JoinOperator) -> list[Mapping[str, str]]:
+    return _of_both_sides(join, join.condition)
+
+
+def _windows_of_join(join: JoinOperator) -> WindowOperator | None:
     return window_operator(join, F.count()) if join.window_columns else None
 
 
 PLAIN: Final = TestingParts()
+WINDOWS: Final = TestingParts(windowed=lambda spec: spec)
+CHAIN: Final = TestingParts(
+    windowed=lambda spec: spec.first, with_windowed=lambda spec, first: replace(spec, first=first)
+)
 ONLY_INSERTS: Final = TestingParts(retracts=False)
-JOIN: Final = TestingParts(same_types=_of_both_sides, windows=_windows_of_join)
-COGROUP: Final = TestingParts(same_types=_of_both_sides, windows=windows_of_cogroup)
+JOIN: Final = TestingParts(same_types=_of_join, windows=_windows_of_join)
+WINDOWED_JOIN: Final = TestingParts(
+    same_types=lambda spec: _of_join(spec.join), windows=lambda spec: _windows_of_join(spec.join)
+)
+COGROUP: Final = TestingParts(
+    same_types=_of_both_sides, windows=windows_of_cogroup, windowed=lambda spec: spec
+)
 # Semantics 10.21 to 10.23.
 POLICY: Final = TestingParts(
     retracts=False,

@@ -24,6 +24,7 @@ from panewise.spec import Specification, merging
 from panewise.spec.operators.join.columns import BOUNDS, INDEX, JOIN_TIME, MISSING, ONE_SIDED, TIMING
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing.compare import same
+from panewise.testing.families import parts_for_tests
 from panewise.testing.retractions import OP, Ledger, identity
 from panewise.testing.runner import run
 
@@ -97,7 +98,7 @@ def check_retracting(spec: Any, events: Events, runtime: str = "oracle", **optio
     )
     net = [_without(row, _OF_PANES) for row in _net(retracting)]
     last = last_panes(spec, accumulating)
-    if merging(_first(spec).window):
+    if merging(parts_for_tests(spec).windowed(spec).window):
         windows = {_window(spec, row) for row in net}
         last = [row for row in last if _window(spec, row) in windows]
     _assert_equal(net, last, "retracting, accumulating")
@@ -184,23 +185,17 @@ def _one_batch(events: Events) -> list[dict[str, Any]]:
     return [{"op": "add", "rows": rows}]
 
 
-def _first(spec: Any) -> Any:
-    """Returns the operator of a chain, or the specification itself."""
-    return getattr(spec, "first", spec)
-
-
-def _accumulating(spec: Any, how: str) -> Specification:
+def _accumulating(spec: Specification, how: str) -> Specification:
     """Returns the specification with another accumulation."""
-    first = _first(spec)
-    changed = replace(first, accumulation=how, only_updated=False)
-    whole: Specification = changed if first is spec else replace(spec, first=changed)
-    return whole
+    own = parts_for_tests(spec)
+    changed = replace(own.windowed(spec), accumulation=how, only_updated=False)
+    accumulating: Specification = own.with_windowed(spec, changed)
+    return accumulating
 
 
-def _window(spec: Any, pane: Mapping[str, Any]) -> Any:
+def _window(spec: Specification, pane: Mapping[str, Any]) -> Any:
     """Returns the identity of the window of a pane."""
-    keys = (spec, *getattr(spec, "stages", ()))[-1].keys
-    return identity([pane[name] for name in (*keys, *BOUNDS)])
+    return identity([pane[name] for name in (*spec.keys, *BOUNDS)])
 
 
 def _of_content(spec: JoinOperator, rows: Rows) -> Rows:

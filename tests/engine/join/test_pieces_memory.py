@@ -9,10 +9,7 @@ import pytest
 from tests.nightly import first_here
 
 LIMIT_MB = 128  # of the 256 MB that a worker may need more, with what Spark needs for the frames
-ENVIRONMENT = {
-    "_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0",
-    "POLARS_MAX_THREADS": "1",
-}
+ENVIRONMENT = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:0,muzzy_decay_ms:0", "POLARS_MAX_THREADS": "1"}
 
 
 def raised_mb(how: str, pairs: int) -> int:

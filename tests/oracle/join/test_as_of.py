@@ -19,6 +19,10 @@ from tests.oracle.join.cases import MAX, TYPES, Row, join, left, oracle, right, 
 DELAY = 5
 
 
+def stored(one: JoinInterpreter) -> list[int]:
+    return [window["window_start"] for window in one.windows()]
+
+
 # The partner
 
 
@@ -39,6 +43,14 @@ def test_a_condition_is_evaluated_when_the_left_row_is_decided() -> None:
 # When it is decided
 
 
+def test_the_horizon_that_decides_saturates() -> None:
+    """semantics 37.3: l + tolerance beyond 64 bits is reached when H is plus infinity."""
+    one = oracle(AsOf("forward", 10), how="left")
+    one.add(left(MAX - 5), "left")
+    assert shown(one.watermark(MAX - 1, "right")) == []
+    assert shown(one.watermark(MAX, "right")) == [("+", MAX - 5, None)]
+
+
 def test_a_row_that_waits_leaves_no_output_watermark() -> None:
     """semantics 40.4: but the pairs of "forward" have a right row that H has not passed."""
     for match, timestamp, how, behind in (
@@ -57,6 +69,25 @@ def test_a_row_that_waits_leaves_no_output_watermark() -> None:
 
 
 # State and output watermark
+
+
+def test_the_stored_rows_are_the_left_ones() -> None:
+    """semantics 41.1: as long as they are not decided."""
+    one = oracle(AsOf(), how="semi")
+    one.add_batch({"left": left(12, 10, k=2.0), "right": right(9, 11, k=2.0)})
+    assert one.windows() == [
+        {
+            "k": 2.0,
+            "window_start": time,
+            "window_end": time + 1,
+            "pending": 1,
+            "closed": False,
+            "input": "left",
+        }
+        for time in (10, 12)
+    ]
+    one.watermark(11, "right")
+    assert stored(one) == [12]
 
 
 @pytest.mark.parametrize(

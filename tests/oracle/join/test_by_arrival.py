@@ -25,6 +25,18 @@ def test_left_rows_with_a_partner_are_not_listed(how: Any) -> None:
     assert stored(one) == [2]
 
 
+def test_windows_are_stored_until_no_row_can_come() -> None:
+    """semantics 41.2: until H of the other side is plus infinity, whatever it is before."""
+    one = oracle(LastRows(1, left=1))
+    one.add_batch({"left": left(1), "right": right(2)})
+    one.watermark(MAX - 1)
+    assert stored(one) == [1, 2]
+    one.watermark(MAX, "left")
+    assert stored(one) == [1]
+    one.finish("right")
+    assert stored(one) == []
+
+
 def test_the_example_of_a_window_by_time() -> None:
     """Semantics 37.5."""
     one = oracle(LastRows(1, left=time(10)), how="left")

@@ -8,6 +8,7 @@ import pytest
 
 from panewise import StreamTime
 from panewise.oracle.join.interpreter import JoinInterpreter
+from panewise.spec.operators.join.columns import HOWS
 from panewise.spec.operators.join.interval import Interval
 from tests.oracle.join.cases import MAX, TYPES, join, left, oracle, right, shown
 
@@ -23,6 +24,14 @@ def reasons(output: Mapping[str, Any]) -> list[tuple[Any, ...]]:
 
 
 # Sides, clocks and lateness
+
+
+def test_the_horizon_saturates() -> None:
+    """semantics 36.3: W - L is no lower than 64 bits allow, and minus infinity before the first watermark."""
+    one = oracle(right={"allowed_lateness": 10}, how="left")
+    one.watermark(-(2**63) + 3, "right")
+    assert reasons(one.add(right(-(2**63) + 1), "right")) == []
+    assert shown(one.add(left(-(2**63) + 1), "left")) == [("+", -(2**63) + 1, -(2**63) + 1)]
 
 
 def test_idle_sides_of_the_example() -> None:
@@ -66,6 +75,13 @@ def test_two_idle_sides_stay_where_they_are() -> None:
 
 
 # Matches
+
+
+def test_differences_may_exceed_64_bits() -> None:
+    """semantics 37: the difference of the whole numbers is compared."""
+    one = oracle(Interval(MAX - 5, MAX))
+    given = {"left": left(-MAX), "right": right(MAX, 0, -5, -6)}
+    assert [pane["u"] for pane in one.add_batch(given)["panes"]] == [-5, 0]
 
 
 def test_rows_may_be_retained_until_the_other_input_ends() -> None:
@@ -167,6 +183,29 @@ def test_the_output_watermark_of_retained_rows(match: Any, fields: Any, mark: in
     assert one.output_watermark() == mark
 
 
+def test_the_last_match_may_be_beyond_64_bits() -> None:
+    """semantics 37.1, 39: such a row waits until H is plus infinity, or for the first watermark."""
+    one = oracle(how="full")
+    one.add_batch({"left": left(MAX - 3), "right": right(-MAX)})
+    assert shown(one.watermark(MAX - 1, "right")) == []
+    assert shown(one.watermark(MAX, "right")) == [("+", MAX - 3, None)]
+    low = oracle(Interval(3, 5), how="right", left={"allowed_lateness": 10})
+    # The last match of the first row is below -2^63, that of the second one is -2^63.
+    assert shown(low.add(right(-MAX, -MAX + 2), "right")) == []
+    assert shown(low.watermark(-MAX, "left")) == [("+", None, -MAX)]  # H of the left side is -2^63
+    assert shown(low.watermark(-MAX + 10, "left")) == [("+", None, -MAX + 2)]
+
+
+def test_rows_are_late_when_the_horizon_is_the_last_instant() -> None:
+    """semantics 36.3: an H of 2^63 - 1 is plus infinity."""
+    one = oracle(left={"watermark": PER_SIDE}, how="full")
+    one.add(left(MAX), "left")
+    assert reasons(one.add(left(MAX), "left")) == [("left", MAX, "behind", 0)]
+    other = oracle(left={"watermark": PER_SIDE, "allowed_lateness": 1})
+    other.add(left(MAX), "left")
+    assert reasons(other.add(left(MAX - 1, MAX - 2), "left")) == [("left", MAX - 2, "behind", 2)]
+
+
 # Emitted rows
 
 
@@ -203,6 +242,45 @@ def test_the_output_watermark(how: Any, timestamp: Any, behind: tuple[int, ...])
 
 
 # State
+
+
+def stored(one: JoinInterpreter) -> list[tuple[Any, ...]]:
+    return [(window["k"], window["window_start"]) for window in one.windows()]
+
+
+def test_rows_are_stored_while_they_can_get_a_partner() -> None:
+    """semantics 41: until the horizon of the other side has passed their last match, not with a null key."""
+    one = oracle(right={"allowed_lateness": 1})
+    one.add_batch({"left": [*left(10), *left(3, k=None)], "right": right(11, k=2.0)})
+    assert one.windows() == [
+        {"k": 1.0, "window_start": 10, "window_end": 11, "pending": 1, "closed": False, "input": "left"},
+        {"k": 2.0, "window_start": 11, "window_end": 12, "pending": 1, "closed": False, "input": "right"},
+    ]
+    one.watermark(16, "right")
+    assert stored(one) == [(1.0, 10), (2.0, 11)]
+    one.watermark(17, "right")
+    assert stored(one) == [(2.0, 11)]
+    one.watermark(13, "left")
+    assert stored(one) == [(2.0, 11)]
+    one.watermark(14, "left")
+    assert stored(one) == []
+
+
+def test_rows_that_arrive_with_their_last_match_passed_are_not_stored() -> None:
+    """semantics 41: they meet the rows that are stored."""
+    one = oracle(how="left")
+    one.add(right(12), "right")
+    one.watermark(20, "right")
+    assert shown(one.add(left(10, 30), "left")) == [("+", 10, 12)]
+    assert stored(one) == [(1.0, 12), (1.0, 30)]
+
+
+@pytest.mark.parametrize("how", HOWS)
+def test_left_rows_with_a_partner(how: Any) -> None:
+    """semantics 41: `semi` and `anti` store a left row until it has a partner."""
+    one = oracle(how=how)
+    one.add_batch({"left": left(10, 11, k=3.0), "right": right(16, k=3.0)})
+    assert stored(one) == ([(3.0, 10)] if how in ("semi", "anti") else [(3.0, 10), (3.0, 11)]) + [(3.0, 16)]
 
 
 def test_stored_rows_are_sorted() -> None:

@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from panewise import AfterCount, AfterWatermark, Always, Repeatedly, Session, Tumbling
+from panewise.spec.conditions import left as left_column
+from panewise.spec.conditions import right as right_column
 from panewise.spec.operators.join.same_window import SameWindow
-from tests.oracle.join.cases import left, oracle, right
+from tests.oracle.join.cases import left, oracle, right, shown
 
 EACH = Repeatedly(AfterCount(1))
 
@@ -96,3 +98,12 @@ def test_a_firing_without_a_change_has_no_retraction() -> None:
         ("+", 1, 2, 0, 10, "LATE", 9),
         ("+", 1, 3, 0, 10, "LATE", 9),
     ]
+
+
+def test_a_condition_and_null_keys() -> None:
+    """semantics 28, 38: rows with a null key are in windows, and have no partner."""
+    condition = left_column("t") < right_column("u")
+    one = oracle(SameWindow(Tumbling(10)), condition=condition, how="full")
+    one.add_batch({"left": [*left(5), *left(1, k=None)], "right": [*right(4, 6), *right(2, k=None)]})
+    emitted = shown(one.finish())
+    assert emitted == [("+", 1, None), ("+", None, 2), ("+", 5, 6), ("+", None, 4)]

@@ -62,6 +62,19 @@ def test_retention_by_size() -> None:
     assert [(pane["t"], pane["a"]) for pane in found] == [(5, "second"), (9, None)]
 
 
+def test_rows_are_stored_as_long_as_they_can_match() -> None:
+    """semantics 41.5: without a window until the other side ends, with one until its watermark has passed."""
+    one = streams(JoinWindow(Tumbling(10)))
+    one.add(left(20), "left")
+    one.add(right(20), "right")
+    one.watermark(130, "right")
+    assert stored(one) == [20, 20]
+    one.watermark(131, "right")
+    assert stored(one) == [20]
+    one.finish("left")
+    assert stored(one) == []
+
+
 def test_the_output_watermark_follows_rows_that_wait() -> None:
     """semantics 40.4: no row has a `join_time` before it."""
     one = streams(JoinWindow(Tumbling(10), early=1000), timestamp="left")

@@ -15,7 +15,6 @@ from panewise import (
     Every,
     Global,
     Hopping,
-    Position,
     Session,
     Tumbling,
     WindowOperator,
@@ -68,13 +67,6 @@ def test_clock_and_watermark_together_are_one_evaluation() -> None:
     answer = oracle.advance(10, 10)
     assert brief(answer["panes"]) == [(10, 1, "ON_TIME", "+")]
     assert answer["panes"][0]["processing_time"] == 10
-
-
-def test_top_level_every_is_on_time_if_it_is_due_in_the_evaluation_of_the_flip() -> None:
-    """A firing in the evaluation in which a window flips is ON_TIME, whatever its cause (semantics 20.1)."""
-    oracle = Interpreter(spec(trigger=Every(10), allowed_lateness=5))
-    oracle.add([{"t": 1, "v": 1}])
-    assert brief(oracle.advance(10, 12)["panes"]) == [(10, 1, "ON_TIME", "+")]
 
 
 def test_advance_leaves_what_is_not_given() -> None:
@@ -277,22 +269,6 @@ def assert_sessions_do_not_depend_on_order(seed: int) -> None:
         other.add([row])
     assert one.windows() == other.windows()
     assert one.finish()["panes"] == other.finish()["panes"]
-
-
-def test_positions_make_a_second_delivery_harmless() -> None:
-    """Rows that are delivered again are replays and change nothing (semantics 4)."""
-    rows = [{"t": offset % 7, "v": 1, "partition": offset % 2, "offset": offset} for offset in range(10)]
-    oracle = Interpreter(spec(position=Position()))
-    oracle.add(rows[:6])
-    assert oracle.add(rows)["counts"] == {
-        "rows_in": 10,
-        "applied": 4,
-        "replays": 6,
-        "late": 0,
-        "invalid": 0,
-        "partially_late": 0,
-    }
-    assert oracle.finish()["panes"][0]["n"] == 10
 
 
 def test_panes_windowed_again_are_in_the_windows_that_hold_theirs() -> None:

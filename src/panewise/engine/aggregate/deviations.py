@@ -22,10 +22,10 @@ def _part(column: str, value: pl.Expr, power: int, moved: Callable[[Side, str, p
         weighted = [side(f"__n:{column}") * side(f"__mean:{column}") for side in sides]
         return pl.sum_horizontal(weighted) / pl.sum_horizontal(side(f"__n:{column}") for side in sides)
 
-    def merge_sides(one: Side, other: Side) -> pl.Expr:
-        mean = total_mean(one, other)
-        merged = moved(one, column, mean) + moved(other, column, mean)
-        return pl.when(one(f"__n:{column}") + other(f"__n:{column}") > 0).then(merged).otherwise(0.0)
+    def merge_sides(this: Side, other: Side) -> pl.Expr:
+        mean = total_mean(this, other)
+        merged = moved(this, column, mean) + moved(other, column, mean)
+        return pl.when(this(f"__n:{column}") + other(f"__n:{column}") > 0).then(merged).otherwise(0.0)
 
     n = pl.col(f"__n:{column}")
     mean = (n * pl.col(f"__mean:{column}")).sum() / n.sum()

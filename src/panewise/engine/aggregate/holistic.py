@@ -49,7 +49,6 @@ def range_aggregation(aggregation: _Kind) -> _Kind:
 
 
 def _values(aggregate: Aggregate) -> str:
-    """Returns the name of the part that contains the values."""
     return f"__{_LISTS[aggregate.fn]}:{aggregate.column}"
 
 

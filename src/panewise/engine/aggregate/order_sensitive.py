@@ -88,11 +88,11 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
         best & (_arrival_number(stored) == _arrival_number(stored).filter(best).min())
     ).first()
 
-    def before(one: pl.Expr, other: pl.Expr) -> pl.Expr:
-        beyond = _rank(one) < _rank(other) if fn == "min" else _rank(one) > _rank(other)
+    def before(earlier: pl.Expr, other: pl.Expr) -> pl.Expr:
+        beyond = _rank(earlier) < _rank(other) if fn == "min" else _rank(earlier) > _rank(other)
         return (
-            pl.when(_rank(one) == _rank(other))
-            .then(_arrival_number(one) < _arrival_number(other))
+            pl.when(_rank(earlier) == _rank(other))
+            .then(_arrival_number(earlier) < _arrival_number(other))
             .otherwise(beyond)
         )
 
@@ -117,7 +117,7 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
         )
         return stored.list.eval(rankings.best(aggregate, ordered))
 
-    merge_sides = of_own(name, lambda one, other: best(pl.concat_list(one, other)))
+    merge_sides = of_own(name, lambda earlier, other: best(pl.concat_list(earlier, other)))
     lift, merge = best(rows.filter(known).implode()), best(pl.col(name).explode().implode())
     return Part(name, dtype, lift, merge, [], merge_sides=merge_sides)
 
@@ -132,8 +132,8 @@ def _first_by(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> SideM
     A null is the partial of no rows.
     """
 
-    def both(one: Side, other: Side) -> pl.Expr:
-        mine, others = one(name), other(name)
+    def both(earlier: Side, other: Side) -> pl.Expr:
+        mine, others = earlier(name), other(name)
         return pl.when(others.is_null() | before(mine, others)).then(mine).otherwise(others)
 
     return both

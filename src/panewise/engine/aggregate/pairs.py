@@ -41,7 +41,6 @@ def _name(what: str, index: int) -> str:
 
 
 def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
-    """Returns the part with the mean of one column over the rows that count."""
     n, mean = pl.col(_name("n", index)), _name(side, index)
     merged = (n * pl.col(mean)).sum() / n.sum()
     return Part(
@@ -50,15 +49,16 @@ def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
         values.mean().fill_null(0.0),
         pl.when(n.sum() > 0).then(merged).otherwise(0.0),
         0.0,
-        merge_sides=lambda one, other: _total_mean(side, index, one, other),
+        merge_sides=lambda this, other: _total_mean(side, index, this, other),
         single=each.fill_null(0.0),
     )
 
 
-def _total_mean(side: str, index: int, one: Side, other: Side) -> pl.Expr:
+def _total_mean(side: str, index: int, this: Side, other: Side) -> pl.Expr:
     n, mean = _name("n", index), _name(side, index)
-    total = one(n) + other(n)
-    return pl.when(total > 0).then((one(n) * one(mean) + other(n) * other(mean)) / total).otherwise(0.0)
+    total = this(n) + other(n)
+    weighted = this(n) * this(mean) + other(n) * other(mean)
+    return pl.when(total > 0).then(weighted / total).otherwise(0.0)
 
 
 def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
@@ -68,13 +68,13 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
     total = pl.col(n).sum()
 
     def moved(side: Side, means: dict[str, pl.Expr]) -> pl.Expr:
-        distances = [side(_name(one, index)) - means[one] for one in (first, second)]
+        distances = [side(_name(of, index)) - means[of] for of in (first, second)]
         return side(own) + side(n) * distances[0] * distances[1]
 
-    def merge_sides(one: Side, other: Side) -> pl.Expr:
-        means = {side: _total_mean(side, index, one, other) for side in (first, second)}
-        merged = moved(one, means) + moved(other, means)
-        return pl.when(one(n) + other(n) > 0).then(merged).otherwise(0.0)
+    def merge_sides(this: Side, other: Side) -> pl.Expr:
+        means = {side: _total_mean(side, index, this, other) for side in (first, second)}
+        merged = moved(this, means) + moved(other, means)
+        return pl.when(this(n) + other(n) > 0).then(merged).otherwise(0.0)
 
     means = {side: (pl.col(n) * pl.col(_name(side, index))).sum() / total for side in (first, second)}
     deviations = [values[side] - values[side].mean() for side in (first, second)]
@@ -91,7 +91,6 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
 
 
 def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
-    """Returns the part with the minimum or the maximum of one column over the rows that count."""
     name = _name(f"{fn}_{side}", index)
     horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
     dtype = pl.Float64()
@@ -101,7 +100,7 @@ def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> 
         extreme(fn, values, dtype),
         extreme(fn, pl.col(name), dtype),
         None,
-        merge_sides=lambda one, other: horizontal(one(name), other(name)),
+        merge_sides=lambda this, other: horizontal(this(name), other(name)),
         single=each,
     )
 

@@ -136,7 +136,9 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
         if dtype.is_integer() or dtype.is_temporal()
         else None
     )
-    merge_sides = of_own(name, lambda one, other: pl.when(ahead(fn, one, other)).then(one).otherwise(other))
+    merge_sides = of_own(
+        name, lambda this, other: pl.when(ahead(fn, this, other)).then(this).otherwise(other)
+    )
     value = pl.col(column)
     return Part(
         name,
@@ -150,12 +152,12 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
     )
 
 
-def ahead(fn: str, one: pl.Expr, other: pl.Expr) -> pl.Expr:
+def ahead(fn: str, earlier: pl.Expr, other: pl.Expr) -> pl.Expr:
     """Returns whether an earlier value is the extreme of two values.
 
     Either may be null. NaN is above every number.
     """
-    return other.is_null() | (one <= other if fn == "min" else one >= other)
+    return other.is_null() | (earlier <= other if fn == "min" else earlier >= other)
 
 
 def extreme(fn: str, values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -201,7 +203,7 @@ def moment_parts(column: str) -> tuple[Part, Part]:
             value.mean().fill_null(0.0),
             pl.when(total > 0).then(merged_mean).otherwise(0.0),
             0.0,
-            merge_sides=lambda one, other: _moments(one, other, column)[0],
+            merge_sides=lambda earlier, other: _moments(earlier, other, column)[0],
             single=value.fill_null(0.0),
         ),
         Part(
@@ -211,21 +213,21 @@ def moment_parts(column: str) -> tuple[Part, Part]:
             ((value - value.mean()) ** 2).sum(),
             pl.when(total > 0).then(m2.sum() + (n * (mean - merged_mean) ** 2).sum()).otherwise(0.0),
             0.0,
-            merge_sides=lambda one, other: _moments(one, other, column)[1],
+            merge_sides=lambda earlier, other: _moments(earlier, other, column)[1],
             single=(value - value).fill_null(0.0),  # NaN for an infinite value, as its variance is
         ),
     )
 
 
-def _moments(one: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
+def _moments(earlier: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
     """Returns the mean and the sum of squared deviations of two merged partials."""
     n, mean, m2 = f"__n:{column}", f"__mean:{column}", f"__m2:{column}"
-    total = one(n) + other(n)
-    merged_mean = (one(n) * one(mean) + other(n) * other(mean)) / total
+    total = earlier(n) + other(n)
+    merged_mean = (earlier(n) * earlier(mean) + other(n) * other(mean)) / total
     spread = (
-        one(m2)
+        earlier(m2)
         + other(m2)
-        + one(n) * (one(mean) - merged_mean) ** 2
+        + earlier(n) * (earlier(mean) - merged_mean) ** 2
         + other(n) * (other(mean) - merged_mean) ** 2
     )
     return pl.when(total > 0).then(merged_mean).otherwise(0.0), pl.when(total > 0).then(spread).otherwise(0.0)
@@ -272,7 +274,7 @@ def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
     )
     lift, merge = sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size)
     merge_sides = of_own(
-        name, lambda one, other: pl.concat_list(one, other).list.unique().list.sort().list.head(size)
+        name, lambda earlier, other: pl.concat_list(earlier, other).list.unique().list.sort().list.head(size)
     )
     single = pl.concat_list(
         pl.col(column).map_batches(sketch.hash_values, return_dtype=pl.UInt64, is_elementwise=True)
@@ -296,7 +298,7 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
     merge = pl.col(name).implode().map_batches(merger, return_dtype=pl.String, returns_scalar=True)
     merge_sides = of_own(
         name,
-        lambda one, other: pl.concat_list(one, other).map_batches(
+        lambda earlier, other: pl.concat_list(earlier, other).map_batches(
             merger, return_dtype=pl.String, is_elementwise=True
         ),
     )
@@ -305,4 +307,4 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
 
 def of_own(name: str, both: Pair) -> SideMerge:
     """Returns a merge that reads no part but the named one."""
-    return lambda one, other: both(one(name), other(name))
+    return lambda earlier, other: both(earlier(name), other(name))

@@ -160,7 +160,6 @@ def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) ->
 
 
 def _both(earlier: pl.DataFrame, later: pl.DataFrame, merges: list[pl.Expr]) -> pl.DataFrame:
-    """Returns the merges of earlier partials with later ones, row by row."""
     return earlier.hstack([column.alias(_LATER + column.name) for column in later.get_columns()]).select(
         merges
     )
@@ -195,7 +194,6 @@ def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places
 
 
 def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Returns the ranges, merged from all their pieces in one grouping."""
     lengths = last - first
     ranges = pl.Series(_RANGE, np.repeat(np.arange(len(first)), lengths))
     members = take_rows(pieces, expand_ranges(first, lengths)).hstack([ranges])

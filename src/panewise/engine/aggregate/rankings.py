@@ -33,8 +33,9 @@ def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.Dat
         # NaN equals NaN; null equals nothing.
         return pl.col(value).filter(pl.col(rank) == extreme(fn, pl.col(rank), dtype)).first()
 
-    def merge_sides(one: Side, other: Side) -> pl.Expr:
-        return pl.when(ahead(fn, one(ranks.name), other(ranks.name))).then(one(name)).otherwise(other(name))
+    def merge_sides(this: Side, other: Side) -> pl.Expr:
+        is_ahead = ahead(fn, this(ranks.name), other(ranks.name))
+        return pl.when(is_ahead).then(this(name)).otherwise(other(name))
 
     lift, merge = first(aggregate.column, aggregate.by), first(name, ranks.name)
     single = pl.when(pl.col(aggregate.by).is_not_null()).then(pl.col(aggregate.column))
@@ -53,8 +54,8 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
     def best(values: pl.Expr) -> pl.Expr:
         return values.drop_nulls().sort(descending=not aggregate.ascending).head(n)
 
-    def both(one: pl.Expr, other: pl.Expr) -> pl.Expr:
-        return pl.concat_list(one, other).list.sort(descending=not aggregate.ascending).list.head(n)
+    def both(this: pl.Expr, other: pl.Expr) -> pl.Expr:
+        return pl.concat_list(this, other).list.sort(descending=not aggregate.ascending).list.head(n)
 
     lift, merge, dtype = (
         best(pl.col(aggregate.column)),
@@ -89,7 +90,7 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     lift = best(aggregate, _sorted(aggregate, rows.filter(known), pl.col(aggregate.by).filter(known)))
     # Sorted inside the list: in Polars 2.1, sort_by of exploded values fails if groups are not contiguous.
     merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
-    merge_sides = of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(merged))
+    merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(merged))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
     return Part(
         name,

@@ -67,11 +67,7 @@ def _of_rows_in_order(aggregate: Aggregate, index: int) -> pl.Expr | None:
 
 
 def _mean(column: str, dtype: pl.DataType) -> pl.Expr:
-    """Returns the mean. Means of decimals are divided exactly, in Python, and rounded half up.
-
-    Raises:
-        AggregateOverflowError: when it is computed, if a mean of decimals does not fit its type.
-    """
+    """Returns the mean. Means of decimals are divided exactly, in Python, and rounded half up."""
     n = pl.col(f"__n:{column}")
     if not isinstance(dtype, pl.Decimal):
         return pl.when(n > 0).then(pl.col(f"__fsum:{column}") / n)

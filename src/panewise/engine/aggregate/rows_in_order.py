@@ -57,7 +57,7 @@ def edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) 
         cut(_taken(aggregate, pl.col(aggregate.column))),
         cut(pl.col(name).explode(empty_as_null=False)),
         [],
-        merge_sides=of_own(name, lambda one, other: cut(pl.concat_list(one, other).list)),
+        merge_sides=of_own(name, lambda this, other: cut(pl.concat_list(this, other).list)),
     )
 
 
@@ -76,7 +76,7 @@ def numbered_edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.Da
         cut(_taken(aggregate, rows)),
         pl.col(name).explode(empty_as_null=False).implode().list.eval(best),
         [],
-        merge_sides=of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(best)),
+        merge_sides=of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best)),
     )
 
 
@@ -96,7 +96,6 @@ def numbered_result(aggregate: Aggregate, name: str) -> pl.Expr:
 
 
 def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:
-    """Returns the rows that take part, in order."""
     assert aggregate.column is not None
     skips = aggregate.fn != "collect_list" and aggregate.ignorenulls
     wanted = pl.col(aggregate.column).is_not_null() if skips else None

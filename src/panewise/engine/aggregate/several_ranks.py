@@ -20,14 +20,7 @@ _VALUE: Final = "value"
 
 
 def part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, numbered: bool) -> Part:
-    """Returns the part of a ranking by several columns.
-
-    Args:
-        aggregate: the ranking.
-        name: the name of the part.
-        schema: the types of the columns.
-        numbered: whether the part contains arrival numbers, so that partials merge in any order.
-    """
+    """Returns the part of a ranking by several columns. If `numbered`, it merges in any order."""
     assert aggregate.column is not None
     columns = {_rank(place): rank.column for place, rank in enumerate(aggregate.ranking)}
     columns[_VALUE] = aggregate.column
@@ -44,7 +37,7 @@ def part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, num
         rows.filter(known).implode().list.eval(best),
         pl.col(name).explode(empty_as_null=False).implode().list.eval(best),
         [],
-        merge_sides=of_own(name, lambda one, other: pl.concat_list(one, other).list.eval(best)),
+        merge_sides=of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best)),
         single=pl.concat_list(pl.when(known).then(rows)).list.drop_nulls(),
     )
 

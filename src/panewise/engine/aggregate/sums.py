@@ -59,10 +59,10 @@ def exact_sum(values: pl.Expr, carries: pl.Expr, dtype: pl.DataType) -> Exact:
     return _combined(upper.sum(), lower.sum(), carries.sum(), dtype)
 
 
-def exact_sum_of_two(one: Carried, other: Carried, dtype: pl.DataType) -> Exact:
+def exact_sum_of_two(this: Carried, other: Carried, dtype: pl.DataType) -> Exact:
     """Returns the exact sum of two sums, row by row. A null counts as 0."""
-    (upper, lower), (more, less) = _halves(one[0], dtype), _halves(other[0], dtype)
-    carries = one[1].fill_null(0) + other[1].fill_null(0)
+    (upper, lower), (more, less) = _halves(this[0], dtype), _halves(other[0], dtype)
+    carries = this[1].fill_null(0) + other[1].fill_null(0)
     return _combined(
         upper.fill_null(0) + more.fill_null(0), lower.fill_null(0) + less.fill_null(0), carries, dtype
     )
@@ -93,16 +93,7 @@ def _combined(upper: pl.Expr, lower: pl.Expr, carries: pl.Expr, dtype: pl.DataTy
 
 
 def check_sums(sums: pl.Series, carries: pl.Series, dtype: pl.DataType, column: str) -> None:
-    """Checks that sums fit the type of their results.
-
-    Args:
-        sums, carries: the two columns of the sums.
-        dtype: the type of the results: Int64, or a decimal of the same scale.
-        column: the input column, for the message.
-
-    Raises:
-        AggregateOverflowError: if a sum does not fit.
-    """
+    """Refuses sums that do not fit `dtype`, the type of their results. `column` is the input column."""
     if isinstance(dtype, pl.Decimal):
         if greatest(carries) or greatest(sums) >= limit(dtype):
             raise overflow_of_decimals("sum", column, dtype)
@@ -122,10 +113,10 @@ def overflow(column: str, total: int) -> AggregateOverflowError:
 
 def overflow_of_decimals(fn: str, column: str, dtype: pl.Decimal) -> AggregateOverflowError:
     """Returns the error for a sum or a mean of decimals that does not fit its type."""
-    given = f"{fn}({column}) beyond decimal({dtype.precision},{dtype.scale})"
+    total = f"{fn}({column}) beyond decimal({dtype.precision},{dtype.scale})"
     remedy = f"cast {column} to a decimal of fewer digits, or to double, before the operator"
     return AggregateOverflowError(
-        given, "a sum or a mean of decimals fits its result type (semantics 24.16)", remedy
+        total, "a sum or a mean of decimals fits its result type (semantics 24.16)", remedy
     )
 
 
@@ -137,7 +128,7 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
     name, wide = f"__sum:{column}", sum_type(dtype)
     value, stored = pl.col(column).cast(wide), pl.col(name)
     lift, merge = null_if_none(value, value.sum()), null_if_none(stored, stored.sum())
-    both = either(lambda one, other: (one + other).cast(wide))  # Polars widens the sum of two decimals
+    both = either(lambda this, other: (this + other).cast(wide))  # Polars widens the sum of two decimals
     if wide.is_float():
         return [Part(name, wide, lift, merge, None, pair=both, single=value)]
     carry = f"{CARRY}{column}"
@@ -155,9 +146,9 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
             limit=limit(wide),
             fitting=Fitting(lift, merge),
             pair=both,
-            merge_sides=lambda one, other: pl.when(one(name).is_not_null() | other(name).is_not_null()).then(
-                _of_sides(column, wide, one, other).value
-            ),
+            merge_sides=lambda this, other: pl.when(
+                this(name).is_not_null() | other(name).is_not_null()
+            ).then(_of_sides(column, wide, this, other).value),
             single=value,
         ),
         Part(
@@ -168,16 +159,15 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
             0,
             sums=column,
             fitting=Fitting(zero, zero),
-            merge_sides=lambda one, other: _of_sides(column, wide, one, other).carry,
+            merge_sides=lambda this, other: _of_sides(column, wide, this, other).carry,
             single=pl.repeat(0, pl.len(), dtype=pl.Int64),
         ),
     ]
 
 
-def _of_sides(column: str, wide: pl.DataType, one: Side, other: Side) -> Exact:
-    """Returns the exact sum of two sums that have carries."""
+def _of_sides(column: str, wide: pl.DataType, this: Side, other: Side) -> Exact:
     name, carry = f"__sum:{column}", f"{CARRY}{column}"
-    return exact_sum_of_two((one(name), one(carry)), (other(name), other(carry)), wide)
+    return exact_sum_of_two((this(name), this(carry)), (other(name), other(carry)), wide)
 
 
 def sum_type(dtype: pl.DataType) -> pl.DataType:

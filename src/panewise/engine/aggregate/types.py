@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.aggregate import user
+from panewise.engine.kernels.column_types import NAMED
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import LISTS
 from panewise.spec.column_types import Type
@@ -15,18 +16,7 @@ _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distin
 _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bit_and", "bit_or", "bit_xor"})
 
 
-_NAMES: dict[Any, str] = {
-    pl.Boolean: "boolean",
-    pl.Int8: "tinyint",
-    pl.Int16: "smallint",
-    pl.Int32: "int",
-    pl.Float32: "float",
-    pl.Float64: "double",
-    pl.String: "string",
-    pl.Binary: "binary",
-    pl.Date: "date",
-    pl.Null: "void",
-}
+_NAMES: dict[Any, str] = {dtype.base_type(): name for name, dtype in NAMED.items()} | {pl.Null: "void"}
 
 
 def types_of(schema: Mapping[str, pl.DataType]) -> dict[str, Type]:

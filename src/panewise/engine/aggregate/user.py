@@ -19,11 +19,7 @@ def result_type(user: UserFunctions) -> pl.DataType:
 
 
 def empty(user: UserFunctions) -> str:
-    """Returns the state of no rows.
-
-    Raises:
-        InputError: if the state is not a JSON value.
-    """
+    """Returns the state of no rows; InputError if it is not a JSON value."""
     return state_text(user.name, user.init())
 
 

@@ -20,15 +20,7 @@ from panewise.spec import Chain
 
 
 class ChainEngine(NestedEngine[WindowEngine, StageEngine]):
-    """A window operator and the stages that follow it, as one operator.
-
-    Args:
-        chain: the specification.
-        schema: types of the input columns, as for :class:`WindowEngine`.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that the chain cannot use.
-    """
+    """A window operator and the stages that follow it, as one operator."""
 
     def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
         plan = ChainPlan(chain, schema)

@@ -8,19 +8,18 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, live_column
+from panewise.engine.columns import END, INDEX, NONSPECULATIVE, START
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.store.run import Shape
-from panewise.engine.windowing.panes import stamped
+from panewise.engine.windowing.panes import PaneFormat
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.engine.windowing.window_table import live_columns
 from panewise.spec import Chain, Stage, closed_at_end
 from panewise.spec.type_checks import check_types
 
 TABLES: Final = ("contributions", "windows")  # of a stage
 OP = "op"
 PLACE = (START, END)
-COUNTED: dict[str, pl.DataType] = {INDEX: pl.Int64(), NONSPECULATIVE: pl.Int64()}
 
 
 class StagePlan:
@@ -36,9 +35,6 @@ class StagePlan:
         stage: the specification of the stage.
         before: the keys of the stage (or operator) before.
         panes: the columns of the panes of the stage (or operator) before.
-
-    Raises:
-        SpecError: if a column has a type that the stage cannot use.
     """
 
     def __init__(
@@ -57,32 +53,13 @@ class StagePlan:
             [*before, *self.keys, *(column for measure in measures for column in measure.columns)]
         )
         self.contributions = Shape({**{name: panes[name] for name in read}, **bounds}, self.origin, self.cell)
-        table = {
-            **{key: panes[key] for key in self.keys},
-            **bounds,
-            **COUNTED,
-            **(self._live() if self.compares else {}),
-        }
+        keys, results = {key: panes[key] for key in self.keys}, self.aggregation.result_types
+        numbers = dict.fromkeys((INDEX, NONSPECULATIVE), pl.Int64())
+        table = {**keys, **bounds, **numbers, **(live_columns(results) if self.compares else {})}
         self.windows = Shape(table, self.identity, self.identity)
-        self.pane_schema = self._panes(panes)
+        self.panes = PaneFormat(self.spec, keys, results)
+        self.pane_schema = self.panes.schema
         self.no_panes = pl.DataFrame(schema=self.pane_schema)
-
-    def _live(self) -> dict[str, pl.DataType]:
-        columns = self.aggregation.result_types | LIVE_PANE
-        return {LIVE: pl.Boolean(), **{live_column(name): dtype for name, dtype in columns.items()}}
-
-    def _panes(self, before: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
-        """Returns the columns of the stage's panes (semantics 20, 30.6)."""
-        keys = {key: before[key] for key in self.keys}
-        bounds = dict.fromkeys(("window_start", "window_end", *stamped(self.spec, pl.lit(None))), pl.Int64())
-        return {
-            **keys,
-            **bounds,
-            **self.aggregation.result_types,
-            **LIVE_PANE,
-            OP: pl.String(),
-            "processing_time": pl.Int64(),
-        }
 
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
         """Returns panes as rows of the stage (semantics 30.1).
@@ -99,11 +76,7 @@ class StagePlan:
 
 
 class ChainPlan:
-    """The plan of the window operator, and the plans of the stages.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that the chain cannot use.
-    """
+    """The plan of the window operator, and the plans of the stages."""
 
     def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
         self.first = WindowPlan(chain.first, schema)

@@ -14,19 +14,16 @@ from typing import Any, ClassVar
 import polars as pl
 
 from panewise.engine.chain.plan import OP, TABLES, StagePlan
-from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, TOMBSTONE, live_column
+from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, TOMBSTONE, live_column
 from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing.panes import output_end, stamped
-from panewise.engine.windowing.window_table import LIVE_PANE
-from panewise.spec import Global
+from panewise.engine.windowing.panes import COMPLETE, numbering
 
-COMPLETE, LAST, ON_TIME = "__complete", "__last", "__on_time"
+LAST, ON_TIME = "__last", "__on_time"
 FILLED, EMITS = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
-_RANK = "__rank"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +74,7 @@ class StageEngine:
         if evaluation.panes.height:
             panes, tables = _processed(plan, state, evaluation.panes, clocks)
         horizon = clocks.horizon(plan.spec)
-        changes: dict[str, Any] = {n: sealed_if_long(one).expired(horizon) for n, one in tables.items()}
+        changes: dict[str, Any] = {n: sealed_if_long(table).expired(horizon) for n, table in tables.items()}
         self.state = replace(state, clocks=clocks, **changes)
         return panes
 
@@ -85,7 +82,6 @@ class StageEngine:
 def _processed(
     plan: StagePlan, state: StageState, panes: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, dict[str, StoredTable]]:
-    """Returns the panes that the stage emits, and its tables afterwards."""
     rows = plan.rows(panes)
     touched = _touched(plan, rows)
     contributions, stored = (
@@ -161,7 +157,6 @@ def _evaluated(
 
 
 def _requested(plan: StagePlan) -> pl.Expr:
-    """Returns whether a pane is emitted even if it equals the live one (semantics 30.8)."""
     requested = pl.lit(False)
     if plan.spec.on_time == "always":
         requested = requested | (pl.col(COMPLETE) & pl.col(ON_TIME))
@@ -190,20 +185,7 @@ def _after(plan: StagePlan, evaluated: pl.DataFrame) -> pl.DataFrame:
 
 def _numbering() -> dict[str, pl.Expr]:
     """Returns the timing and numbers of a `+` pane, by column (semantics 30.3)."""
-    timing = (
-        pl.when(~pl.col(COMPLETE))
-        .then(pl.lit("EARLY"))
-        .when(ON_TIME)
-        .then(pl.lit("ON_TIME"))
-        .otherwise(pl.lit("LATE"))
-    )
-    return {
-        "timing": timing,
-        "index": pl.col(INDEX),
-        "nonspeculative_index": pl.when(COMPLETE).then(pl.col(NONSPECULATIVE)).otherwise(-1),
-        "is_first": pl.col(INDEX) == 0,
-        "is_last": pl.col(LAST),
-    }
+    return numbering(pl.col(ON_TIME), pl.col(LAST))
 
 
 def _emitted_panes(plan: StagePlan, evaluated: pl.DataFrame, processing_time: int) -> pl.DataFrame:
@@ -212,24 +194,6 @@ def _emitted_panes(plan: StagePlan, evaluated: pl.DataFrame, processing_time: in
     In retracting mode each pane follows the retraction of the live one. A window without rows emits only the
     retraction.
     """
-    emitted = _panes(plan, evaluated.filter(EMITS), "+", _numbering(), processing_time)
-    if plan.retracting:
-        live = {name: pl.col(live_column(name)) for name in plan.aggregation.result_types | LIVE_PANE}
-        retracted = evaluated.filter(pl.col(LIVE) & (pl.col(EMITS) | ~pl.col(FILLED)))
-        emitted = pl.concat([_panes(plan, retracted, "-", live, processing_time), emitted])
-    ranked = emitted.with_columns((pl.col(OP) == "+").alias(_RANK))
-    order = ["window_end", "window_start", *plan.keys, _RANK]
-    return ranked.sort(order, nulls_last=False, maintain_order=True).drop(_RANK)
-
-
-def _panes(
-    plan: StagePlan, windows: pl.DataFrame, op: str, values: dict[str, pl.Expr], processing_time: int
-) -> pl.DataFrame:
-    """Returns a pane for each window; `values` are the columns that differ between `+` and `-` panes."""
-    unbounded = isinstance(plan.spec.window, Global)
-    start, end = (pl.lit(None), pl.lit(None)) if unbounded else (pl.col(START), output_end(plan.spec))
-    bounds = {"window_start": start, "window_end": end, **stamped(plan.spec, end)}
-    made = {**bounds, **values, OP: pl.lit(op), "processing_time": pl.lit(processing_time)}
-    return windows.select(
-        made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in plan.pane_schema.items()
-    )
+    emitted = evaluated.filter(EMITS).with_columns(value.alias(n) for n, value in _numbering().items())
+    replaced = evaluated.filter(pl.col(EMITS) | ~pl.col(FILLED))
+    return plan.panes.emitted(emitted, processing_time, replaced)

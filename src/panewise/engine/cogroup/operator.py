@@ -23,15 +23,7 @@ from panewise.spec import CogroupOperator
 
 
 class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
-    """A cogroup on Polars frames.
-
-    Args:
-        spec: the specification.
-        schemas: the types of the columns of both sides.
-
-    Raises:
-        SpecError: as :class:`CogroupPlan` does.
-    """
+    """A cogroup on Polars frames."""
 
     HEADER: ClassVar = HEADER
     plan: CogroupPlan
@@ -85,4 +77,5 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
             output = follower.add_valid(evaluation.panes)
             self.first.late.append(output.late)
             panes.append(output.panes)
-        return vstack_frames([self.no_panes, *(one.rename(self.plan.names) for one in panes if one.height)])
+        named = (frame.rename(self.plan.names) for frame in panes if frame.height)
+        return vstack_frames([self.no_panes, *named])

@@ -81,9 +81,6 @@ class CogroupPlan:
         entries: the specifications of the ports.
         names: the names that the key columns of the windows have in panes: those of the left side.
         pane_schema: the columns of panes.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that the specification cannot use.
     """
 
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
@@ -92,7 +89,7 @@ class CogroupPlan:
         for side, entry in spec.ports.items():
             check_columns(entry, schemas[side])
         operator = window_operator(spec)
-        types = {n: one for n, one in _types(spec, schemas).items() if n in operator.columns_read}
+        types = {n: dtype for n, dtype in _types(spec, schemas).items() if n in operator.columns_read}
         self.spec, self.windows = spec, WindowPlan(operator, types)
         self.ports = {side: CogroupPort(spec, side, schemas[side], self.windows) for side in spec.sides}
         self.entries = {name: port.entry for name, port in self.ports.items()}
@@ -102,7 +99,7 @@ class CogroupPlan:
 
     def as_rows(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         """Returns rows of both sides, with their numbers, as rows of the windows, in arrival order."""
-        frames = [self.ports[side].as_rows(one) for side, one in rows.items()]
+        frames = [self.ports[side].as_rows(of_side) for side, of_side in rows.items()]
         return frames[0] if len(frames) == 1 else pl.concat(frames).sort(ROW_NUMBER)
 
 
@@ -120,7 +117,8 @@ def _columns(spec: CogroupOperator, side: str) -> dict[str, pl.Expr]:
     shared = {name: pl.col(name) for name in spec.shared_columns}
     values = {value_column(side, name): pl.col(name) for name in spec.values(side)}
     structs = {struct_column(side, name): pl.struct(pl.col(name).alias(VALUE)) for name in spec.values(side)}
-    both = {both_column(one.left, one.right): _of_both(side, one.of(side)) for one in spec.both_aggregates}
+    pairs = spec.both_aggregates
+    both = {both_column(pair.left, pair.right): _of_both(side, pair.of(side)) for pair in pairs}
     return {**keys, **own, **shared, **values, **structs, **both}
 
 
@@ -130,7 +128,6 @@ def _of_both(side: str, column: str) -> pl.Expr:
 
 
 def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
-    """Returns the types of all columns that rows of the windows can have."""
     left, types = schemas[LEFT], dict[str, pl.DataType]()
     types |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
     types |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
@@ -142,7 +139,7 @@ def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
             dtype = schemas[side][name]
             types[value_column(side, name)] = dtype
             types[struct_column(side, name)] = pl.Struct({VALUE: dtype})
-    for one in spec.both_aggregates:
-        fields = {LEFT: left[one.left], RIGHT: schemas[RIGHT][one.right]}
-        types[both_column(one.left, one.right)] = pl.Struct({IS_LEFT: pl.Boolean(), **fields})
+    for pair in spec.both_aggregates:
+        fields = {LEFT: left[pair.left], RIGHT: schemas[RIGHT][pair.right]}
+        types[both_column(pair.left, pair.right)] = pl.Struct({IS_LEFT: pl.Boolean(), **fields})
     return types

@@ -63,7 +63,7 @@ class CogroupSides(WindowsOfSides):
 
     def with_late(self, output: Output) -> Output:
         """Returns the output of a side of the present step with its rows that are late for the windows."""
-        side, late = output.port, [one for one in self.late if one.height]
+        side, late = output.port, [rows_late for rows_late in self.late if rows_late.height]
         fresh = [rows[side] for rows in self._fresh if side in rows]
         if not late or not fresh:
             return output

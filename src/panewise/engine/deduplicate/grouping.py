@@ -14,17 +14,15 @@ anchors cost a sort of the anchors, and n bisections for each round.
 
 from bisect import bisect_left, insort
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.kernels.bisection import bisect_left as bisect_ranges
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.kernels.sorting import Places, order
 
-Numbers: TypeAlias = npt.NDArray[np.int64]
 _ROUNDS = 3
 
 
@@ -39,18 +37,18 @@ class Anchors:
         opener: the place of the row that opened each group, -1 for a stored group.
     """
 
-    code: Numbers
-    time: Numbers
+    code: Instants
+    time: Instants
     place: Places
     opener: Places
 
     @classmethod
-    def in_order(cls, code: Numbers, time: Numbers, opener: Places) -> "Anchors":
+    def in_order(cls, code: Instants, time: Instants, opener: Places) -> "Anchors":
         """Returns the anchors of groups that are in any order."""
         place = order([code, time])
         return cls(code[place], time[place], place, opener[place])
 
-    def first_near(self, code: Numbers, low: Numbers, high: Numbers) -> tuple[Places, Mask]:
+    def first_near(self, code: Instants, low: Instants, high: Instants) -> tuple[Places, Mask]:
         """Returns for each (key, low, high) the position of the first anchor of the key at or after `low`.
 
         Also returns whether the anchor is at or before `high`.
@@ -61,14 +59,14 @@ class Anchors:
         places = bisect_ranges(self.time, start, end, low)
         return places, self._within(places, code, high)
 
-    def _within(self, places: Places, code: Numbers, high: Numbers) -> Mask:
+    def _within(self, places: Places, code: Instants, high: Instants) -> Mask:
         if not len(self.code):
             return np.zeros(len(places), dtype=np.bool_)
         at = np.minimum(places, len(self.code) - 1)
         inside: Mask = (places < len(self.code)) & (self.code[at] == code) & (self.time[at] <= high)
         return inside
 
-    def groups_of_rows(self, code: Numbers, low: Numbers, high: Numbers) -> Places:
+    def groups_of_rows(self, code: Instants, low: Instants, high: Instants) -> Places:
         """Returns the place of the group that each row joins: the earliest in range that is open by then."""
         # The first anchor in range may belong to a group that a later row opened. Then the row joins the
         # group of the next anchor.
@@ -77,7 +75,7 @@ class Anchors:
         return self.place[places + later]
 
 
-def reach(times: Numbers, within: int | None) -> tuple[Numbers, Numbers]:
+def reach(times: Instants, within: int | None) -> tuple[Instants, Instants]:
     """Returns the first and the last instant that are nearer to each time than `within`.
 
     These are the first and the last instant of all if `within` is None.
@@ -89,7 +87,7 @@ def reach(times: Numbers, within: int | None) -> tuple[Numbers, Numbers]:
     return low, np.where(times > MAX_INSTANT - far, MAX_INSTANT, times + far)
 
 
-def opening(code: Numbers, times: Numbers, stored: Anchors, within: int | None) -> Places:
+def opening(code: Instants, times: Instants, stored: Anchors, within: int | None) -> Places:
     """Returns the places of the rows that open groups, ascending. Rows are in the order of taking."""
     low, high = reach(times, within)
     left = np.arange(len(code))
@@ -109,7 +107,7 @@ def opening(code: Numbers, times: Numbers, stored: Anchors, within: int | None) 
     return np.sort(np.concatenate(opened))
 
 
-def _one_by_one(code: Numbers, times: Numbers, low: Numbers, high: Numbers, left: Places) -> Places:
+def _one_by_one(code: Instants, times: Instants, low: Instants, high: Instants, left: Places) -> Places:
     """Returns the places of the remaining rows that open groups."""
     known, opened = dict[int, list[int]](), list[int]()
     columns = (left, code[left], times[left], low[left], high[left])

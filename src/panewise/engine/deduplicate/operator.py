@@ -30,15 +30,7 @@ from panewise.spec.operators.deduplicate import OP
 
 
 class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
-    """A deduplication on Polars frames.
-
-    Args:
-        spec: the specification.
-        schema: types of the input columns, as for :class:`panewise.engine.windows.operator.WindowEngine`.
-
-    Raises:
-        SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
-    """
+    """A deduplication on Polars frames."""
 
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:
         plan = DeduplicatePlan(spec, schema)
@@ -71,21 +63,21 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
             due.append(None if first is None else first + 1)
         if self._emits_groups and self.spec.within_us is not None:
             due.append(groups.next_end(groups.horizon))
-        return min((one for one in due if one is not None and one <= MAX_INSTANT), default=None)
+        return min((at for at in due if at is not None and at <= MAX_INSTANT), default=None)
 
     def live(self) -> pl.DataFrame:
         """Returns the rows that wait, each as the window [t, t + 1), and the stored groups (semantics 45.14).
 
         The columns are the keys, window_start, window_end, pending and closed.
         """
-        pending, one = int(self._emits_groups), pl.lit(1, dtype=pl.Int64)
+        pending, row = int(self._emits_groups), pl.lit(1, dtype=pl.Int64)
         end = pl.col(END) if self.spec.within_us is not None else pl.lit(None, dtype=pl.Int64)
-        groups = self.state.groups.all().select(*self.plan.keys, START, end.alias(END), pending=one * pending)
+        groups = self.state.groups.all().select(*self.plan.keys, START, end.alias(END), pending=row * pending)
         rows = [groups]
         if self.state.waiting is not None:
             waiting = self.state.waiting.all()
             until = shifted(pl.col(END), 1).alias(END)
-            rows.append(waiting.select(*self.plan.keys, pl.col(END).alias(START), until, pending=one))
+            rows.append(waiting.select(*self.plan.keys, pl.col(END).alias(START), until, pending=row))
         keys = [output_key(name, self.plan.schema[name]).alias(name) for name in self.plan.spec.keys]
         timed = self.spec.event_time is not None
         start = pl.col(START) if timed else pl.lit(None, dtype=pl.Int64)
@@ -97,7 +89,6 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
 
     @property
     def _emits_groups(self) -> bool:
-        """Whether a group is emitted when it is complete."""
         return self.spec.emit == "complete" and not self.spec.keeps_what_it_takes_first
 
     def _arrived(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -169,7 +160,6 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
         return take_rows(known.rows, newest), known.which[newest]
 
     def _opened(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the groups that these rows open."""
         us, time = self.spec.within_us, pl.col(TIME)
         end = pl.lit(MAX_INSTANT, dtype=pl.Int64) if us is None else shifted(time, us)
         bounds = time.alias(START), time.alias(STORED_TIME), end.alias(END)
@@ -180,11 +170,7 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
     ) -> pl.DataFrame:
         """Stores the chosen rows that have changed. With `retracting` they are returned, with retractions.
 
-        Args:
-            rows: the rows of the step.
-            stored: the stored groups of the keys of these rows.
-            made: the groups that rows of the step have opened.
-            group: the group of each row, as its place among the `stored` groups and then those `new_groups`.
+        `group` is the group of each row, as its place among the `stored` groups and then those `new_groups`.
         """
         times = rows[TIME].to_numpy()
         both = vstack_frames([stored, new_groups])
@@ -221,7 +207,6 @@ class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
         return best
 
     def _put(self, groups: pl.DataFrame) -> None:
-        """Stores groups that are new or have another chosen row."""
         if groups.is_empty():
             return
         table = self.state.groups

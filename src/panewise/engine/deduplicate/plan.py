@@ -24,9 +24,6 @@ class DeduplicatePlan(UncombinedPort, InputPort):
     - `groups`: for each group its keys, its anchor (START), and the instant from which no row can join it
       (END). If the chosen row can still be replaced, the chosen row, too, with its time and arrival number.
     - `waiting`, with `emit="complete"` and an event time: the rows that have not been taken.
-
-    Raises:
-        SpecError: if a column is missing or occurs twice, or has a type that the specification cannot use.
     """
 
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:

@@ -61,11 +61,7 @@ class Marks:
 
     @classmethod
     def from_header(cls, rows: list[Any], position: Position, schema: Mapping[str, pl.DataType]) -> "Marks":
-        """Returns the marks that :meth:`rows` returned.
-
-        Raises:
-            StateError: if they do not have the columns of the position.
-        """
+        """Returns the marks that :meth:`rows` returned."""
         if not rows:
             return cls()
         try:

@@ -29,8 +29,6 @@ class InputState:
         TABLES: the attributes that are tables, in the order of their numbers. An attribute may be None.
         FIELDS: the attributes that the header has unless they are 0 or false.
         copies: :attr:`panewise.engine.protocol.OperatorState.copies`.
-        clocks: the clocks.
-        marks: the replay marks.
     """
 
     TABLES: ClassVar[tuple[str, ...]] = ()
@@ -61,11 +59,7 @@ class InputState:
         return clocks_header(self.clocks, entry) | {"marks": marks} | own
 
     def with_header(self, entry: Entry, schema: Mapping[str, pl.DataType], header: Mapping[str, Any]) -> Self:
-        """Returns the state with the values of a header; `{}` is that of no commit.
-
-        Raises:
-            StateError: if the header is not of such an operator.
-        """
+        """Returns the state with the values of a header; `{}` is that of no commit."""
         checked(header, self.FIELDS)
         own: dict[str, Any] = {name: header.get(name, getattr(type(self), name)) for name in self.FIELDS}
         marks = Marks()
@@ -129,14 +123,7 @@ class UncombinedOperator:
 
 
 class SingleInput(ABC, Generic[P, S]):
-    """An operator with one input, a plan of type P, and a state of type S.
-
-    Attributes:
-        spec: the specification.
-        plan: the plan.
-        state: the state.
-        changed: whether the tables have changed since the operator was made.
-    """
+    """An operator with one input, a plan of type P, and a state of type S."""
 
     partitions: Any = None
 

@@ -28,7 +28,6 @@ class RowsInTime(UncombinedOperator, SingleInput[P, S]):
         return replace(self._nothing, panes=panes, late=late, counts=counts)
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Returns the rows that are in time, and the rows of the late output."""
         clocks, spec = self.state.clocks, self.plan.entry
         if clocks.finished:
             late, reason = rows, "finished"
@@ -42,11 +41,10 @@ class RowsInTime(UncombinedOperator, SingleInput[P, S]):
         if late.is_empty():
             return rows, self._nothing.late
         columns = late_columns(self.plan.late_schema, {REASON: pl.lit(reason), **NO_WINDOWS}, clocks)
-        made = arrival.in_order(spec, late).select(columns)
-        return (rows.clear() if clocks.finished else rows.filter(~behind)), made
+        late_rows = arrival.in_order(spec, late).select(columns)
+        return (rows.clear() if clocks.finished else rows.filter(~behind)), late_rows
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the rows of a batch in arrival order (semantics 3)."""
         return arrival.in_order(self.plan.entry, arrival.placed(rows))
 
     @abstractmethod

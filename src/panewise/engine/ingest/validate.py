@@ -77,7 +77,7 @@ def _split(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the valid rows and, with the reason, the invalid rows. Both have ``__time``."""
     rows = with_time(spec, rows, processing_time)
-    reasons = [*_reasons(spec, rows, processing_time), *_without_delta(rows, compared)]
+    reasons = [*_reasons(spec, rows, processing_time), *delta_tests(rows, compared)]
     if (
         rows.is_empty()
         or not reasons
@@ -145,7 +145,8 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     return tests
 
 
-def _without_delta(rows: pl.DataFrame, compared: Sequence[str]) -> Iterator[tuple[pl.Expr, str]]:
+def delta_tests(rows: pl.DataFrame, compared: Iterable[str]) -> Iterator[tuple[pl.Expr, str]]:
+    """Yields the tests of columns in which each row has a value (semantics 10.4), with their reasons."""
     for name in compared:
         if rows[name].null_count():
             yield pl.col(name).is_null(), f"delta {name} is null"
@@ -166,11 +167,7 @@ def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
 
 
 def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
-    """Checks that the columns that an operator reads exist, and that none has a reserved name.
-
-    Raises:
-        SpecError: if a column is missing or has a reserved name.
-    """
+    """Refuses columns that an operator reads and that are missing, and reserved names."""
     for name in spec.columns_read:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"

@@ -46,10 +46,7 @@ class JoinClocks:
         marks = [MAX_INSTANT if side.ended else side.watermark for side in self.sides.values()]
         return None if None in marks else min(mark for mark in marks if mark is not None)
 
-    @property
-    def instant_watermark(self) -> int | None:
-        """The watermark, which is an instant."""
-        return self.watermark
+    instant_watermark = watermark
 
     @property
     def finished(self) -> bool:

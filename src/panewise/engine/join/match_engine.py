@@ -57,15 +57,15 @@ def keys_of_side(spec: JoinOperator, side: str) -> list[str]:
 
 
 def stored_rows(
-    spec: JoinOperator, clocks: JoinClocks, found: Iterable[tuple[str, pl.DataFrame]]
+    spec: JoinOperator, clocks: JoinClocks, of_sides: Iterable[tuple[str, pl.DataFrame]]
 ) -> Inspection:
     """Returns stored rows of the sides with the keys of the left side, each at its event time."""
     keys, rows = key_columns(spec.keys), []
-    for side, one in found:
-        if one.width:
+    for side, of_side in of_sides:
+        if of_side.width:
             names = zip(keys_of_side(spec, side), keys, strict=True)
             rows.append(
-                one.select(*(pl.col(mine).alias(name) for mine, name in names), pl.col(TIME).alias(END))
+                of_side.select(*(pl.col(mine).alias(name) for mine, name in names), pl.col(TIME).alias(END))
             )
     both = pl.concat(rows) if rows else pl.DataFrame()
     return Inspection(clocks, both, keys, ends_in_time=spec.has_event_times)

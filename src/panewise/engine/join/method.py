@@ -1,7 +1,7 @@
 """What a join does with the rows of its sides depends on its match. A method is this part of a join."""
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import polars as pl
 
@@ -10,22 +10,22 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.store.stored_table import StoredTable
 
-S = TypeVar("S", bound=JoinState)
-C_contra = TypeVar("C_contra", bound=JoinClocks, contravariant=True)
 
+class Method(Protocol):
+    """Matches, stores and emits the rows of a join.
 
-class Method(Protocol[S, C_contra]):
-    """Matches, stores and emits the rows of a join, whose state and clocks have these types."""
+    If the match has a state of its own, states and clocks are those of this state.
+    """
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the empty tables by name. Their order is that of their numbers on disk."""
         ...
 
-    def table_horizons(self, clocks: C_contra) -> Mapping[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table at these clocks."""
         ...
 
-    def add(self, state: S, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], S]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch. Returns what is emitted, and the state after the batch.
 
         What is emitted comes in one or more pieces, of which the first is empty only if all are. They are
@@ -34,11 +34,11 @@ class Method(Protocol[S, C_contra]):
         """
         ...
 
-    def advance(self, state: S, clocks: C_contra) -> tuple[pl.DataFrame, S]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Moves the clocks of the state. Returns what is emitted, and the state after the move."""
         ...
 
-    def live(self, state: S) -> Mapping[str, pl.DataFrame]:
+    def live(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
         """Returns, by side, the rows that wait for a partner; of AsOf left rows only."""
         ...
 
@@ -46,6 +46,6 @@ class Method(Protocol[S, C_contra]):
         """Returns how far `join_time` of an emitted row may lie behind the lower horizon; None: any."""
         ...
 
-    def next_due(self, state: S) -> int | None:
+    def next_due(self, state: JoinState) -> int | None:
         """Returns a watermark at or before the first one at which something is emitted; None: nothing is."""
         ...

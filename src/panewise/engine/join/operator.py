@@ -6,7 +6,6 @@ It tests rows for replays and lateness. The method of the match stores the appli
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import polars as pl
 
@@ -28,16 +27,7 @@ from panewise.spec.operators.join.columns import LEFT, OTHER
 
 
 class JoinEngine(TwoSidedOperator):
-    """A join on Polars frames.
-
-    Args:
-        spec: the specification.
-        schemas: the types of the columns of both sides.
-
-    Raises:
-        SpecError: if a column is missing or has a type that the specification cannot use, or if two emitted
-            columns have one name.
-    """
+    """A join on Polars frames."""
 
     spec: JoinOperator
     plan: JoinPlan
@@ -45,7 +35,7 @@ class JoinEngine(TwoSidedOperator):
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         plan, of_match = JoinPlan.compile(spec, schemas), match_engine(spec.match)
-        self.method: Method[Any, Any] = of_match.method(plan)
+        self.method: Method = of_match.method(plan)
         self._late_rows = of_match.late_rows(spec.match)
         super().__init__(spec, plan, of_match.state(self.method.tables()))
 
@@ -63,7 +53,7 @@ class JoinEngine(TwoSidedOperator):
         if all(clocks.none_to_come(self.spec, side) for side in self.plan.ports):
             return MAX_INSTANT
         lowest, behind = [clocks.lowest(self.spec, side) for side in OTHER], self.method.furthest_behind()
-        known = [one for one in lowest if one is not None]
+        known = [time for time in lowest if time is not None]
         return None if len(known) < len(lowest) or behind is None else saturating_add(min(known), -behind)
 
     def live(self) -> pl.DataFrame:
@@ -110,11 +100,10 @@ class JoinEngine(TwoSidedOperator):
         return chain([first], emitted)
 
     def _moved(self, clocks: JoinClocks) -> Output:
-        """Moves the clocks, and emits what is due."""
         panes, state = self.method.advance(self.state, clocks)
         # What was emitted must not be emitted again after a restart, whatever moves the clocks.
         tables = self.state.tables
-        self.changed |= panes.height > 0 or any(state.tables[name] is not one for name, one in tables.items())
+        self.changed |= panes.height > 0 or any(state.tables[name] is not tables[name] for name in tables)
         self._set(state)
         return replace(self._nothing[LEFT], panes=panes)
 

@@ -79,7 +79,7 @@ class SidePort(UncombinedPort, EntryPort):
 
     def _alone(self, selected: tuple[Selected, ...]) -> dict[str, pl.DataType]:
         mine = (self.name, EITHER) if self.name == LEFT else (self.name,)
-        names = [*self.entry.keys, *(one.column for one in selected if one.side in mine)]
+        names = [*self.entry.keys, *(column.column for column in selected if column.side in mine)]
         own = {TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
         return {**{name: self.schema[name] for name in names}, **own}
 
@@ -114,17 +114,14 @@ class JoinPlan:
 
     @classmethod
     def compile(cls, spec: JoinOperator, schemas: Schemas) -> "JoinPlan":
-        """Compiles a join for the columns of its inputs.
-
-        Raises:
-            SpecError: if a column is missing, if two emitted columns have one name, or if a column has a type
-                that the specification cannot use.
-        """
+        """Compiles a join for the columns of its inputs."""
         own = {side: user_columns(schemas[side]) for side in spec.sides}
         parts(spec).check_types(spec, {side: types_of(schema) for side, schema in own.items()})
         selected = spec.selected(own)
         ports = {side: SidePort(spec, side, schemas[side], selected) for side in spec.sides}
-        types = {one.name: schemas[RIGHT if one.side == RIGHT else LEFT][one.column] for one in selected}
+        types = {
+            value.name: schemas[RIGHT if value.side == RIGHT else LEFT][value.column] for value in selected
+        }
         instants = dict.fromkeys((*BOUNDS, JOIN_TIME), pl.Int64())
         added = {OP: pl.String(), MISSING: pl.String(), TIMING: pl.String(), **instants}
         added |= dict.fromkeys((INDEX, NONSPECULATIVE_INDEX), pl.Int64())
@@ -158,7 +155,7 @@ def meeting(plan: JoinPlan, taken: Callable[[str, Sequence[str]], pl.DataFrame])
     for side in plan.ports:
         names = columns_of(plan.spec.condition, side)
         rows = taken(side, names) if names else pl.DataFrame()
-        columns += [one.alias(named(side, one.name)) for one in rows.get_columns()]
+        columns += [column.alias(named(side, column.name)) for column in rows.get_columns()]
     return plan.condition.matches(pl.DataFrame(columns))
 
 
@@ -202,5 +199,5 @@ def with_keys(port: SidePort, rows: pl.DataFrame) -> pl.DataFrame:
 
 def keys_of(plan: JoinPlan, side: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the keys of rows of a side, under the names of the other side."""
-    mine, others = (plan.ports[one].keys for one in (side, OTHER[side]))
+    mine, others = (plan.ports[of].keys for of in (side, OTHER[side]))
     return rows.select(pl.col(name).alias(other) for name, other in zip(mine, others, strict=True))

@@ -28,10 +28,7 @@ from panewise.state.manifest import Checks, check_fields, checked, inputs, marks
 class SidesState:
     """What an operator with two sides stores between steps, besides its tables.
 
-    Attributes:
-        clocks: the clocks.
-        marks: the replay marks by side.
-        next_number: the number of the next valid row.
+    `next_number` is the number of the next valid row.
     """
 
     clocks: JoinClocks = field(default_factory=JoinClocks)
@@ -45,24 +42,20 @@ class SidesState:
     def header(self) -> dict[str, Any]:
         """Returns everything that is not in a table, as JSON values."""
         clocks = self.clocks
-        reports = {side: [one.watermark, one.reported_at] for side, one in clocks.sides.items()}
+        reports = {side: [clock.watermark, clock.reported_at] for side, clock in clocks.sides.items()}
         return {
             "processing_time": clocks.processing_time,
             "watermark": clocks.watermark,
             "finished": clocks.finished,
             "inputs": {"since": clocks.since, "told": reports},
-            "ended": [side for side, one in clocks.sides.items() if one.ended],
+            "ended": [side for side, clock in clocks.sides.items() if clock.ended],
             "marks": [],
             "marks_by_side": {side: marks.rows() for side, marks in self.marks.items()},
             "next_number": self.next_number,
         }
 
     def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
-        """Returns the state with the values of a header; `{}` is that of no commit.
-
-        Raises:
-            StateError: if the header is not of such an operator.
-        """
+        """Returns the state with the values of a header; `{}` is that of no commit."""
         if not _checked(header):
             return self
         marks = {
@@ -108,11 +101,7 @@ class JoinState(SidesState):
 
 
 def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
-    """Returns the clocks of a header; `{}` is that of no commit.
-
-    Raises:
-        StateError: if the header is not of a join.
-    """
+    """Returns the clocks of a header; `{}` is that of no commit."""
     if not _checked(header):
         return JoinClocks()
     reports, ended = header["inputs"]["told"], header["ended"]
@@ -150,14 +139,7 @@ class SidesPlan(Plan, Protocol):
 
 
 class TwoSidedOperator(UncombinedOperator, ABC):
-    """An operator with the ports "left" and "right".
-
-    Attributes:
-        spec: the specification.
-        plan: the plan.
-        state: the state, with clocks and marks of both sides.
-        changed: whether the tables have changed since the operator was made.
-    """
+    """An operator with the ports "left" and "right"."""
 
     spec: TwoSided
     plan: SidesPlan
@@ -200,9 +182,10 @@ class TwoSidedOperator(UncombinedOperator, ABC):
     def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
         """Adds a batch with rows of one side or of both. Returns an output for each side in it."""
         now = self.state.clocks.processing_time
-        validated = {side: self.plan.ports[side].validate(one, now) for side, one in rows.items()}
-        valid = {side: one.valid for side, one in validated.items()}
-        latest = {side: {"all": cast(int, one[TIME].max())} for side, one in valid.items() if one.height}
+        validated = {side: self.plan.ports[side].validate(of_side, now) for side, of_side in rows.items()}
+        valid = {side: of_side.valid for side, of_side in validated.items()}
+        arrived = {side: of_side for side, of_side in valid.items() if of_side.height}
+        latest = {side: {"all": cast(int, arrived[side][TIME].max())} for side in arrived}
         by_side: dict[str, list[Output]] = {side: [] for side in rows}
         for output in self.add_together(valid, latest):
             by_side[output.port].append(output)

@@ -28,7 +28,6 @@ class WindowsOfSides(TwoSidedOperator):
 
     @property
     def _one_by_one(self) -> bool:
-        """Whether each row is a batch of its own."""
         return self.spec.evaluate == "record"
 
     def add_together(
@@ -40,7 +39,6 @@ class WindowsOfSides(TwoSidedOperator):
         return self._with_panes(*add(rows, highest_times(latest)))
 
     def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
-        """Adds each row as a batch of its own, in arrival order."""
         places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
         by_side, emitted = {side: [self._nothing[side]] for side in rows}, []
         for _, side, at in sorted(places):
@@ -51,13 +49,12 @@ class WindowsOfSides(TwoSidedOperator):
         return [Output.merged(of_side) for of_side in by_side.values()], iter(emitted)
 
     def _batch(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
-        """Adds rows of one batch, and moves the watermarks after them."""
         fresh, marks = {}, dict(self.state.marks)
-        for side, one in rows.items():
+        for side, of_side in rows.items():
             entry = self.plan.entries[side]
-            fresh[side] = marks[side].without_replays(entry, one)
-            marks[side] = marks[side].after(entry, one)
-        count = sum(one.height for one in rows.values())
+            fresh[side] = marks[side].without_replays(entry, of_side)
+            marks[side] = marks[side].after(entry, of_side)
+        count = sum(of_side.height for of_side in rows.values())
         self.state = replace(self.state, marks=marks, next_number=self.state.next_number + count)
         outputs, panes = self._arrived(rows, fresh)
         return outputs, chain(panes, self._advanced(self.state.clocks.moved_by_rows(self.spec, highest)))
@@ -69,8 +66,7 @@ class WindowsOfSides(TwoSidedOperator):
         """Adds rows that are no replays to their windows, and emits what fires. `rows` are all rows."""
 
     def _open(self, fresh: RowsBySide) -> RowsBySide:
-        """Returns the rows of the sides whose input has not ended."""
-        return {side: one for side, one in fresh.items() if not self.state.clocks.sides[side].ended}
+        return {side: of_side for side, of_side in fresh.items() if not self.state.clocks.sides[side].ended}
 
     def _outputs_and_applied(
         self, rows: RowsBySide, fresh: RowsBySide, all_late: pl.DataFrame | None
@@ -80,19 +76,18 @@ class WindowsOfSides(TwoSidedOperator):
         `all_late` has the late rows of the sides whose input has not ended, with their `ROW_NUMBER` and the
         columns of the late output.
         """
-        outputs, applied, given = [], {}, self._open(fresh)
-        for side, one in fresh.items():
-            if all_late is None or side not in given:
-                late, applied[side] = late_after_end(self.plan, self.state, side, one), one.clear()
+        outputs, applied, open_sides = [], {}, self._open(fresh)
+        for side, of_side in fresh.items():
+            if all_late is None or side not in open_sides:
+                late, applied[side] = late_after_end(self.plan, self.state, side, of_side), of_side.clear()
             else:
-                late, applied[side] = split_late(one, all_late, self.plan.ports[side].late_schema)
-            replays, partly = rows[side].height - one.height, int(late[PARTIAL].sum())
+                late, applied[side] = split_late(of_side, all_late, self.plan.ports[side].late_schema)
+            replays, partly = rows[side].height - of_side.height, int(late[PARTIAL].sum())
             counts = Counts(rows[side].height, applied[side].height, replays, late.height - partly, 0, partly)
             outputs.append(replace(self._nothing[side], late=late, counts=counts))
         return outputs, applied
 
     def _moved(self, clocks: JoinClocks) -> Output:
-        """Moves the clocks, and emits what is due."""
         nothing = self._nothing[LEFT]
         return replace(nothing, panes=vstack_frames([nothing.panes, *self._advanced(clocks)]))
 

@@ -5,13 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places
-
-Integers64 = npt.NDArray[np.int64]
 
 
 def bisect_left(
-    values: Integers64, low: Places, high: Places, wanted: Integers64, *, past_equal: bool = False
+    values: Instants, low: Places, high: Places, wanted: Instants, *, past_equal: bool = False
 ) -> Places:
     """Returns the position of the first value that is not below `wanted`, for each range of sorted values.
 
@@ -24,8 +23,8 @@ def bisect_left(
     """
 
     def before(which: Places, middle: Places) -> npt.NDArray[np.bool_]:
-        found = values[middle]
-        below: npt.NDArray[np.bool_] = found <= wanted[which] if past_equal else found < wanted[which]
+        at_middle = values[middle]
+        below: npt.NDArray[np.bool_] = at_middle <= wanted[which] if past_equal else at_middle < wanted[which]
         return below
 
     return first_not(low, high, before)

@@ -32,7 +32,7 @@ from panewise.spec.conditions import (
     SideName,
     sql_text,
 )
-from panewise.spec.conditions.types import digits_of_result
+from panewise.spec.conditions.operand_types import digits_of_result
 
 ColumnNames: TypeAlias = Callable[[SideName, str], str]
 Operator: TypeAlias = Callable[[Any, Any], Any]  # of expressions, or of numbers
@@ -106,14 +106,14 @@ class _Step:
         are monotone in each operand. Returns an empty list if an operand is always null.
         """
         ends = [
-            [one.min().alias(f"{n}min"), one.max().alias(f"{n}max")]
-            for n, one in enumerate((self.first, self.second))
+            [operand.min().alias(f"{n}min"), operand.max().alias(f"{n}max")]
+            for n, operand in enumerate((self.first, self.second))
         ]
         low, high, others_low, others_high = pairs.select(*ends[0], *ends[1]).row(0)
         if low is None or others_low is None:
             return []
         compute = _COMPUTE[self.node.op]
-        return [compute(one, other) for one in (low, high) for other in (others_low, others_high)]
+        return [compute(bound, other) for bound in (low, high) for other in (others_low, others_high)]
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,6 @@ def _column(name: str, schema: Mapping[str, pl.DataType]) -> _Value:
 
 
 def _literal(node: Literal) -> _Value:
-    """Returns a compiled literal."""
     value = node.python
     match node.type:
         case "bigint" | "timestamp":

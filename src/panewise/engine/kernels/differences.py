@@ -68,7 +68,7 @@ def _decimals(new: pl.Series, old: pl.Series, amount: Amount) -> Mask:
     difference = new.to_physical() - old.to_physical()
     wrapped = difference < 0
     small = limit < _WIDTH // 2
-    found: Mask = (
+    above: Mask = (
         wrapped | (difference > limit) if small else wrapped & (difference > limit - _WIDTH)
     ).to_numpy()
-    return found
+    return above

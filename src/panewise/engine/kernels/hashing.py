@@ -46,7 +46,6 @@ def _mixed(values: Hashes) -> Hashes:
 
 
 def _hashed(values: pl.Series) -> Hashes:
-    """Returns a hash of each value of one column."""
     if values.dtype.is_integer() or values.dtype.is_temporal() or values.dtype == pl.Boolean:
         whole = values if values.dtype.is_integer() else values.to_physical()
         bits = _filled(whole.cast(pl.Int64), 0).to_numpy().view(np.uint64)

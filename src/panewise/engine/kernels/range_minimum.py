@@ -27,5 +27,5 @@ def lowest_places(values: npt.NDArray[np.int64], starts: Places, lengths: Places
     return lowest_of_ranges
 
 
-def _lower(values: npt.NDArray[np.int64], one: Places, other: Places) -> Places:
-    return np.where(values[other] < values[one], other, one)
+def _lower(values: npt.NDArray[np.int64], first: Places, other: Places) -> Places:
+    return np.where(values[other] < values[first], other, first)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from panewise.engine.kernels.bisection import Integers64, bisect_left
+from panewise.engine.kernels.bisection import bisect_left
+from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.sorting import Places, order
 
 
@@ -35,7 +36,7 @@ class Level:
 
 
 def in_rectangles(
-    values: Integers64, begins: Places, ends: Places, first: Integers64, last: Integers64
+    values: Instants, begins: Places, ends: Places, first: Instants, last: Instants
 ) -> Iterator[Level]:
     """Yields the points that queries find, as slices. Each point of a query is in exactly one of its slices.
 

@@ -181,17 +181,17 @@ def equal_columns(
     return same
 
 
-def equal_values(one: pl.Series, at: Places, other: pl.Series, which: Places) -> Mask:
+def equal_values(mine: pl.Series, at: Places, other: pl.Series, which: Places) -> Mask:
     """Returns whether the values at each pair of positions in two columns are equal. Null equals null."""
     if (
-        one.dtype.is_integer()
+        mine.dtype.is_integer()
         and other.dtype.is_integer()
-        and not one.null_count()
+        and not mine.null_count()
         and not other.null_count()
     ):
-        plain: Mask = one.to_numpy()[at] == other.to_numpy()[which]
+        plain: Mask = mine.to_numpy()[at] == other.to_numpy()[which]
         return plain
-    return one.gather(at).eq_missing(other.gather(which)).to_numpy()
+    return mine.gather(at).eq_missing(other.gather(which)).to_numpy()
 
 
 def output_key(name: str, dtype: pl.DataType) -> pl.Expr:

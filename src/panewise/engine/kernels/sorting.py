@@ -129,10 +129,10 @@ class Line:
     @classmethod
     def spanning(cls, code: Integers, *times: Integers) -> "Line":
         """Returns the mapping for these codes and times, which need not belong together."""
-        some = [one for one in times if len(one)]
+        some = [instants for instants in times if len(instants)]
         low, high = (
-            min((int(one.min()) for one in some), default=0),
-            max((int(one.max()) for one in some), default=0),
+            min((int(instants.min()) for instants in some), default=0),
+            max((int(instants.max()) for instants in some), default=0),
         )
         count = 1 + (int(code.max()) if len(code) else 0)
         if (high - low + 1) * count < 1 << 62:

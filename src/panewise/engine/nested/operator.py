@@ -85,11 +85,7 @@ class NestedEngine(ABC, Generic[F, S]):
         return self.first.header() | inner
 
     def with_header(self, header: Mapping[str, Any]) -> NestedState:
-        """Returns the states with the values of a header.
-
-        Raises:
-            StateError: if a value cannot be one of this operator's.
-        """
+        """Returns the states with the values of a header."""
         inner = header if self.HEADER is None else header_in(self.HEADER, header)
         states = (member.with_header(inner) for member in self.following)
         return NestedState((self.first.with_header(header), *states), self.places)
@@ -105,7 +101,7 @@ class NestedEngine(ABC, Generic[F, S]):
         The watermark of a member is never above that of the member before it.
         """
         due = [member.next_due() for member in self._members]
-        return min((one for one in due if one is not None), default=None)
+        return min((at for at in due if at is not None), default=None)
 
     @property
     @abstractmethod

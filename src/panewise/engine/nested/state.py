@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
-from panewise.engine.protocol import OperatorState
+from panewise.engine.protocol import OperatorState, Readings
 from panewise.engine.store.stored_table import StoredTable
 from panewise.state.manifest import check_fields
 
@@ -16,23 +16,22 @@ Places: TypeAlias = Mapping[str, tuple[int, str]]
 class NestedClocks:
     """The clocks of the members. The runtimes read those of the first one, which takes the input."""
 
-    members: tuple[Any, ...]
+    members: tuple[Readings, ...]
 
     @property
     def processing_time(self) -> int:
         """The processing time."""
-        return int(self.members[0].processing_time)
+        return self.members[0].processing_time
 
     @property
     def finished(self) -> bool:
         """Whether the input has ended."""
-        return bool(self.members[0].finished)
+        return self.members[0].finished
 
     @property
     def instant_watermark(self) -> int | None:
         """The watermark of the input."""
-        watermark: int | None = self.members[0].instant_watermark
-        return watermark
+        return self.members[0].instant_watermark
 
 
 @dataclass(frozen=True)
@@ -80,11 +79,7 @@ def places_of(number: int, form: str, state: OperatorState) -> dict[str, tuple[i
 
 
 def header_in(field: str, header: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns the header of a member, which a field of the header contains; `{}` is that of no commit.
-
-    Raises:
-        StateError: if the header of a commit lacks the field.
-    """
+    """Returns the header of a member, which a field of the header contains."""
     if not header:
         return {}
     known = {field: header[field]} if field in header else {}

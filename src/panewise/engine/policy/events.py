@@ -47,7 +47,7 @@ def panes_of(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFra
     if not log.events:
         return pl.DataFrame(schema=plan.pane_schema)
     if isinstance(log, ListenerLog):
-        contents = pl.DataFrame(log.given, schema=plan.contents, orient="row")
+        contents = pl.DataFrame(log.returned, schema=plan.contents, orient="row")
         return _panes(plan, tuples, log.events, log.partitions, contents, now)
     lows, highs = np.array(log.lows, dtype=np.intp), np.array(log.highs, dtype=np.intp)
     if plan.aggregation is not None:
@@ -58,7 +58,6 @@ def panes_of(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFra
 
 
 def _output_tuples(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
-    """Returns a struct of the output columns for each tuple."""
     # No expression makes structs without fields.
     if not plan.output_columns:
         return pl.Series([{}] * len(tuples.tuples), dtype=pl.Struct({}))
@@ -66,7 +65,6 @@ def _output_tuples(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
 
 
 def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
-    """Returns the `partition_by` columns of each partition as a dict."""
     return _named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height
 
 
@@ -84,7 +82,6 @@ def _panes(
 
 
 def _named(plan: PolicyPlan, keys: pl.DataFrame) -> pl.DataFrame:
-    """Returns the `partition_by` columns of the partitions, as panes show them."""
     return keys.select(output_key(name, plan.schema[name]).alias(name) for name in plan.spec.partition_by)
 
 

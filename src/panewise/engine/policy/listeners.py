@@ -22,7 +22,6 @@ class ListenerLog(Log):
     """A log that calls listeners with events, and logs the rows that they return instead of the events.
 
     Args:
-        spec: the specification, which has a listener.
         names: the `partition_by` columns of each partition, by the number of the partition.
         tuples: returns the output columns of the tuple at each place of the pool; called at most once, and
             only if there is an event.
@@ -38,7 +37,7 @@ class ListenerLog(Log):
     nested: bool = field(kw_only=True)
     now: int = field(kw_only=True)
     states: dict[int, str] = field(kw_only=True)
-    given: list[dict[str, Any]] = field(default_factory=list)
+    returned: list[dict[str, Any]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._listening: dict[int, Any] = {}
@@ -58,7 +57,7 @@ class ListenerLog(Log):
             rows = self._rows_of(number, event, low, high)
             self.events += [event] * len(rows)
             self.partitions += [number] * len(rows)
-            self.given += rows
+            self.returned += rows
         if event in _LAST:
             self._listening.pop(number, None)
             self.states.pop(number, None)
@@ -84,7 +83,7 @@ class ListenerLog(Log):
         if number not in self._listening:
             self._listening[number] = listener.restored(self.states.get(number))
         # Copies, as the listener may change them.
-        tuples = tuple(deepcopy(one) if self.nested else dict(one) for one in self._tuples[low:high])
+        tuples = tuple(deepcopy(row) if self.nested else dict(row) for row in self._tuples[low:high])
         window_event = WindowEvent(event, dict(self.names[number]), tuples, self.now, self._requests)
         rows = listener.notify(self._listening[number], window_event)
         self.states[number] = listener.state_of(self._listening[number])

@@ -34,15 +34,7 @@ _Work = Callable[[Partitions], None]
 
 
 class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
-    """An operator of policy windows on Polars frames.
-
-    Args:
-        spec: the specification.
-        schema: types of the input columns.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that the specification cannot use.
-    """
+    """An operator of policy windows on Polars frames."""
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         plan = PolicyPlan(spec, schema)
@@ -92,11 +84,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return output
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
-        """Evicts the partition with these values of `partition_by`, if it exists (semantics 10.23).
-
-        Raises:
-            InputError: if the columns or the types of the values are others, or there is no `partition_by`.
-        """
+        """Evicts the partition with these values of `partition_by`, if it exists (semantics 10.23)."""
         stored = self.state.partitions.find(self.plan.named(partition))
         tuples = self._tuples(self._choices(stored), self._no_rows())
 
@@ -136,7 +124,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return output.sort(self.plan.spec.partition_by, nulls_last=False) if keys else output
 
     def _process(self, rows: pl.DataFrame) -> Output:
-        """Processes rows, which are in arrival order and contain no replays."""
         if self.state.clocks.finished:
             own_columns = {REASON: pl.lit("finished"), **NO_WINDOWS}
             late = rows.select(late_columns(self.plan.late_schema, own_columns, self.state.clocks))
@@ -184,7 +171,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return self._worked(tuples, self._begun(process) if markers.any() else process)
 
     def _tick(self, clocks: Clocks) -> Output:
-        """Moves the clock, and raises the events that are due at it."""
         self.state = replace(self.state, clocks=clocks)
         if clocks.finished:
             return self._nothing
@@ -223,7 +209,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return begin_and
 
     def _all(self, work: _Work) -> Output:
-        """Does the work on all partitions."""
         return self._work(self.state.partitions.all(), work)
 
     def _no_rows(self) -> pl.DataFrame:
@@ -234,7 +219,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return Tuples.from_stored(self.plan, stored, rows, self.state.clocks.processing_time)
 
     def _work(self, stored: pl.DataFrame, work: _Work) -> Output:
-        """Does the work on stored partitions, without new rows."""
         return self._worked(self._tuples(stored, self._no_rows()), work)
 
     def _worked(self, tuples: Tuples, work: _Work) -> Output:
@@ -251,7 +235,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return replace(self._nothing, panes=panes)
 
     def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
-        """Stores partitions, and removes others."""
         self.changed = self.changed or not (put.is_empty() and removed.is_empty())
         partitions = sealed_if_long(self.state.partitions.changed(put, removed))
         self.state = replace(self.state, partitions=partitions)

@@ -306,7 +306,6 @@ class Partitions:
         return isinstance(limit, TupleCount) and self._log.total > limit.n
 
     def _enter(self, partition: Partition, at: int) -> None:
-        """Adds the new tuple at place `at` to the partition, and raises INSERTION."""
         self.tally += 1
         partition.used, partition.fed, partition.changed = self.tally, self._now, True
         partition.high = self._pool.following[partition.number] = at + 1
@@ -314,7 +313,6 @@ class Partitions:
         self._log.add("INSERTION", partition, at, at + 1)
 
     def _tumble(self, partition: Partition) -> None:
-        """Evicts all tuples of a partition."""
         self._slide(partition, partition.high)
 
     def _slide(self, partition: Partition, low: int) -> None:
@@ -330,7 +328,6 @@ class Partitions:
             self._log.add("TRIGGER", partition, partition.low, partition.high)
 
     def _fill(self, partition: Partition) -> None:
-        """Raises INITIAL_FULL, once."""
         if not partition.full:
             partition.full = True
             self._log.add("INITIAL_FULL", partition, partition.low, partition.high)

@@ -43,9 +43,6 @@ class PolicyPlan(UncombinedPort, InputPort):
     something is due in the partition. So the table finds the partitions that a reading of the clock concerns
     without looking at the others. The rules of tuples are applied after validation, because markers need not
     follow them (semantics 10.5).
-
-    Raises:
-        SpecError: if a column has a type that the specification cannot use.
     """
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
@@ -82,12 +79,12 @@ class PolicyPlan(UncombinedPort, InputPort):
         Raises:
             InputError: if the columns or the types of the values are others, or there is no `partition_by`.
         """
-        given = f"an evict of {partition!r}"
-        values = name_of(partition, self.spec.partition_by, given)
+        call = f"an evict of {partition!r}"
+        values = name_of(partition, self.spec.partition_by, call)
         for name, value in zip(self.keys, values, strict=True):
             if not _is_of(value, self.schema[name]):
                 raise InputError(
-                    given, f"{name} is of the type {self.schema[name]}", "give a value of this type"
+                    call, f"{name} is of the type {self.schema[name]}", "give a value of this type"
                 )
         columns = [
             pl.Series(name, [value], dtype=self.schema[name])
@@ -128,7 +125,6 @@ class PolicyPlan(UncombinedPort, InputPort):
         return {"tuples": pl.List(pl.Struct(self.output_columns))}
 
     def _bookkeeping(self) -> Schema:
-        """Returns the columns of the table that are neither keys nor bounds."""
         columns: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
             (FULL, CHANGED), pl.Boolean()
         )

@@ -7,7 +7,7 @@ reads.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import polars as pl
@@ -34,6 +34,16 @@ from panewise.engine.policy.plan import PolicyPlan, comparable_type
 from panewise.spec.operators.policy.policies import DeltaPolicy
 
 _NUMBER, _TUPLE, _AT = "__number", "__tuple", "__at"
+# The columns of the table that store a field of a partition.
+_FIELDS = {
+    USED: "used",
+    FED: "fed",
+    ACTED: "acted",
+    UNTRIGGERED: "untriggered",
+    FULL: "full",
+    CHANGED: "changed",
+    REFERENCE: "reference",
+}
 
 
 @dataclass(frozen=True)
@@ -97,19 +107,12 @@ class Tuples:
 
     def into(self, partitions: Partitions) -> None:
         """Adds the stored partitions to those that the policies work on."""
-        names = [_NUMBER, ACTED, USED, FED, UNTRIGGERED, FULL, CHANGED]
-        lengths = self.stored[TUPLES].list.len().to_list()
-        references = (
-            self.stored[REFERENCE].to_list() if REFERENCE in self.stored.columns else [None] * len(lengths)
-        )
-        stored_fields = self.stored.select(names).rows()
-        for (number, acted, used, fed, untriggered, full, changed), length, reference in zip(
-            stored_fields, lengths, references, strict=True
-        ):
+        columns = {column: name for column, name in _FIELDS.items() if column in self.stored.columns}
+        fields = self.stored.select(_NUMBER, pl.col(TUPLES).list.len(), *columns).rows()
+        for number, length, *values in fields:
             low = int(self.firsts[number])
-            partitions.add_stored(
-                Partition(number, low, low + length, acted, used, fed, untriggered, reference, full, changed)
-            )
+            own = dict(zip(columns.values(), values, strict=True))
+            partitions.add_stored(Partition(number, low, low + length, **own))
 
     def numbers_of(self, plan: PolicyPlan, stored: pl.DataFrame) -> list[int]:
         """Returns the numbers of partitions that are given as rows of the table."""
@@ -123,25 +126,19 @@ class Tuples:
     def put(self, plan: PolicyPlan, partitions: Partitions, listeners: dict[int, str]) -> pl.DataFrame:
         """Returns the rows that the table stores for the partitions that exist after the step."""
         live = list(partitions.live.values())
-        lows, highs = (
-            np.array([getattr(one, name) for one in live], dtype=np.intp) for name in ("low", "high")
-        )
+        lows = np.array([partition.low for partition in live], dtype=np.intp)
+        highs = np.array([partition.high for partition in live], dtype=np.intp)
         values: dict[str, Sequence[object] | pl.Series] = {
             START: [0] * len(live),
-            END: [partitions.next_due(one) for one in live],
-            USED: [one.used for one in live],
-            FED: [one.fed for one in live],
-            ACTED: [one.acted for one in live],
-            UNTRIGGERED: [one.untriggered for one in live],
-            FULL: [one.full for one in live],
-            CHANGED: [one.changed for one in live],
+            END: [partitions.next_due(partition) for partition in live],
             TUPLES: stretches(self.tuples, lows, highs),
-            REFERENCE: [one.reference for one in live],
-            LISTENER: [listeners.get(one.number) for one in live],
+            LISTENER: [listeners.get(partition.number) for partition in live],
         }
+        fields = list(map(asdict, live))
+        values |= {column: [of[name] for of in fields] for column, name in _FIELDS.items()}
         if plan.times_tuples:
             values[ARRIVED] = stretches(self.arrived, lows, highs)
-        keys = self.keys[[one.number for one in live]].select(plan.keys)
+        keys = self.keys[[partition.number for partition in live]].select(plan.keys)
         columns = [
             pl.Series(name, values[name], dtype=dtype)
             for name, dtype in plan.table_schema.items()

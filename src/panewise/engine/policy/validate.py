@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import polars as pl
 
 from panewise.engine.columns import REASON
+from panewise.engine.ingest.validate import delta_tests
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy, policy_columns
 from panewise.state.arrow_streams import as_instance
@@ -24,7 +25,7 @@ def is_marker(plan: PolicyPlan) -> pl.Expr:
 
 def split(plan: PolicyPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the markers and valid tuples, and the invalid rows with their reason in ``__reason``."""
-    tests = [] if rows.is_empty() else _reasons(plan)
+    tests = [] if rows.is_empty() else _reasons(plan, rows)
     if not tests:
         return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
     reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
@@ -34,7 +35,7 @@ def split(plan: PolicyPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFr
     )
 
 
-def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
+def _reasons(plan: PolicyPlan, rows: pl.DataFrame) -> list[tuple[pl.Expr, str]]:
     """Returns the tests with their reasons, in the order in which they apply."""
     spec, tests = plan.spec, list[tuple[pl.Expr, str]]()
     if not spec.null_keys:
@@ -45,10 +46,8 @@ def _reasons(plan: PolicyPlan) -> list[tuple[pl.Expr, str]]:
         tests += [
             (pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats
         ]
-    for name in policy_columns(*(p for p in (spec.evict, spec.trigger) if isinstance(p, DeltaPolicy))):
-        tests.append((pl.col(name).is_null(), f"delta {name} is null"))
-        if plan.schema[name].is_float():
-            tests.append((pl.col(name).is_nan().fill_null(False), f"delta {name} is NaN"))
+    deltas = [policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy)]
+    tests += delta_tests(rows, policy_columns(*deltas))
     if spec.listener is not None:
         for name in dict.fromkeys((*spec.partition_by, *plan.output_columns)):
             beyond = _beyond(pl.col(name), plan.schema[name])
@@ -66,7 +65,7 @@ def _beyond(values: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
             return ~values.is_between(date.min, date.max)
         case pl.Datetime(time_unit=unit, time_zone=zone) if unit in _UNITS:
             margin = timedelta(0) if zone in (None, "UTC") else _DAY
-            first, last = ((one - _EPOCH) // _UNITS[unit] for one in (_FIRST + margin, _LAST - margin))
+            first, last = ((at - _EPOCH) // _UNITS[unit] for at in (_FIRST + margin, _LAST - margin))
             return ~values.to_physical().is_between(first, last)
         case pl.List(inner=inner) | pl.Array(inner=inner):
             test = _beyond(pl.element(), as_instance(inner))

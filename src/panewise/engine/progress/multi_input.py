@@ -90,13 +90,14 @@ class InputWatermarks:
         )
 
 
-def later(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+def later(earlier: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     """Returns the later of two event times for each input.
 
     >>> later({"a": 1, "b": 5}, {"a": 3})
     {'a': 3, 'b': 5}
     """
-    return {name: max(latest[name] for latest in (one, other) if name in latest) for name in {**one, **other}}
+    names = {**earlier, **other}
+    return {name: max(latest[name] for latest in (earlier, other) if name in latest) for name in names}
 
 
 def latest_of(inputs: RowInputs, valid: pl.DataFrame) -> dict[str, int]:

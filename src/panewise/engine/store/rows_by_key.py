@@ -16,14 +16,14 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import END, HASH, TOMBSTONE
+from panewise.engine.columns import END, HASH
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Line, Places, order
 from panewise.engine.store.compaction import Merge
 from panewise.engine.store.run import RunRows, Shape, part_range
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.stored_table import AddedRows
 from panewise.state import Run
 
 # Up to so many rows of a run for each look-up, one search in the times of all rows of the keys is faster than
@@ -107,15 +107,10 @@ class FoundSlices:
 
 
 @dataclass(frozen=True)
-class RowsByKey(StoredTable):
-    """A table of rows by key and time. Rows of `newest` are in any order."""
+class RowsByKey(AddedRows):
+    """A table of rows by key and time."""
 
     LONG: ClassVar[int] = 1 << 12  # each step sorts the newest rows
-
-    def put(self, rows: pl.DataFrame) -> Self:
-        """Returns the table with more rows."""
-        marked = rows.select(*self.shape.schema).with_columns_seq(pl.lit(False).alias(TOMBSTONE))
-        return replace(self, newest=vstack_frames([self.newest, marked]))
 
     def slices(self, ranges: Ranges) -> Iterator[FoundSlices]:
         """Yields the rows that the look-ups find in each run, and in the newest rows.
@@ -146,7 +141,7 @@ class RowsByKey(StoredTable):
     def all(self) -> pl.DataFrame:
         """Returns all rows that have not expired, in no particular order."""
         rows = [self.newest, *(self.library.read(run, self.shape).bare for run in self._live_runs())]
-        return vstack_frames([self._unexpired(one)[list(self.shape.schema)] for one in rows])
+        return vstack_frames([self._unexpired(frame)[list(self.shape.schema)] for frame in rows])
 
     @property
     def time(self) -> str:
@@ -169,13 +164,6 @@ class RowsByKey(StoredTable):
         frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
         rows = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
         return self._with_merged(merge, rows)
-
-    def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
-        """Returns the rows that a new run stores, out of its unexpired rows: here all of them.
-
-        `bottom` says that no older run has rows with these hashes.
-        """
-        return rows
 
 
 def sorted_rows(rows: pl.DataFrame, shape: Shape) -> RunRows:

@@ -85,11 +85,11 @@ class StoredTable:
 
     def look_up(self, wanted: pl.DataFrame) -> FoundRows:
         """Returns the wanted windows that are stored, each with its position in `wanted`."""
-        found = [self._found_in_newest(wanted)]
+        results = [self._found_in_newest(wanted)]
         if self._live_runs():
             left = Wanted.from_rows(wanted.select_seq(self.shape.identity), self.shape.by)
-            found += self._found_in_runs(left.without(found[0].which) if len(found[0].which) else left)
-        return self._all_alive(found)
+            results += self._found_in_runs(left.without(results[0].which) if len(results[0].which) else left)
+        return self._all_alive(results)
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
         """Returns the stored windows of the keys of the rows. The table must be hashed by the keys alone.
@@ -114,12 +114,11 @@ class StoredTable:
         requested = wanted.rows.select(keys).with_row_index(_AT)
         newest = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
         which = newest[_AT].to_numpy().astype(np.intp) if newest.height else np.empty(0, dtype=np.intp)
-        found = [FoundRows(newest.drop(_AT, strict=False), which)]
-        found += [self._in_run(run, wanted) for run in reversed(self._live_runs())]
-        return self._all_alive(found)
+        results = [FoundRows(newest.drop(_AT, strict=False), which)]
+        results += [self._in_run(run, wanted) for run in reversed(self._live_runs())]
+        return self._all_alive(results)
 
     def _with_older(self, newer: pl.DataFrame, older: pl.DataFrame) -> pl.DataFrame:
-        """Returns the newer rows, and the older rows that they do not hide."""
         if newer.is_empty() or older.is_empty():
             return older if newer.is_empty() else newer
         return pl.concat([newer, without(older, newer, self.shape.identity)])
@@ -249,9 +248,9 @@ class StoredTable:
             return rows
         return filter_rows(rows, rows[END] > self.horizon)
 
-    def _alive(self, found: FoundRows) -> FoundRows:
+    def _alive(self, rows_found: FoundRows) -> FoundRows:
         """Returns the rows that are neither tombstones nor expired, with the columns of the table."""
-        rows, which = found.rows, found.which
+        rows, which = rows_found.rows, rows_found.which
         alive = ~rows[TOMBSTONE]
         if self.horizon is not None and _some_until(rows, self.horizon):
             alive &= rows[END] > self.horizon
@@ -259,9 +258,8 @@ class StoredTable:
             rows, which = filter_rows(rows, alive), which[alive.to_numpy()]
         return FoundRows(rows[list(self.shape.schema)], which)
 
-    def _all_alive(self, found: Iterable[FoundRows]) -> FoundRows:
-        """Returns what is alive of several results of a look-up, in their order."""
-        alive = [self._alive(rows) for rows in found]
+    def _all_alive(self, results: Iterable[FoundRows]) -> FoundRows:
+        alive = [self._alive(rows) for rows in results]
         frames, places = [rows.rows for rows in alive], [rows.which for rows in alive]
         return FoundRows(vstack_frames(frames), np.concatenate(places))
 
@@ -273,18 +271,18 @@ class StoredTable:
             return FoundRows(self.newest, np.empty(0, dtype=np.intp))
         identity = self.shape.identity
         requested = wanted.select(identity).with_row_index(_AT)
-        found = joined(self.newest, requested, identity)
-        return FoundRows(found.drop(_AT), found[_AT].to_numpy().astype(np.intp))
+        pairs = joined(self.newest, requested, identity)
+        return FoundRows(pairs.drop(_AT), pairs[_AT].to_numpy().astype(np.intp))
 
     def _found_in_runs(self, wanted: Wanted) -> Iterable[FoundRows]:
         """Yields the newest rows of the wanted windows, including tombstones."""
         for run in reversed(self._live_runs()):
             if not len(wanted.hashes):
                 return
-            found = self._in_run(run, wanted)
-            if len(found.which):
-                wanted = wanted.without(found.which)
-                yield found
+            rows_found = self._in_run(run, wanted)
+            if len(rows_found.which):
+                wanted = wanted.without(rows_found.which)
+                yield rows_found
 
     def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> FoundRows:
         """Returns the rows of a run that match a wanted row.
@@ -315,7 +313,6 @@ class StoredTable:
         return run
 
     def _merged(self, merge: Merge) -> Self:
-        """Returns the table after one merge."""
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
         return self._with_merged(merge, merged(frames, self.shape, self.horizon, bottom=merge.bottom))
 
@@ -333,7 +330,6 @@ class StoredTable:
 
 
 def _within(times: pl.Series, stretches: Stretches) -> pl.Series:
-    """Returns whether each time is in one of the ranges."""
     inside = [pl.col("at").is_between(low, high) for low, high in stretches]
     return times.to_frame("at").select(pl.any_horizontal(*inside, pl.lit(False)).alias("at")).to_series()
 
@@ -366,3 +362,20 @@ def sealed_if_long(table: Table) -> Table:
     A table in memory would otherwise copy them in every step.
     """
     return table.sealed() if table.newest.height > table.LONG else table
+
+
+@dataclass(frozen=True)
+class AddedRows(StoredTable):
+    """A table of rows that are only added, and expire. They are in the order of their arrival in `newest`."""
+
+    def put(self, rows: pl.DataFrame) -> Self:
+        """Returns the table with more rows."""
+        marked = rows.select(*self.shape.schema).with_columns_seq(pl.lit(False).alias(TOMBSTONE))
+        return replace(self, newest=vstack_frames([self.newest, marked]))
+
+    def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
+        """Returns the rows that a new run stores, out of its unexpired rows: here all of them.
+
+        `bottom` says that no older run has rows with these hashes.
+        """
+        return rows

@@ -13,25 +13,19 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import END, HASH, TOMBSTONE
+from panewise.engine.columns import END, HASH
 from panewise.engine.kernels.small_frames import ordered, vstack_frames
 from panewise.engine.store.compaction import FAN_IN, allowance, similar
 from panewise.engine.store.run import RunRows
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.stored_table import AddedRows
 
 
 @dataclass(frozen=True)
-class TimeQueue(StoredTable):
+class TimeQueue(AddedRows):
     """A queue of rows in the order of `shape.identity`. Rows that are equal in it keep the order of arrival.
 
-    Rows of `newest` are in the order of arrival. Rows of a run are in the order of the queue. Runs are in
-    order of age.
+    Rows of a run are in this order, too. Runs are in order of age.
     """
-
-    def put(self, rows: pl.DataFrame) -> Self:
-        """Returns the queue with more rows, which are in the order of arrival."""
-        marked = rows.select(*self.shape.schema).with_columns(pl.lit(False).alias(TOMBSTONE))
-        return replace(self, newest=vstack_frames([self.newest, marked]))
 
     def between(self, low: int | None, high: int) -> pl.DataFrame:
         """Returns the rows with low < time <= high, in order. If `low` is None there is no lower bound.
@@ -39,17 +33,17 @@ class TimeQueue(StoredTable):
         Runs are sorted. The newest rows are sorted here, and then all are merged with a stable sort. The runs
         are in order of age, so equal rows stay in the order of arrival.
         """
-        found = []
+        between = []
         for run in self.runs:
             if run.low <= high and (low is None or run.high > low):
                 rows = self.library.read(run, self.shape).bare
                 ends = rows[END].to_numpy()
                 first = 0 if low is None else int(np.searchsorted(ends, low, side="right"))
-                found.append(rows[first : int(np.searchsorted(ends, high, side="right"))])
+                between.append(rows[first : int(np.searchsorted(ends, high, side="right"))])
         inside = self.newest[END] <= high
         inside &= True if low is None else self.newest[END] > low
-        found.append(self._ordered(self.newest.filter(inside)))
-        filled = [rows for rows in found if rows.height] or found[-1:]
+        between.append(self._ordered(self.newest.filter(inside)))
+        filled = [rows for rows in between if rows.height] or between[-1:]
         rows = vstack_frames(filled) if len(filled) == 1 else self._ordered(vstack_frames(filled))
         return rows[list(self.shape.schema)]
 
@@ -59,7 +53,7 @@ class TimeQueue(StoredTable):
 
     def sealed(self) -> Self:
         """Returns the queue with the newest rows in a run, after the merges that are due."""
-        newest = self._merging(self._ordered(self._unexpired(self.newest)))
+        newest = self._merging(self._ordered(self._unexpired(self.newest)), bottom=False)
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():
             return table
@@ -69,18 +63,12 @@ class TimeQueue(StoredTable):
             if spent and spent + sum(run.rows for run in group) > allowance(newest.height):
                 break
             rows = vstack_frames([self.library.read(run, self.shape).bare for run in group])
-            together = self._merging(self._ordered(self._unexpired(rows)))
+            together = self._merging(self._ordered(self._unexpired(rows)), bottom=False)
             spent += rows.height
-            others = table.runs[: len(table.runs) - len(group)]
-            table = replace(
-                table, runs=(*others, *([table._added(_indexed(together), None)] if together.height else ()))
-            )
+            new_runs = [table._added(_indexed(together), None)] if together.height else []
+            table = replace(table, runs=(*table.runs[: len(table.runs) - len(group)], *new_runs))
         self.library.keep(table.runs)
         return table
-
-    def _merging(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the rows that a new run stores, out of its unexpired rows: here all of them."""
-        return rows
 
     def _ordered(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows if rows.height < 2 else ordered(rows, self.shape.identity)

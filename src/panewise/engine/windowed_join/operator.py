@@ -23,15 +23,7 @@ from panewise.spec.operators.join.columns import JOIN_TIME
 
 
 class WindowedJoinEngine(NestedEngine[Operator, Operator]):
-    """A join and windows over the rows that it emits, on Polars frames.
-
-    Args:
-        spec: the specification.
-        schemas: the types of the columns of both sides.
-
-    Raises:
-        SpecError: as :class:`WindowedJoinPlan` does.
-    """
+    """A join and windows over the rows that it emits, on Polars frames."""
 
     HEADER: ClassVar = HEADER
     plan: WindowedJoinPlan

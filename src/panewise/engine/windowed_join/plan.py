@@ -23,10 +23,6 @@ class WindowedJoinPlan:
         rows: the columns of emitted rows, as the windows take them.
         ports: the input ports, which are those of the join.
         pane_schema: the columns of panes.
-
-    Raises:
-        SpecError: as :meth:`panewise.engine.join.plan.JoinPlan.of` does, and if the windows read a column
-            that the join does not emit.
     """
 
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:

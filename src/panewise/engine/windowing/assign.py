@@ -23,9 +23,7 @@ def assigning(spec: WindowOperator, slicing: Slicing | None) -> Assign:
     """Returns the function that assigns rows to the windows of a specification.
 
     It returns the rows with their ``__slice`` or their own windows, and unassignable ones with the reason.
-
-    Args:
-        slicing: how fixed windows are sliced; None if the windows are not fixed.
+    `slicing` is None if the windows are not fixed.
     """
     if counted(spec.window):
         return _all_assignable

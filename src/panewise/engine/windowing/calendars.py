@@ -132,8 +132,8 @@ def _reached(zone: str, day: int) -> list[tuple[int, int]]:
             for local_date in range(max(first, latest + 1), last + 1)
         ]
         latest = max(latest, last)
-    begun = max(local_date for at, local_date in changes if at <= day * _DAY)
-    return [(day * _DAY, begun), *((at, local_date) for at, local_date in changes if at > day * _DAY)]
+    shown = max(local_date for at, local_date in changes if at <= day * _DAY)
+    return [(day * _DAY, shown), *((at, local_date) for at, local_date in changes if at > day * _DAY)]
 
 
 def _pieces(zone: str, day: int) -> Iterator[tuple[int, int, int]]:

@@ -64,11 +64,7 @@ def _of_series(window: Custom, returned: pl.Series) -> pl.DataFrame:
 
 
 def _typed(window: Custom, returned: pl.Series) -> pl.Series:
-    """Returns the windows with bounds of 64 bits.
-
-    Raises:
-        InputError: if the Series does not contain lists of structs with the whole numbers `start` and `end`.
-    """
+    """Returns the windows with bounds of 64 bits, if they are whole numbers `start` and `end`."""
     inner = returned.dtype.inner if isinstance(returned.dtype, pl.List) else returned.dtype
     if inner == pl.Null():  # no row has a window
         return returned.cast(_WINDOWS).alias(OWN_WINDOWS)
@@ -91,7 +87,6 @@ def _of_lists(window: Custom, returned: list[Any]) -> pl.DataFrame:
 
 
 def _of_list(window: Custom, returned: Any) -> tuple[list[dict[str, int]], str | None]:
-    """Returns the windows of a row that fit in 64 bits, and the reason if there are none."""
     if not isinstance(returned, (list, tuple)) or any(not _is_window(pair) for pair in returned):
         return [], f"{window.name} gave a bad window"
     if window.merge and len(returned) > 1:

@@ -26,12 +26,13 @@ from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks
+from panewise.engine.windowing.panes import COMPLETE, numbering
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
 from panewise.spec import Global
 from panewise.state import Run
 
-COMPLETE, FLIP, EXPIRED = "__complete", "__flip", "__expired"
+FLIP, EXPIRED = "__flip", "__expired"
 READY, CLOSES, FIRE, REQUESTED, EMITTED = "__wants", "__closes", "__fire", "__requested", "__sent"
 
 
@@ -136,7 +137,6 @@ def evaluate(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> Evaluat
 
 
 def _with_decisions(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
-    """Returns the windows with their decisions as columns."""
     spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
     with_times = windows.with_columns(
         complete.alias(COMPLETE),
@@ -168,32 +168,19 @@ def _emitting_firings(plan: WindowPlan, results: pl.DataFrame) -> pl.DataFrame:
 
     Where panes are compared, a firing that equals the live pane emits nothing (semantics 21.1, 21.6).
     """
-    timing = (
-        pl.when(~pl.col(COMPLETE))
-        .then(pl.lit("EARLY"))
-        .when(FLIP)
-        .then(pl.lit("ON_TIME"))
-        .otherwise(pl.lit("LATE"))
-    )
     emitted = results
     if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always emitted (21.10)
         same = pl.all_horizontal(
             pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
         )
         emitted = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
-    return emitted.with_columns(
-        timing.alias("timing"),
-        pl.col(INDEX).alias("index"),
-        pl.when(COMPLETE).then(pl.col(NONSPECULATIVE)).otherwise(-1).alias("nonspeculative_index"),
-        (pl.col(INDEX) == 0).alias("is_first"),
-        (pl.col(EXPIRED) | pl.col(CLOSES)).alias("is_last"),
-    )
+    numbers = numbering(pl.col(FLIP), pl.col(EXPIRED) | pl.col(CLOSES))
+    return emitted.with_columns(value.alias(name) for name, value in numbers.items())
 
 
 def _after_firings(
     plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the windows after the firings."""
     spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
     names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
     if plan.compares:

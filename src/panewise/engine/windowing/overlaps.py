@@ -53,11 +53,11 @@ class Classes:
         numbers, key = np.concatenate([first, stop]), np.concatenate([code, code])
         at = order([key, numbers])
         numbers, key = numbers[at], key[at]
-        begun, ended = np.cumsum(at < count, dtype=np.intp), np.cumsum(at >= count, dtype=np.intp)
+        started, ended = np.cumsum(at < count, dtype=np.intp), np.cumsum(at >= count, dtype=np.intp)
         last = np.flatnonzero(
             np.append((numbers[1:] != numbers[:-1]) | (key[1:] != key[:-1]), True) if count else []
         )
-        low, high = ended[last], begun[last]
+        low, high = ended[last], started[last]
         length = np.append(np.diff(numbers[last]), 0)
         some = high > low  # a range is open, so the next bound, which gives the length, is of the same key
         return cls(numbers[last][some], length[some], low[some], high[some])
@@ -170,7 +170,6 @@ class Overlaps:
         *,
         expired: bool,
     ) -> pl.DataFrame:
-        """Returns windows, given by number, for the slices at the given places."""
         start, end = self.numbered.bounds(numbers)
         bounds = pl.DataFrame({START: start, END: end, ALL_WINDOWS: counts[places]})
         return (

@@ -1,21 +1,22 @@
 """Panes as the operator emits them: one row each, in the order of semantics 23."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import polars as pl
 
-from panewise.engine.columns import END, LIVE, START, live_column
+from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, live_column
 from panewise.engine.kernels.small_frames import ordered, output_key
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
 
 BOUNDS: Final = ("window_start", "window_end")
+COMPLETE: Final = "__complete"  # of a window that fires: whether it is complete
 _OP = "__op_rank"
 
 
 class PaneFormat:
-    """The columns of the panes of a specification, as expressions over windows that fired.
+    """The columns of panes, as expressions over windows that fired.
 
     Attributes:
         schema: the columns of a pane (semantics 20), whose last one is the processing time.
@@ -24,28 +25,35 @@ class PaneFormat:
     def __init__(
         self, spec: WindowOperator, keys: dict[str, pl.DataType], results: dict[str, pl.DataType]
     ) -> None:
-        named = {name: dtype for name, dtype in keys.items() if name in spec.keys}
         bounds = dict.fromkeys((*BOUNDS, *stamped(spec, pl.lit(None))), pl.Int64())
-        before = {**named, **bounds, **results, **LIVE_PANE, "op": pl.String()}
+        before = {**keys, **bounds, **results, **LIVE_PANE, "op": pl.String()}
         self.schema = {**before, "processing_time": pl.Int64()}
-        self._plus = _columns(spec, before, {}, "+")
+        self._plus = _columns(spec, keys, before, {}, "+")
         of_live_pane = {name: pl.col(live_column(name)) for name in (*results, *LIVE_PANE)}
-        self._minus = _columns(spec, before, of_live_pane, "-")
+        self._minus = _columns(spec, keys, before, of_live_pane, "-")
         self._retracting = spec.accumulation == "retracting"
-        self._order = ["window_end", "window_start", *spec.keys, _OP]
+        self._order = ["window_end", "window_start", *keys, _OP]
 
-    def emitted(self, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
-        """Returns the panes of windows that fired, in retracting mode after retractions of the live ones."""
-        now = pl.lit(processing_time, dtype=pl.Int64).alias("processing_time")
-        plus = windows.select(*self._plus, now)
-        if self._retracting:
-            return self._ordered(pl.concat([windows.filter(LIVE).select(*self._minus, now), plus]))
-        return self._ordered(plus)
+    def emitted(
+        self, windows: pl.DataFrame, processing_time: int, replaced: pl.DataFrame | None = None
+    ) -> pl.DataFrame:
+        """Returns the panes of windows that fired, in retracting mode after retractions of the live ones.
+
+        `replaced` are the windows whose live panes are retracted; None: those that fired.
+        """
+        plus = self._at(processing_time, windows, self._plus)
+        if not self._retracting:
+            return self._ordered(plus)
+        minus = self.retractions(windows if replaced is None else replaced, processing_time)
+        return self._ordered(pl.concat([minus, plus]))
 
     def retractions(self, windows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
-        """Returns the retractions of merged-away windows (semantics 9.2)."""
+        """Returns the retractions of the live panes of windows (semantics 9.2)."""
+        return self._ordered(self._at(processing_time, windows.filter(LIVE), self._minus))
+
+    def _at(self, processing_time: int, windows: pl.DataFrame, columns: list[pl.Expr]) -> pl.DataFrame:
         now = pl.lit(processing_time, dtype=pl.Int64).alias("processing_time")
-        return self._ordered(windows.filter(LIVE).select(*self._minus, now))
+        return windows.select(*columns, now)
 
     def _ordered(self, panes: pl.DataFrame) -> pl.DataFrame:
         if panes.height < 2:
@@ -54,14 +62,31 @@ class PaneFormat:
         return ordered(ranked, self._order).drop(_OP)
 
 
+def numbering(flips: pl.Expr, is_last: pl.Expr) -> dict[str, pl.Expr]:
+    """Returns the timing and the numbers of a pane, by column (semantics 20). `flips`: it is ON_TIME."""
+    complete = pl.col(COMPLETE)
+    timing = pl.when(~complete).then(pl.lit("EARLY")).when(flips).then(pl.lit("ON_TIME"))
+    return {
+        "timing": timing.otherwise(pl.lit("LATE")),
+        "index": pl.col(INDEX),
+        "nonspeculative_index": pl.when(complete).then(pl.col(NONSPECULATIVE)).otherwise(-1),
+        "is_first": pl.col(INDEX) == 0,
+        "is_last": is_last,
+    }
+
+
 def _columns(
-    spec: WindowOperator, columns: dict[str, pl.DataType], of_live_pane: dict[str, pl.Expr], op: str
+    spec: WindowOperator,
+    keys: Iterable[str],
+    columns: dict[str, pl.DataType],
+    of_live_pane: dict[str, pl.Expr],
+    op: str,
 ) -> list[pl.Expr]:
     """Returns the columns of panes with this `op`. A retraction repeats those of the live pane."""
     unbounded = isinstance(spec.window, Global)
     end = pl.lit(None) if unbounded else output_end(spec)
     values = of_live_pane | {
-        **{name: output_key(name, columns[name]) for name in spec.keys},
+        **{name: output_key(name, columns[name]) for name in keys},
         "window_start": pl.lit(None) if unbounded else pl.col(START),
         "window_end": end,
         **stamped(spec, end),

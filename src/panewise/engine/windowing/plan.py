@@ -43,11 +43,7 @@ from panewise.spec.type_checks import check_types
 
 
 class WindowPlan(InputPort):
-    """A specification compiled for input columns of known types.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that the specification cannot use.
-    """
+    """A specification compiled for input columns of known types."""
 
     def __init__(self, spec: WindowOperator, schema: Mapping[str, pl.DataType]) -> None:
         super().__init__(spec, schema)
@@ -82,7 +78,9 @@ class WindowPlan(InputPort):
             self.identity,
             self.keys if merging(spec.window) or self.by_key else self.identity,
         )
-        self.panes = PaneFormat(spec, key_types, self.aggregation.result_types)
+        self.panes = PaneFormat(
+            spec, {key: key_types[key] for key in spec.keys}, self.aggregation.result_types
+        )
         self.pane_schema = self.panes.schema
         self.slicing = slicing_of(spec.window)
         self.assign = assigning(spec, self.slicing)

@@ -52,7 +52,6 @@ class Sessions(SessionLateness):
 
 
 def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Returns start and end of each row's own window."""
     if isinstance(window, Custom):
         own = pl.col(OWN_WINDOWS).list.first().struct
         return [own.field("start").alias(START), own.field("end").alias(END)]

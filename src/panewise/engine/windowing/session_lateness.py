@@ -67,7 +67,6 @@ class SessionLateness:
         return swept(self.keys, rows, stored, touching=merging_at_touch(self.window))
 
     def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """Splits off the rows that drop_by="row" drops."""
         test = (
             pl.lit(False) if self.row_horizon is None else (pl.col(TIME) < self.row_horizon).fill_null(False)
         )
@@ -155,7 +154,6 @@ class SessionLateness:
         return late
 
     def _arrive(self, live: list[tuple[int, int]], row: dict[str, Any]) -> tuple[list[tuple[int, int]], bool]:
-        """Returns the live sessions after a row arrives, and whether the row is applied."""
         start, end = row[START], row[END]
         reach = 1 if merging_at_touch(self.window) else 0
         overlapping = [(s, e) for s, e in live if start < e + reach and s < end + reach]

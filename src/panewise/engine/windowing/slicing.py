@@ -12,6 +12,7 @@ for calendars, each slice's windows are computed in Python integers, which canno
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
@@ -34,6 +35,7 @@ from panewise.spec import (
     length,
 )
 
+N = TypeVar("N", int, Instants)  # one number or many
 _SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 
 
@@ -54,11 +56,12 @@ class NumberedWindows:
     cumulating: bool = False
     from_zero: bool = False
 
-    def ranges(self, slices: Instants) -> tuple[Instants, Instants]:
+    def ranges(self, slices: N) -> tuple[N, N]:
         """Returns the number of each slice's first window, and the number after its last one.
 
         The two are equal for a slice without windows.
         """
+        highest: Any = max if isinstance(slices, int) else np.maximum
         last = (slices - self.origin) // self.step
         if self.cumulating:
             # A slice is a step. Its windows are those from this step on with the same start.
@@ -67,10 +70,10 @@ class NumberedWindows:
         # The first window is the first one that ends after the start of the slice.
         first = (slices - self.origin - self.size) // self.step + 1
         if self.from_zero:
-            first = np.maximum(first, -(self.origin // self.step))
-        return first, np.maximum(first, last + 1)
+            first = highest(first, -(self.origin // self.step))
+        return first, highest(first, last + 1)
 
-    def bounds(self, numbers: Instants) -> tuple[Instants, Instants]:
+    def bounds(self, numbers: N) -> tuple[N, N]:
         """Returns the starts and the ends of the windows with these numbers."""
         if self.cumulating:
             steps = self.size // self.step
@@ -153,21 +156,12 @@ class Slicing:
 
     def _windows_containing(self, instant: int) -> list[tuple[int, int]]:
         """Returns all windows that contain an instant, in Python integers, which cannot overflow."""
-        match self.window:
-            case Tumbling():
-                size, origin = length(self.window.size), self.window.origin
-                start = origin + (instant - origin) // size * size
-                return [(start, start + size)]
-            case Hopping():
-                return _hopping(self.window, instant)
-            case Calendar():
-                return calendars.windows_containing(self.window, instant)
-            case Cumulating():
-                size, step, origin = self.window.size.us, self.window.step.us, self.window.origin
-                start = origin + (instant - origin) // size * size
-                first = start + (instant - start) // step * step + step
-                return [(start, end) for end in range(first, start + size + 1, step)]
-        return [(MIN_INSTANT, MAX_INSTANT)]
+        if isinstance(self.window, Calendar):
+            return calendars.windows_containing(self.window, instant)
+        if self._numbered is None:
+            return [(MIN_INSTANT, MAX_INSTANT)]
+        first, stop = self._numbered.ranges(instant)
+        return [self._numbered.bounds(number) for number in range(first, stop)]
 
     def numbered(self, slices: Instants) -> NumberedWindows | None:
         """Returns the windows of slices as ranges of window numbers.
@@ -183,7 +177,6 @@ class Slicing:
 
     @cached_property
     def _numbered(self) -> NumberedWindows | None:
-        """The windows with their numbers; None for calendar and global windows."""
         window = self.window
         if isinstance(window, (Calendar, Global)):
             return None
@@ -234,17 +227,7 @@ class Slicing:
         return "gap" if gap else "window out of range"
 
 
-def _hopping(window: Hopping, instant: int) -> list[tuple[int, int]]:
-    """Returns the hopping windows that contain an instant, the earliest first."""
-    size, hop, origin = length(window.size), length(window.hop), window.origin
-    last = origin + (instant - origin) // hop * hop
-    count = max(0, -((instant - last - size) // hop))  # of starts last, last - hop, ... above instant - size
-    windows = [(start, start + size) for start in range(last - (count - 1) * hop, last + 1, hop)]
-    return [bounds for bounds in windows if bounds[0] >= 0] if window.only_when_full else windows
-
-
 def _table(numbered: NumberedWindows, slices: Instants) -> pl.DataFrame:
-    """Returns slice, start and end of the windows of slices, which are numbered."""
     first, stop = numbered.ranges(slices)
     counts = np.maximum(0, stop - first)
     start, end = numbered.bounds(expand_ranges(first, counts))

@@ -17,7 +17,6 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, SLIDE_CODE, START
-from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.spec import Rows, Sliding, closed_at_end
@@ -66,23 +65,13 @@ class Slide:
         return time > MAX_INSTANT - self.size - 2 if self.window.anchor == "both" else pl.lit(True)
 
     @property
-    def _lasts(self) -> int:
+    def lasts(self) -> int:
         """The length of time for which a slice is needed after its own time.
 
         Until then a row can arrive that is in a window made by the slice, or that makes a window with the
         slice in it.
         """
-        return {"end": self.size + 1, "start": 2 * self.size + 1, "both": 2 * self.size + 2}[
-            self.window.anchor
-        ]
-
-    def needed_until(self, time: pl.Expr) -> pl.Expr:
-        """Returns the ``__end`` of the slice of each time."""
-        return shifted(time, self._lasts)
-
-    def needed(self, time: int) -> int:
-        """Returns the ``__end`` of the slice of one time."""
-        return min(MAX_INSTANT, time + self._lasts)
+        return {"end": 1, "start": self.size + 1, "both": self.size + 2}[self.window.anchor] + self.size
 
     @property
     def _stretch(self) -> int:
@@ -97,13 +86,10 @@ class Slide:
             .otherwise(time // self._stretch * self._stretch)
         )
 
-    def block_needed_until(self, start: pl.Expr) -> pl.Expr:
-        """Returns the ``__end`` of each block: the end of the last slice that it can contain."""
-        return shifted(start, self._lasts + self._stretch - 1)
-
-    def block_needed(self, start: int) -> int:
-        """Returns the ``__end`` of one block."""
-        return min(MAX_INSTANT, start + self._lasts + self._stretch - 1)
+    @property
+    def block_lasts(self) -> int:
+        """The length of time for which a block is needed after its start: as its last possible slice is."""
+        return self.lasts + self._stretch - 1
 
     def inside(self, before: int, now: int) -> tuple[int, int]:
         """Returns an interval of whole blocks that all windows with before < end <= now contain.
@@ -125,7 +111,7 @@ class Slide:
         # `length` is the distance of the end of a window from the slice that makes it. The table knows the
         # ends of slices only, which are later by `rest`.
         for length in lengths:
-            rest = self._lasts - length
+            rest = self.lasts - length
             end = next_end(None if watermark is None else min(MAX_INSTANT, watermark + rest))
             if end is not None:
                 ends.append(end - rest)

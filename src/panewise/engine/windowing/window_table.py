@@ -63,10 +63,13 @@ def table_schema(
 ) -> dict[str, pl.DataType]:
     """Returns the columns of the table."""
     schema = {**keys, START: pl.Int64(), END: pl.Int64(), **_BOOKKEEPING, **trigger, **aggregation.schema}
-    if live:
-        schema[LIVE] = pl.Boolean()
-        schema |= {live_column(name): dtype for name, dtype in (aggregation.result_types | LIVE_PANE).items()}
-    return schema
+    return schema | (live_columns(aggregation.result_types) if live else {})
+
+
+def live_columns(results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
+    """Returns the columns in which a table stores the live panes, with these results."""
+    columns = {live_column(name): dtype for name, dtype in (results | LIVE_PANE).items()}
+    return {LIVE: pl.Boolean(), **columns}
 
 
 def newborn(

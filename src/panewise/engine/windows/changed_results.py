@@ -37,9 +37,9 @@ class WindowResults:
         returned, effects = self.operator.recorded(work)
         plan = self.operator.plan
         changes = [
-            _change(plan, one.touched, one.merged_away) for one in effects if not one.touched.is_empty()
+            _change(plan, effect.touched, effect.merged_away) for effect in effects if effect.touched.height
         ]
-        news = [one.news for one in effects if one.news is not None and not one.news.is_empty()]
+        news = [effect.news for effect in effects if effect.news is not None and not effect.news.is_empty()]
         if plan.made_when_complete and news:
             changes.append(_change(plan, _unmade(self.operator, pl.concat(news))))
         return returned, changes
@@ -69,8 +69,8 @@ class WindowResults:
         )
         wanted = windows.with_columns(ends)
         if plan.by_key:
-            one = pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)
-            wanted = wanted if plan.spec.keys else wanted.with_columns(one)
+            constant = pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)
+            wanted = wanted if plan.spec.keys else wanted.with_columns(constant)
             wanted = key_watermarks.marked(wanted, _key_watermarks(self.operator, wanted), plan.keys)
         has_expired = clocks.expired(plan.spec, pl.col(END)).fill_null(False).alias(_EXPIRED)
         return wanted.with_columns(has_expired)[_EXPIRED]
@@ -113,6 +113,7 @@ def _identity(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
 def _results(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
     """Returns windows with the results that a firing would compute."""
     _, fired = plan.aggregation.fired(windows.with_columns(pl.lit(True).alias(FIRE)), FIRE)
-    results = [pl.col(one.name).cast(plan.pane_schema[one.name]) for one in plan.spec.aggregates]
+    names = [aggregate.name for aggregate in plan.spec.aggregates]
+    results = [pl.col(name).cast(plan.pane_schema[name]) for name in names]
     keys, bounds = panes.identity(plan.spec, plan.schema)
     return fired.select(*keys, *bounds, *results)

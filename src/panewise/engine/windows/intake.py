@@ -92,7 +92,6 @@ def of_rows(
 def _sliced(
     plan: WindowPlan, rows: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, SliceTable | Overlaps]:
-    """Returns the rows with their ``__slice``, and the windows of the slices."""
     if plan.slicing is not None:
         return rows, windows_of_slices(plan.slicing, rows[SLICE], plan.spec, clocks)
     rows, windows = custom.sliced(rows)
@@ -115,14 +114,10 @@ def of_partials(
     late_count, partially = _late_counts(plan, partials, missed)
     reasons = dict[str, int]()
     if missed is not None:
-        lost_partials = partials.join(
-            missed.filter(~pl.col(PARTIAL)), on=[*plan.keys, SLICE], nulls_equal=True
-        )
+        lost, by = missed.filter(~pl.col(PARTIAL)), [*plan.keys, SLICE]
+        lost_partials = partials.join(lost, on=by, nulls_equal=True)
         reasons = dict(lost_partials.group_by(REASON).agg(pl.col(ROWS).sum()).iter_rows())
-        lost = missed.filter(~pl.col(PARTIAL))
-        partials = partials.join(
-            lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left"
-        )
+        partials = partials.join(lost, on=by, how="anti", nulls_equal=True, maintain_order="left")
     intake = _into_windows(
         plan, stored, slices.pieces(plan.keys, plan.aggregation, partials), slices.disjoint, closed, clocks
     )
@@ -168,7 +163,6 @@ def _missed(
 def _closed(
     plan: WindowPlan, stored: StoredTable, rows: pl.DataFrame, slices: SliceTable | Overlaps
 ) -> pl.DataFrame:
-    """Returns the closed windows among those of the rows."""
     if not plan.can_close:
         return plan.no_windows
     return stored.find(slices.windows_of(plan.keys, rows)).filter(CLOSED)

@@ -41,17 +41,7 @@ _RANK = "__rank"
 
 
 class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
-    """A window operator over Polars frames.
-
-    Args:
-        spec: the specification.
-        schema: types of the input columns; the event time is Int64 (microseconds) or a Datetime with a time
-            zone.
-        plan: the plan, if it has been compiled already.
-
-    Raises:
-        SpecError: if a column is missing, or has a type that the specification cannot use.
-    """
+    """A window operator over Polars frames."""
 
     def __init__(
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
@@ -92,7 +82,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
     def _record(self, emitted: Iterable[pl.DataFrame]) -> None:
         """Records evaluations at the present clocks if the evaluations of this step are requested."""
         if self._evaluations is not None:
-            self._evaluations += [EvaluatedPanes(self.state.clocks, one) for one in emitted]
+            self._evaluations += [EvaluatedPanes(self.state.clocks, panes) for panes in emitted]
 
     @property
     def _row_driven(self) -> RowInputs | None:
@@ -205,7 +195,6 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         return replace(output, panes=output.panes.drop(ORDER))
 
     def _batch(self, rows: pl.DataFrame) -> Output:
-        """Applies rows as one batch, which is evaluated once."""
         if self.plan.by_key and rows.height:
             return self._batch_by_key(rows)
         if rows.is_empty():
@@ -311,7 +300,6 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         return joined(emitted, places, keys) if keys else emitted.join(places, how="cross")
 
     def _settle(self, effect: Intake, rows_in: int) -> Output:
-        """Evaluates the windows that got rows, and stores them."""
         plan, now = self.plan, self.state.clocks.processing_time
         if self._effects is not None:
             self._effects.append(effect)
@@ -325,7 +313,6 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         return replace(self._nothing, panes=emitted, counts=counts)
 
     def _tick(self, clocks: Clocks) -> Output:
-        """Moves the clocks, and evaluates the windows that this concerns."""
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         affected, horizon = self.state.windows.select(due.test, due.may), clocks.horizon(plan.spec)
         if plan.sliding:
@@ -352,7 +339,6 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         )
 
     def _store_slices(self, slices: Slices | None) -> None:
-        """Stores the slices of sliding windows."""
         if slices is not None:
             known, tables = self.state.tables, slices.tables
             self.changed |= any(table.newest is not known[name].newest for name, table in tables.items())

@@ -141,17 +141,10 @@ class _StageState:
 
     def _fire(self, identity: Identity, arrived: list[Pane], clock: Clock) -> list[Pane]:
         window = self.groups.setdefault(identity, _StageWindow())
-        stored = [
-            (_order(key), row)
-            for key, row in self.rows.items()
-            if _identity(self.stage.keys, row) == identity
-        ]
-        rows = [row for _, row in sorted(stored, key=lambda pair: pair[0])]
-        retraction = (
-            []
-            if window.live is None or self.spec.accumulation != "retracting"
-            else [{**window.live, **_retraction(clock)}]
-        )
+        rows = [self.rows[key] for key in sorted(self.rows, key=_order) if self._is_in(identity, key)]
+        retraction = []
+        if window.live is not None and self.spec.accumulation == "retracting":
+            retraction = [{**window.live, "op": "-", "processing_time": clock.processing_time}]
         if not rows:
             window.live = None
             return retraction
@@ -169,6 +162,9 @@ class _StageState:
         window.nonspeculative += pane["timing"] != "EARLY"
         window.live = pane
         return [*retraction, pane]
+
+    def _is_in(self, identity: Identity, key: Identity) -> bool:
+        return _identity(self.stage.keys, self.rows[key]) == identity
 
     def _window_columns(self, identity: Identity) -> Pane:
         start, end, *key = identity
@@ -209,16 +205,10 @@ class _StageState:
 
     def _forget(self, clock: Clock) -> None:
         """Purges the rows and windows that have expired (semantics 30.9)."""
-        self.rows = {
-            key: row
-            for key, row in self.rows.items()
-            if not expired(self.spec, clock, self._half_open_end(key[1]))
-        }
-        self.groups = {
-            key: group
-            for key, group in self.groups.items()
-            if not expired(self.spec, clock, self._half_open_end(key[1]))
-        }
+        for of_windows in (self.rows, self.groups):
+            for key in list(of_windows):
+                if expired(self.spec, clock, self._half_open_end(key[1])):
+                    del of_windows[key]
 
     def _half_open_end(self, end: int | None) -> int | None:
         """Returns the end of the half-open window whose end outputs show as `end` (semantics 7.2)."""
@@ -234,10 +224,6 @@ def _order(identity: Identity) -> tuple[Any, ...]:
     """Returns a sort key: end, start, keys, with nulls first (semantics 23)."""
     start, end, *key = identity
     return (sort_key(end), sort_key(start), [sort_key(value) for value in key])
-
-
-def _retraction(clock: Clock) -> Pane:
-    return {"op": "-", "processing_time": clock.processing_time}
 
 
 def kinds_of(keys: tuple[str, ...], measures: tuple[Aggregate, ...], kinds: dict[str, str]) -> dict[str, str]:
@@ -258,16 +244,8 @@ _OF_THE_COLUMN = (
 _DOUBLES = (
     *("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"),
     *("product", "skewness", "kurtosis", "corr", "covar_pop", "covar_samp"),
-    *(
-        "regr_avgx",
-        "regr_avgy",
-        "regr_intercept",
-        "regr_r2",
-        "regr_slope",
-        "regr_sxx",
-        "regr_sxy",
-        "regr_syy",
-    ),
+    *("regr_avgx", "regr_avgy", "regr_intercept", "regr_r2"),
+    *("regr_slope", "regr_sxx", "regr_sxy", "regr_syy"),
 )
 
 
@@ -286,7 +264,5 @@ def _kind_of(what: Aggregate, kinds: dict[str, str]) -> str | None:
             return f"decimal({min(38, precision + 10)},{scale})"
         return f"decimal({min(38, precision + 4)},{min(38, scale + 4)})"
     if fn == "sum":
-        return {"float": "double", "int": "bigint", "smallint": "bigint", "tinyint": "bigint"}.get(
-            kind or "", kind
-        )
+        return "double" if kind == "float" else "bigint" if kind in ("int", "smallint", "tinyint") else kind
     return "double" if fn in _DOUBLES else None

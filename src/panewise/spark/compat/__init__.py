@@ -23,7 +23,7 @@ from typing import Any
 
 import pyspark.sql
 
-from panewise.retired import RETIRED, no_attribute
+from panewise.replaced_names import REPLACED, no_attribute
 from panewise.spark.compat import functions
 from panewise.spark.compat.dataframes import disable, enable, enabled, result_of
 from panewise.spark.compat.window import Window, WindowSpec
@@ -32,6 +32,6 @@ __all__ = ["Window", "WindowSpec", "disable", "enable", "enabled", "functions", 
 
 
 def __getattr__(name: str) -> Any:
-    if name in RETIRED[__name__]:
+    if name in REPLACED[__name__]:
         no_attribute(__name__, name)
     return getattr(pyspark.sql, name)

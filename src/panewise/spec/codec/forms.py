@@ -168,9 +168,7 @@ def _custom(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> C
 
 
 def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
-    any_listener = isinstance(
-        decoder.users["listeners"], AnyListener
-    )  # a placeholder cannot say what its outputs are
+    any_listener = isinstance(decoder.users["listeners"], AnyListener)  # which has no outputs of its own
     needed = ("name", "outputs") if any_listener else ("name",)
     members = members_of(value, where, {"name", "outputs"}, needed)
     name = text(members["name"], f"{where}.name")

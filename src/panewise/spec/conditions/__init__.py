@@ -22,6 +22,6 @@ from panewise.spec.conditions.nodes import (
     columns_of,
     renamed,
 )
+from panewise.spec.conditions.operand_types import check_condition
 from panewise.spec.conditions.terms import Term, as_condition, left, right
 from panewise.spec.conditions.text import sql_text
-from panewise.spec.conditions.types import check_condition

@@ -7,8 +7,8 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.conditions import nodes
 from panewise.spec.conditions.literals import Literal, literal_of
+from panewise.spec.conditions.operand_types import check_condition
 from panewise.spec.conditions.text import sql_text
-from panewise.spec.conditions.types import check_condition
 from panewise.spec.fields import several
 
 # A Term, or a value of Python that becomes a literal.

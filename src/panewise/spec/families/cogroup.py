@@ -7,7 +7,7 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
-from panewise.spec.families.sides import SideParts, check_sides, renamed_side
+from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
 from panewise.spec.families.windows import PaneParts, punctuations
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.cogroup.operator import CogroupOperator

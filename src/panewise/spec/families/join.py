@@ -8,7 +8,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
-from panewise.spec.families.sides import SideParts, check_sides, renamed_side
+from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator

@@ -10,7 +10,7 @@ from panewise.spec.aggregates.aggregate import LISTS, Aggregate, check_some
 from panewise.spec.fields import check_columns, set_fields, several, silently_replaced
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.position import Position
-from panewise.spec.protocol import Shown
+from panewise.spec.protocol import Shown, is_specification
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.kinds import counted, merging
 
@@ -86,7 +86,7 @@ class Chain(Shown):
     stages: tuple[Stage, ...]
 
     def __post_init__(self) -> None:
-        if getattr(type(self.first), "family", None) != WINDOWS:
+        if not is_specification(self.first, WINDOWS):
             rule = "a chain begins with a WindowOperator"
             raise SpecError(f"first={self.first!r}", rule, "give one, or call its method then")
         set_fields(self, stages=several("stages", self.stages))

@@ -14,7 +14,7 @@ from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT,
 from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.position import Position
-from panewise.spec.protocol import Shown, parts
+from panewise.spec.protocol import Shown, is_specification, parts
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import counted, gap_columns
 
@@ -56,11 +56,11 @@ class WindowedJoin(Shown):
     windows: WindowOperator | Chain
 
     def __post_init__(self) -> None:
-        if getattr(type(self.join), "family", None) != JOIN:
+        if not is_specification(self.join, JOIN):
             raise SpecError(
                 f"join={self.join!r}", "it is a JoinOperator", "give one, or call its method then"
             )
-        if getattr(type(self.windows), "family", None) not in (WINDOWS, CHAIN):
+        if not is_specification(self.windows, WINDOWS, CHAIN):
             rule = "a WindowOperator or a Chain follows the join"
             raise SpecError(f"windows={self.windows!r}", rule, "give one")
         _check_join(self.join)

@@ -44,17 +44,17 @@ def play(script: Script) -> list[dict[str, Any]]:
 
 def _by_row(script: Script) -> Specification:
     """Returns the specification with a window function of single rows, which the oracle can call."""
-    spec: Any = script.spec
-    first = getattr(spec, "first", spec)  # of a chain the window operator
-    window = getattr(first, "window", None)
+    own = parts_for_tests(script.spec)
+    windowed = own.windowed(script.spec)
+    window = None if windowed is None else windowed.window
     if not isinstance(window, Custom) or isinstance(window.function, EachRow):
         return script.spec
     known = next(iter(script.types.values()))  # of two sides both have these columns
     types = {"event_time": pl.Int64(), **schema({name: known[name] for name in window.columns})}
     with silently():
-        changed = replace(first, window=replace(window, function=EachRow(_OfFrames(window, types))))
-        whole: Specification = changed if first is spec else replace(spec, first=changed)
-        return whole
+        changed = replace(windowed, window=replace(window, function=EachRow(_OfFrames(window, types))))
+        by_row: Specification = own.with_windowed(script.spec, changed)
+        return by_row
 
 
 @dataclass(frozen=True)

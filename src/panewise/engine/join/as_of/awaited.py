@@ -69,24 +69,24 @@ class AwaitedAsOfJoin(AsOfJoin):
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
         new = self._taken(state, batch)
-        rows, found, after = self._decided(new.state, new.overdue, batch.clocks)
+        rows, candidates, after = self._decided(new.state, new.overdue, batch.clocks)
         turns, early = batch.expiry_turns(rows, RIGHT)
         own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
         emission, right = JoinEmission(self.plan), new.state.latest(RIGHT)
         at_once = vstack_frames([new.alone, filter_rows(rows, pl.Series(early))])
-        partners = np.concatenate([np.full(new.alone.height, -1, dtype=np.intp), found.at[early]])
+        partners = np.concatenate([np.full(new.alone.height, -1, dtype=np.intp), candidates.at[early]])
         turns_at_once = np.concatenate([own, turns[early]])
-        self._add(emission, UNMATCHED, at_once, turns_at_once, replace(found, at=partners))
+        self._add(emission, UNMATCHED, at_once, turns_at_once, replace(candidates, at=partners))
         later = filter_rows(rows, pl.Series(~early))
-        self._add(emission, EXPIRED, later, turns[~early], found.chosen(~early))
+        self._add(emission, EXPIRED, later, turns[~early], candidates.chosen(~early))
         right = self._settled_until(right, batch.clocks)
         return emission.pieces(), after.after({RIGHT: right}, batch.clocks)
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided, and the state after the move."""
         none, emission = pl.DataFrame(schema=self.queue.schema), JoinEmission(self.plan)
-        rows, found, after = self._decided(state, none, clocks)
-        self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), found)
+        rows, partners, after = self._decided(state, none, clocks)
+        self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), partners)
         return emission.rows(), after.after({}, clocks)
 
     def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
@@ -138,11 +138,11 @@ class AwaitedAsOfJoin(AsOfJoin):
         if low != high:
             first = vstack_frames([overdue, state.queue(LEFT).between(low, high)])
             again = self._affected(state, low, high)
-        rows, found = self._with_ends(vstack_frames([first, again]), right)
+        rows, partners = self._with_ends(vstack_frames([first, again]), right)
         due, new = rows[END].to_numpy() <= high, np.arange(rows.height) < first.height
         waits, dropped = filter_rows(rows, pl.Series(new & ~due)), filter_rows(again, pl.Series(due[~new]))
         decided = filter_rows(rows, pl.Series(due))
-        return decided, found.chosen(due), self._after(state, waits, dropped)
+        return decided, partners.chosen(due), self._after(state, waits, dropped)
 
     def _affected(self, state: JoinState, low: int | None, high: int) -> pl.DataFrame:
         """Returns the overdue rows that may be decided while the right horizon moves from `low` to `high`."""
@@ -150,12 +150,12 @@ class AwaitedAsOfJoin(AsOfJoin):
         if high == MAX_INSTANT:
             return table.all().select(*self.queue.schema)
         passing, due = (state.queue(name).between(low, high) for name in (_PASSING, _CHECKS))
-        found = [pl.DataFrame(schema=self.overdue.schema)]
+        affected = [pl.DataFrame(schema=self.overdue.schema)]
         if passing.height:
-            found.append(table.of_keys(keys_of(self.plan, RIGHT, passing), left.keys))
+            affected.append(table.of_keys(keys_of(self.plan, RIGHT, passing), left.keys))
         if due.height:
-            found.append(table.find(due.select(*left.keys, NUMBER)))
-        rows = vstack_frames(found)
+            affected.append(table.find(due.select(*left.keys, NUMBER)))
+        rows = vstack_frames(affected)
         return rows.unique(NUMBER, keep="first", maintain_order=True).select(*self.queue.schema)
 
     def _with_ends(self, rows: pl.DataFrame, right: LatestByKey) -> tuple[pl.DataFrame, Candidates]:
@@ -165,11 +165,11 @@ class AwaitedAsOfJoin(AsOfJoin):
         """
         if rows.is_empty():
             return rows, without_partners(0, right)
-        found = partners_of(self.plan, self.match, rows, right)
-        ends, has = np.full(rows.height, MAX_INSTANT), found.at >= 0
+        partners = partners_of(self.plan, self.match, rows, right)
+        ends, has = np.full(rows.height, MAX_INSTANT), partners.at >= 0
         times = rows[TIME].to_numpy()[has]
-        ends[has] = _after(times, found.rows[TIME].to_numpy()[found.at[has]])
-        return rows.with_columns(pl.Series(END, ends, dtype=pl.Int64)), found
+        ends[has] = _after(times, partners.rows[TIME].to_numpy()[partners.at[has]])
+        return rows.with_columns(pl.Series(END, ends, dtype=pl.Int64)), partners
 
     def _after(self, state: JoinState, waits: pl.DataFrame, decided: pl.DataFrame) -> JoinState:
         """Returns the state with overdue rows that wait, and without stored ones that are decided."""

@@ -35,10 +35,8 @@ from panewise.spec.operators.join.match import AsOf
 class AsOfJoin:
     """The method of a join as of a time: :class:`panewise.engine.join.method.Method`.
 
-    Args:
-        plan: the plan.
-        match: which right row is the partner of a left one.
-        count: the number of right rows that are partners, up to that one (semantics 37.6); None for one.
+    `count` is the number of right rows that are partners of a left one, up to the one that the match says
+    (semantics 37.6); None for one.
     """
 
     def __init__(self, plan: JoinPlan, match: AsOf, count: int | None = None) -> None:
@@ -131,7 +129,7 @@ class AsOfJoin:
         return right.settled_until(None if every else self.table_horizons(clocks)[RIGHT])
 
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
-        low, high = (one.passed(self.spec, RIGHT) for one in (before, after))
+        low, high = (of.passed(self.spec, RIGHT) for of in (before, after))
         if high is None or low == high:
             return pl.DataFrame(schema=self.queue.schema)
         return queue.between(low, high)
@@ -139,28 +137,29 @@ class AsOfJoin:
     def _emit(
         self, emission: JoinEmission, part: int, rows: pl.DataFrame, turns: Instants, right: LatestByKey
     ) -> None:
-        """Emits decided rows with their partners."""
         if rows.is_empty():
             return
         if self.count is None:
             self._add(emission, part, rows, turns, partners_of(self.plan, self.match, rows, right))
             return
-        which, found = self._last_rows(rows, right, self.count)
-        self._add(emission, part, take_rows(rows, which), turns[which], found)
+        which, partners = self._last_rows(rows, right, self.count)
+        self._add(emission, part, take_rows(rows, which), turns[which], partners)
 
     def _add(
-        self, emission: JoinEmission, part: int, rows: pl.DataFrame, turns: Instants, found: Candidates
+        self, emission: JoinEmission, part: int, rows: pl.DataFrame, turns: Instants, partners: Candidates
     ) -> None:
         """Adds decided rows and their partners in the order of time, then arrival, if the join emits them."""
         if rows.is_empty():
             return
         places = order([rows[TIME].to_numpy(), rows[NUMBER].to_numpy()])
-        rows, turns, found = take_rows(rows, places), turns[places], replace(found, at=found.at[places])
-        has = found.at >= 0
+        rows, turns = take_rows(rows, places), turns[places]
+        partners = replace(partners, at=partners.at[places])
+        has = partners.at >= 0
         if self.spec.how in ("inner", "semi", "anti"):
             chosen = has if self.spec.how != "anti" else ~has
-            rows, turns, found = filter_rows(rows, pl.Series(chosen)), turns[chosen], found.chosen(chosen)
-        emission.add(part, turns, decided_rows(self.plan, rows, found.rows, found.at))
+            rows, turns = filter_rows(rows, pl.Series(chosen)), turns[chosen]
+            partners = partners.chosen(chosen)
+        emission.add(part, turns, decided_rows(self.plan, rows, partners.rows, partners.at))
 
     def _last_rows(self, rows: pl.DataFrame, right: LatestByKey, count: int) -> tuple[Places, Candidates]:
         """Returns the places of left rows, each once for each partner, and these; once if it has none."""

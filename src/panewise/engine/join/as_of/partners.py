@@ -70,10 +70,11 @@ def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) 
     The condition is tested for these right rows. Rows with a null key have no partner.
     """
     keys = plan.ports[LEFT].keys
-    found = SortedKeys.from_rows(rows, keys).last(right, rows[TIME].to_numpy(), count)
+    latest = SortedKeys.from_rows(rows, keys).last(right, rows[TIME].to_numpy(), count)
     nulls = rows.select(pl.any_horizontal(pl.col(keys).is_null())).to_series().to_numpy()
-    found = found.chosen(~nulls[found.which])
-    return with_condition(plan, Pairs({LEFT: rows, RIGHT: found.rows}, {LEFT: found.which, RIGHT: found.at}))
+    latest = latest.chosen(~nulls[latest.which])
+    pairs = Pairs({LEFT: rows, RIGHT: latest.rows}, {LEFT: latest.which, RIGHT: latest.at})
+    return with_condition(plan, pairs)
 
 
 def _range(match: AsOf, times: pl.Series) -> tuple[Instants, Instants]:
@@ -140,9 +141,9 @@ def _nearer(times: Instants, stored: Instants, backward: Places, forward: Places
     return np.where(nearer, forward, backward)
 
 
-def distance(one: Instants, other: Instants) -> npt.NDArray[np.uint64]:
+def distance(first: Instants, other: Instants) -> npt.NDArray[np.uint64]:
     """Returns how far apart instants are. The difference of two instants fits in 64 bits without a sign."""
-    low, high = np.minimum(one, other), np.maximum(one, other)
+    low, high = np.minimum(first, other), np.maximum(first, other)
     apart: npt.NDArray[np.uint64] = high.view(np.uint64) - low.view(np.uint64)
     return apart
 
@@ -150,7 +151,6 @@ def distance(one: Instants, other: Instants) -> npt.NDArray[np.uint64]:
 def _compared(
     plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: FoundSlices, stored: pl.DataFrame
 ) -> Places:
-    """Returns the best row of each slice by comparing all its rows."""
     which = np.repeat(np.arange(rows.height), part.lengths)
     at = expand_ranges(part.starts, part.lengths)
     which, at = with_equal_keys(plan.ports, LEFT, rows, which, stored, at)
@@ -190,24 +190,24 @@ def _better(match: AsOf, rows: pl.DataFrame, best: Candidates, mine: Places, oth
     at = np.full(len(mine), -1, dtype=np.intp)
     at[there] = np.arange(len(there)) + best.rows.height
     stack = vstack_frames([best.rows, take_rows(other.rows, other.at[there])])
-    found = best.at.copy()
-    found[mine] = _better_places(match, rows, stack, best.at[mine], at)
-    return Candidates(stack, found)
+    places = best.at.copy()
+    places[mine] = _better_places(match, rows, stack, best.at[mine], at)
+    return Candidates(stack, places)
 
 
 def _better_places(
-    match: AsOf, rows: pl.DataFrame, right: pl.DataFrame, one: Places, other: Places
+    match: AsOf, rows: pl.DataFrame, right: pl.DataFrame, first_at: Places, other: Places
 ) -> Places:
     """Returns for each left row the position of the better one of two right rows. -1 is no row."""
-    both = np.flatnonzero((one >= 0) & (other >= 0))
-    best = np.where(other >= 0, other, one)
+    both = np.flatnonzero((first_at >= 0) & (other >= 0))
+    best = np.where(other >= 0, other, first_at)
     if len(both):
         times, stored, numbers = rows[TIME].to_numpy()[both], right[TIME].to_numpy(), right[NUMBER].to_numpy()
-        ranks = [_ranks(match, times, stored[of[both]], numbers[of[both]]) for of in (one, other)]
+        ranks = [_ranks(match, times, stored[of[both]], numbers[of[both]]) for of in (first_at, other)]
         first = np.zeros(len(both), dtype=np.bool_)
         equal = np.ones(len(both), dtype=np.bool_)
         for mine, its in zip(reversed(ranks[0]), reversed(ranks[1]), strict=True):
             first |= equal & (mine > its)
             equal &= mine == its
-        best[both[first]] = one[both[first]]
+        best[both[first]] = first_at[both[first]]
     return best

@@ -17,14 +17,12 @@ from panewise.spec.operators.join.match import AsOf
 
 
 def _method(plan: JoinPlan) -> AsOfJoin:
-    """Returns the method."""
     match = plan.spec.match
     assert isinstance(match, AsOf)
     return (AwaitedAsOfJoin if match.waits_for_partner else AsOfJoin)(plan, match)
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the left rows that are not decided."""
     match = spec.match
     assert isinstance(match, AsOf)
     return undecided(spec, header, read, overdue=match.waits_for_partner)
@@ -36,10 +34,10 @@ def undecided(
     """Returns the left rows that are not decided. `overdue` says whether there is a table of overdue ones."""
     clocks, keys = read_clocks(header), keys_of_side(spec, LEFT)
     passed = clocks.passed(spec, RIGHT)
-    found = [read(LEFT, [*keys, TIME, END], [TIME, NUMBER], [], passed, keys)]
+    tables = [read(LEFT, [*keys, TIME, END], [TIME, NUMBER], [], passed, keys)]
     if overdue:
-        found.append(read(OVERDUE, [*keys, TIME, NUMBER, END], [*keys, NUMBER], keys, passed, keys))
-    return stored_rows(spec, clocks, [(LEFT, one) for one in found])
+        tables.append(read(OVERDUE, [*keys, TIME, NUMBER, END], [*keys, NUMBER], keys, passed, keys))
+    return stored_rows(spec, clocks, [(LEFT, table) for table in tables])
 
 
 PARTS = MatchEngine(

@@ -36,37 +36,37 @@ def pair_rows(plan: JoinPlan, pairs: Pairs, op: str = "+") -> pl.DataFrame:
     """Returns pairs as they are emitted, without the columns of their window."""
     frames = []
     for side in (LEFT, RIGHT):
-        mine = [one for one in plan.selected if _side_of(one) == side]
-        taken = pairs.taken(side, [*(one.column for one in mine), TIME])
+        mine = [chosen for chosen in plan.selected if _side_of(chosen) == side]
+        taken = pairs.taken(side, [*(chosen.column for chosen in mine), TIME])
         columns = [
-            _either(plan, one.column, one.column, one.name)
-            if one.side == EITHER
-            else pl.col(one.column).alias(one.name)
-            for one in mine
+            _either(plan, chosen.column, chosen.column, chosen.name)
+            if chosen.side == EITHER
+            else pl.col(chosen.column).alias(chosen.name)
+            for chosen in mine
         ]
         frames.append(taken.select(*columns, pl.col(TIME).alias(named(side, TIME))))
     both = frames[0].hstack(frames[1])
-    return both.select(*(one.name for one in plan.selected), *_added(plan, op, None, _pair_time(plan)))
+    return both.select(*(chosen.name for chosen in plan.selected), *_added(plan, op, None, _pair_time(plan)))
 
 
 def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Places) -> pl.DataFrame:
     """Returns left rows as they are emitted, with the rows of `right` at `at`; -1 is no row."""
     if RIGHT not in plan.spec.emitted_sides:
         return single_rows(plan, LEFT, rows)
-    columns = dict.fromkeys([*(one.column for one in plan.selected if one.side == RIGHT), TIME])
+    columns = dict.fromkeys([*(chosen.column for chosen in plan.selected if chosen.side == RIGHT), TIME])
     none = pl.DataFrame({name: [None] for name in columns}, schema={n: right.schema[n] for n in columns})
     stack = vstack_frames([right.select(*columns), none])
-    found = take_rows(stack, np.where(at < 0, right.height, at))
+    partners = take_rows(stack, np.where(at < 0, right.height, at))
     columns_of_both = [
-        *(one.alias(named(LEFT, one.name)) for one in rows.get_columns()),
-        *(one.alias(named(RIGHT, one.name)) for one in found.get_columns()),
+        *(column_of.alias(named(LEFT, column_of.name)) for column_of in rows.get_columns()),
+        *(column_of.alias(named(RIGHT, column_of.name)) for column_of in partners.get_columns()),
     ]
     both = pl.DataFrame(columns_of_both)
     emitted = [
-        _either(plan, named(LEFT, one.column), one.column, one.name)
-        if one.side == EITHER
-        else pl.col(named(one.side, one.column)).alias(one.name)
-        for one in plan.selected
+        _either(plan, named(LEFT, chosen.column), chosen.column, chosen.name)
+        if chosen.side == EITHER
+        else pl.col(named(chosen.side, chosen.column)).alias(chosen.name)
+        for chosen in plan.selected
     ]
     lacks = pl.col(named(RIGHT, TIME)).is_null()
     missing = pl.when(lacks).then(pl.lit(RIGHT)).alias(MISSING)
@@ -74,21 +74,20 @@ def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Pl
     return both.select(*emitted, pl.lit("+").alias(OP), missing, time)
 
 
-def _side_of(one: Selected) -> str:
-    """Returns the side that a column of a pair is taken from."""
-    return RIGHT if one.side == RIGHT else LEFT
+def _side_of(chosen: Selected) -> str:
+    return RIGHT if chosen.side == RIGHT else LEFT
 
 
 def single_rows(plan: JoinPlan, side: str, rows: pl.DataFrame, op: str = "+") -> pl.DataFrame:
     """Returns rows of one side as they are emitted. The columns of the other side are null."""
     keys = dict(zip(plan.ports[LEFT].keys, plan.ports[side].keys, strict=True))
     columns = [
-        _either(plan, keys[one.column], one.column, one.name)
-        if one.side == EITHER
-        else pl.col(one.column).alias(one.name)
-        if one.side == side
-        else pl.lit(None, dtype=plan.pane_schema[one.name]).alias(one.name)
-        for one in plan.selected
+        _either(plan, keys[chosen.column], chosen.column, chosen.name)
+        if chosen.side == EITHER
+        else pl.col(chosen.column).alias(chosen.name)
+        if chosen.side == side
+        else pl.lit(None, dtype=plan.pane_schema[chosen.name]).alias(chosen.name)
+        for chosen in plan.selected
     ]
     # All emitted columns may be literals, which take their length from a column of the rows.
     emitted = rows.select(pl.col(TIME), *columns, *_added(plan, op, OTHER[side], pl.col(TIME)))
@@ -101,12 +100,12 @@ def _either(plan: JoinPlan, column: str, key: str, name: str) -> pl.Expr:
 
 def _added(plan: JoinPlan, op: str, missing: str | None, time: pl.Expr) -> list[pl.Expr]:
     """Returns the columns that every join adds. Literals are repeated by the select."""
-    made = {
+    added = {
         OP: pl.lit(op, dtype=pl.String),
         MISSING: pl.lit(missing, dtype=pl.String),
         JOIN_TIME: time,
     }
-    return [made[name].alias(name) for name in plan.spec.added_columns if name in made]
+    return [added[name].alias(name) for name in plan.spec.added_columns if name in added]
 
 
 def _pair_time(plan: JoinPlan) -> pl.Expr:
@@ -125,10 +124,7 @@ def _pair_time(plan: JoinPlan) -> pl.Expr:
 class JoinEmission:
     """What a batch emits: the parts of its turns. The rows of a part are given in their order.
 
-    Attributes:
-        plan: the plan.
-        parts: the parts, each with the turns of its rows.
-        pairs: the pairs in pieces, each with the turns of its rows. They are the part `PAIRED`.
+    `parts` and `pairs` come with the turns of their rows. The pairs, in pieces, are the part `PAIRED`.
     """
 
     plan: JoinPlan
@@ -154,7 +150,7 @@ class JoinEmission:
                 (codes, frame), at = others, int(np.searchsorted(others[0], _code(PAIRED, turns[-1:])[0]))
                 before, others = (codes[:at], frame[:at]), (codes[at:], frame[at:])
                 collected.append(_placed([before, (_code(PAIRED, turns), rows)], none)[1])
-            if sum(one.height for one in collected) >= PIECE:
+            if sum(piece.height for piece in collected) >= PIECE:
                 yield vstack_frames(collected)
                 collected = [none]
         yield vstack_frames([*collected, others[1]])
@@ -171,7 +167,7 @@ def _placed(
 ) -> tuple[Instants, pl.DataFrame]:
     """Returns rows sorted by their numbers. Rows of one number keep their order."""
     filled = [part for part in parts if part[1].height] or [(np.empty(0, dtype=np.int64), none)]
-    codes, rows = np.concatenate([of for of, _ in filled]), vstack_frames([one for _, one in filled])
+    codes, rows = np.concatenate([of for of, _ in filled]), vstack_frames([frame for _, frame in filled])
     if not (codes[1:] < codes[:-1]).any():
         return codes, rows
     places = np.argsort(codes, kind="stable")
@@ -186,10 +182,10 @@ def by_time(
     Also returns their values in the column `number`.
     """
     frames, keys = [], []
-    for side, one in rows:
-        frames.append(single_rows(plan, side, one, op))
+    for side, single in rows:
+        frames.append(single_rows(plan, side, single, op))
         order = pl.lit(int(side == RIGHT)).alias(_SIDE)
-        keys.append(one.select(TIME, order, pl.col(NUMBER), pl.col(number).alias(_AT)))
+        keys.append(single.select(TIME, order, pl.col(NUMBER), pl.col(number).alias(_AT)))
     if not frames:
         return pl.DataFrame(schema=plan.pane_schema), pl.Series(_AT, [], dtype=pl.Int64)
     both = pl.concat(frames).hstack(pl.concat(keys))
@@ -261,7 +257,7 @@ def first_partners(
     for pairs in pieces if first else ():
         for side, known in first.items():
             new = _first_partners(state, side, columns[side], pairs, batch.first_number)
-            known.append(reduce(lambda rows, one: without(rows, one, [NUMBER]), known, new))
+            known.append(reduce(lambda rows, earlier: without(rows, earlier, [NUMBER]), known, new))
     return {side: vstack_frames(frames) for side, frames in first.items()}
 
 
@@ -288,8 +284,6 @@ class Outcome:
     """A batch after it was matched.
 
     Attributes:
-        plan: the plan.
-        batch: the batch.
         rows: by side the applied rows, as the tables store them.
         pieces: the pairs, in the order of 40.3, in one or more pieces. They can be iterated again.
         partnered: by side the rows that got their first partner, for the sides for which that matters.

@@ -104,17 +104,17 @@ def join_batch(
     watermarks, clocks = _watermarks(plan, state, rows, latest)
     horizons = _horizons(plan, state.clocks, watermarks)
     applied, late, counts, marks = {}, {}, {}, dict(state.marks)
-    for side, one in rows.items():
+    for side, frame in rows.items():
         entry = plan.entries[side]
-        fresh = state.marks[side].without_replays(entry, one)
-        marks[side] = state.marks[side].after(entry, one)
+        fresh = state.marks[side].without_replays(entry, frame)
+        marks[side] = state.marks[side].after(entry, frame)
         turn = turns_of(plan, fresh[NUMBER], state.next_number)
         own, other = (horizons.before[of][turn] for of in (side, OTHER[side]))
         mask = pl.Series(late_rows(side, fresh[TIME], own, other), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
-        replays = one.height - fresh.height
-        counts[side] = Counts(one.height, applied[side].height, replays, late[side].height)
+        replays = frame.height - fresh.height
+        counts[side] = Counts(frame.height, applied[side].height, replays, late[side].height)
     number, around = state.next_number, _around(watermarks)
     return JoinBatch(
         applied, late, counts, marks, horizons, around, number, number + total, state.clocks, clocks
@@ -142,12 +142,12 @@ def numbered(
 ) -> tuple[dict[str, pl.DataFrame], int]:
     """Returns the rows of each side in arrival order with their numbers, and how many there are."""
     entries = plan.entries
-    rows = {side: arrival.in_order(entries[side], arrival.placed(one)) for side, one in valid.items()}
+    rows = {side: arrival.in_order(entries[side], arrival.placed(frame)) for side, frame in valid.items()}
     numbers = {side: places + state.next_number for side, places in _places(plan, rows).items()}
     numbered = {
-        side: one.with_columns(pl.Series(NUMBER, numbers[side], dtype=pl.Int64)) for side, one in rows.items()
+        side: rows[side].with_columns(pl.Series(NUMBER, numbers[side], dtype=pl.Int64)) for side in rows
     }
-    return numbered, sum(one.height for one in rows.values())
+    return numbered, sum(frame.height for frame in rows.values())
 
 
 def _watermarks(
@@ -155,7 +155,7 @@ def _watermarks(
 ) -> tuple[dict[str, Instants], JoinClocks]:
     """Returns by side the watermarks before the first turn and after each turn, and the clocks after all."""
     clocks = state.clocks.moved_by_rows(plan.spec, latest)
-    if plan.spec.evaluate == "batch" or not any(one.height for one in rows.values()):
+    if plan.spec.evaluate == "batch" or not any(frame.height for frame in rows.values()):
         return _of_clocks([state.clocks, clocks]), clocks
     if plan.spec.idle_after is None:
         return _after_each_row(plan, state.clocks, _sequence(rows)), clocks
@@ -166,7 +166,7 @@ def _watermarks(
 def _places(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
     """Returns the place of each row among those of both sides (36.6). Each side is in its order."""
     if len(rows) < 2:
-        return {side: np.arange(one.height) for side, one in rows.items()}
+        return {side: np.arange(frame.height) for side, frame in rows.items()}
     if _by_columns(plan):
         return _places_by_columns(plan, rows)
     if not plan.entries[LEFT].time_columns:
@@ -195,10 +195,10 @@ def _by_columns(plan: SidesPlan) -> bool:
 
 def _places_by_columns(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
     frames = []
-    for side, one in rows.items():
+    for side, frame in rows.items():
         columns = [pl.col(name).alias(str(n)) for n, name in enumerate(plan.ports[side].entry.order)]
         of = pl.lit(int(side == RIGHT)).alias(_SIDE)
-        frames.append(one.select(*columns, of, pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT)))
+        frames.append(frame.select(*columns, of, pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT)))
     both = pl.concat(frames)
     by = [name for name in both.columns if name != _AT]
     merged = ordered(both, by)
@@ -223,16 +223,14 @@ def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Insta
 
 @dataclass(frozen=True)
 class _Sequence:
-    """The rows of both sides in the arrival order of the batch."""
-
     times: Instants
     left: npt.NDArray[np.bool_]  # whether the row is of the left side
 
 
 def _sequence(rows: Mapping[str, pl.DataFrame]) -> _Sequence:
-    numbers = np.concatenate([one[NUMBER].to_numpy() for one in rows.values()])
-    times = np.concatenate([one[TIME].to_numpy() for one in rows.values()])
-    left = np.concatenate([np.full(one.height, side == LEFT) for side, one in rows.items()])
+    numbers = np.concatenate([frame[NUMBER].to_numpy() for frame in rows.values()])
+    times = np.concatenate([frame[TIME].to_numpy() for frame in rows.values()])
+    left = np.concatenate([np.full(frame.height, side == LEFT) for side, frame in rows.items()])
     places = np.argsort(numbers)
     return _Sequence(times[places], left[places])
 
@@ -254,7 +252,6 @@ def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict
 
 
 def _clocks_after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> list[JoinClocks]:
-    """Returns the clocks before the batch, and after each of its rows."""
     clocks = [before]
     for time, left in zip(rows.times.tolist(), rows.left.tolist(), strict=True):
         clocks.append(clocks[-1].moved_by_rows(plan.spec, {LEFT if left else RIGHT: time}))
@@ -263,9 +260,9 @@ def _clocks_after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) 
 
 def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
     """Returns the watermarks by side. MIN_INSTANT stands for none."""
-    marks = {side: [one.sides[side].watermark for one in clocks] for side in (LEFT, RIGHT)}
+    marks = {side: [clock.sides[side].watermark for clock in clocks] for side in (LEFT, RIGHT)}
     return {
-        side: np.array([MIN_INSTANT if one is None else one for one in of], dtype=np.int64)
+        side: np.array([MIN_INSTANT if mark is None else mark for mark in of], dtype=np.int64)
         for side, of in marks.items()
     }
 
@@ -284,16 +281,15 @@ def late_after_end(plan: SidesPlan, state: SidesState, side: str, rows: pl.DataF
 def _late(
     plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame, mask: pl.Series, watermarks: Instants
 ) -> pl.DataFrame:
-    """Returns the late rows as the late output has them."""
     port, ended = plan.ports[side], state.clocks.sides[side].ended
     late = filter_rows(rows.with_columns(pl.Series("__mark", watermarks, dtype=pl.Int64)), mask)
     ahead = (pl.col("__mark").cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)
-    made = {
+    values = {
         REASON: pl.lit("finished" if ended else "behind"),
         LATE_BY: pl.lit(None) if ended else ahead,
         **NO_WINDOWS,
     }
     columns = [
-        made.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in port.late_schema.items()
+        values.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in port.late_schema.items()
     ]
     return late.select(columns)

@@ -63,9 +63,7 @@ def horizon_of_windows(
 class ArrivalJoin:
     """The method of a join of windows by arrival: :class:`panewise.engine.join.method.Method`.
 
-    Args:
-        plan: the plan.
-        windows: the windows by side, None for those of the match.
+    `windows` are the windows by side, None for those of the match.
     """
 
     def __init__(self, plan: JoinPlan, windows: Mapping[str, WindowTable] | None = None) -> None:
@@ -83,7 +81,7 @@ class ArrivalJoin:
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the tables of rows, and of the numbers of matched rows."""
-        tables: dict[str, StoredTable] = {side: one.nothing() for side, one in self.windows.items()}
+        tables: dict[str, StoredTable] = {side: window.nothing() for side, window in self.windows.items()}
         return tables | {matches_name(side): no_matches() for side in self.remembered}
 
     def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
@@ -111,7 +109,7 @@ class ArrivalJoin:
 
     def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
         """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""
-        rows = {side: one.all(state.latest(side)) for side, one in self.windows.items()}
+        rows = {side: window.all(state.latest(side)) for side, window in self.windows.items()}
         if self.spec.how in ("semi", "anti") and LEFT in self.remembered:
             rows[LEFT] = without_partner(state, LEFT, rows[LEFT])
         return rows
@@ -136,12 +134,11 @@ class ArrivalJoin:
         return horizon_of_windows(clocks, self.spec, side, self.windows[side].window)
 
     def _outer(self) -> tuple[str, ...]:
-        """Returns the sides of which stored rows are emitted without a partner."""
         return tuple(side for side in self.spec.outer_sides if self.windows[side].contains_rows)
 
     def _expiring(self, state: JoinState, side: str, clocks: JoinClocks) -> pl.DataFrame:
         """Returns the rows without a partner that leave their windows because the clocks move."""
-        before, after = (self._horizon(one, side) for one in (state.clocks, clocks))
+        before, after = (self._horizon(at, side) for at in (state.clocks, clocks))
         table = state.latest(side)
         if after is None or after == before:
             return pl.DataFrame(schema=table.shape.schema)
@@ -153,10 +150,8 @@ class ArrivalJoin:
 class ArrivalOutcome(Outcome):
     """A batch after it was matched.
 
-    Attributes:
-        method: the method.
-        state: the state before the batch.
-        inserted: by side the rows that were inserted into windows, and the rows that they evicted.
+    `state` is that before the batch. `inserted` has by side the rows that were inserted into windows, and the
+    rows that they evicted.
     """
 
     method: ArrivalJoin
@@ -167,20 +162,21 @@ class ArrivalOutcome(Outcome):
     def from_batch(cls, method: ArrivalJoin, state: JoinState, batch: JoinBatch) -> "ArrivalOutcome":
         """Matches the rows of a batch."""
         plan, now = method.plan, state.clocks.processing_time
-        given = {side: one.arriving(batch.applied.get(side), now) for side, one in method.windows.items()}
-        rows = {side: one.without_deletes(given[side]) for side, one in method.windows.items()}
-        keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
+        windows = method.windows.items()
+        arriving = {side: window.arriving(batch.applied.get(side), now) for side, window in windows}
+        rows = {side: window.without_deletes(arriving[side]) for side, window in windows}
+        keyed = {side: with_keys(plan.ports[side], new_rows) for side, new_rows in rows.items()}
         inserted = {
-            side: one.inserted(state.latest(side), with_keys(plan.ports[side], given[side]))
-            for side, one in method.windows.items()
-            if one.contains_rows
+            side: window.inserted(state.latest(side), with_keys(plan.ports[side], arriving[side]))
+            for side, window in windows
+            if window.contains_rows
         }
         lookups = [
             (OTHER[side], lookup)
-            for side, one in inserted.items()
+            for side, into in inserted.items()
             if (new := keyed[OTHER[side]]).height
             for lookup in method.windows[side].lookups(
-                one, SortedKeys.from_rows(new, plan.ports[OTHER[side]].keys), new, batch
+                into, SortedKeys.from_rows(new, plan.ports[OTHER[side]].keys), new, batch
             )
         ]
         pieces = looked_up_pairs(plan, keyed, lookups, range(batch.first_number, batch.next_number))
@@ -202,7 +198,7 @@ class ArrivalOutcome(Outcome):
 
     def stored(self) -> dict[str, StoredTable]:
         """Returns the tables with the rows of the batch, and with which rows got a partner."""
-        tables: dict[str, StoredTable] = {side: one.table for side, one in self.inserted.items()}
+        tables: dict[str, StoredTable] = {side: into.table for side, into in self.inserted.items()}
         for side in self.method.remembered:
             evicted = self.inserted[side].evicted
             tables[matches_name(side)] = changed_matches(self.state, side, self.partnered[side], evicted)
@@ -243,7 +239,6 @@ class ArrivalOutcome(Outcome):
         return pl.concat(rows)
 
     def _evicted_at(self, side: str, rows: pl.DataFrame) -> Instants:
-        """Returns the turn in which each row is evicted by a row."""
         if side not in self.inserted or rows.is_empty():
             return np.full(rows.height, _NEVER)
         evictors = self.inserted[side].evicted.select(NUMBER, EVICTOR)

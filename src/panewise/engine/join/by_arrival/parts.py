@@ -22,17 +22,15 @@ from panewise.spec.operators.policy.policies import CountPolicy
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the rows in the windows of both sides."""
-    clocks, found = read_clocks(header), []
+    clocks, rows = read_clocks(header), []
     for side in (LEFT, RIGHT):
         window = ArrivalWindow.from_match(spec.match, side)
         horizon = horizon_of_windows(clocks, spec, side, window)
-        found.append((side, _in_window(window, keys_of_side(spec, side), read, side, horizon)))
-    return stored_rows(spec, clocks, found)
+        rows.append((side, _in_window(window, keys_of_side(spec, side), read, side, horizon)))
+    return stored_rows(spec, clocks, rows)
 
 
 def _method_of_last_rows(plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
-    """Returns the method."""
     count = _count_in_time(plan.spec)
     return ArrivalJoin(plan) if count is None else AsOfJoin(plan, AsOf(), count)
 
@@ -57,13 +55,13 @@ def _in_window(
     """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
     since = [SINCE] if window.delta is not None else []
     deletes = [DELETES] if window.deletes is not None else []
-    found = read(side, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon, keys)
+    rows = read(side, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon, keys)
     number = pl.col(NUMBER)
-    if window.latest and found.width:
-        found = found.filter(number.rank("ordinal", descending=True).over(keys) <= window.latest)
-    if deletes and found.width:
-        found = found.filter(~pl.col(DELETES))
-    return found.filter(number >= pl.col(SINCE).max().over(keys)) if since and found.width else found
+    if window.latest and rows.width:
+        rows = rows.filter(number.rank("ordinal", descending=True).over(keys) <= window.latest)
+    if deletes and rows.width:
+        rows = rows.filter(~pl.col(DELETES))
+    return rows.filter(number >= pl.col(SINCE).max().over(keys)) if since and rows.width else rows
 
 
 LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, inspect=_inspect)

@@ -143,14 +143,14 @@ class WindowTable:
         if rows is None:
             return pl.DataFrame(schema=schema)
         age = MAX_INSTANT if self.window.age is None else self.window.age
-        made = [pl.lit(saturating_add(now, age), dtype=pl.Int64).alias(END)]
+        added = [pl.lit(saturating_add(now, age), dtype=pl.Int64).alias(END)]
         if delta is not None:
             value = rows[delta.column]
             value = value.to_physical() if value.dtype.is_temporal() else value
-            made += [pl.lit(value.cast(schema[PEAK])).alias(PEAK), pl.col(NUMBER).alias(SINCE)]
+            added += [pl.lit(value.cast(schema[PEAK])).alias(PEAK), pl.col(NUMBER).alias(SINCE)]
         if self.window.deletes is not None:
-            made.append(pl.col(self.window.deletes).is_null().alias(DELETES))
-        return rows.with_columns(made).select(*schema)
+            added.append(pl.col(self.window.deletes).is_null().alias(DELETES))
+        return rows.with_columns(added).select(*schema)
 
     def without_deletes(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows that do not delete others."""
@@ -177,8 +177,8 @@ class WindowTable:
     def current(self, table: LatestByKey, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows in the windows of keys, which are given once each."""
         wanted, until = SortedKeys.from_rows(keys, self.port.keys), np.full(keys.height, MAX_INSTANT)
-        found = self._lookup(table, wanted, until).read()
-        return take_rows(found.rows, found.at)
+        rows = self._lookup(table, wanted, until).read()
+        return take_rows(rows.rows, rows.at)
 
     def all(self, table: LatestByKey) -> pl.DataFrame:
         """Returns the rows in all windows."""
@@ -212,18 +212,16 @@ class WindowTable:
             first, last = np.full_like(until, after), first
         return Lookup(table, keys, keys.slices(table, first, last), None, inside)
 
-    def _inside(self, table: LatestByKey, until: Instants, found: RowsOfKeys) -> RowsOfKeys:
-        """Returns those of the rows found that were in their windows."""
+    def _inside(self, table: LatestByKey, until: Instants, rows: RowsOfKeys) -> RowsOfKeys:
         if self.window.latest is None and self.window.delta is None:
-            found = found.chosen(found.column(NUMBER) <= until[found.which])
+            rows = rows.chosen(rows.column(NUMBER) <= until[rows.which])
         if table.horizon is not None:
-            found = found.chosen(found.column(END) > table.horizon)
+            rows = rows.chosen(rows.column(END) > table.horizon)
         if self.window.deletes is None:
-            return found
-        return found.chosen(~found.rows[DELETES].to_numpy()[found.at])
+            return rows
+        return rows.chosen(~rows.rows[DELETES].to_numpy()[rows.at])
 
     def _evictors(self, rows: pl.DataFrame, groups: "_Groups") -> Instants:
-        """Returns the number of the row that evicts each row, -1 if none does."""
         numbers = rows[NUMBER].to_numpy()
         if self.window.latest is not None:
             at = np.arange(len(numbers)) + self.window.latest
@@ -236,15 +234,12 @@ class WindowTable:
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows that are sorted by key: for each row where the rows of its key start and end."""
-
     number: Places
     starts: Places
     ends: Places
 
     @classmethod
     def from_codes(cls, code: Instants) -> "_Groups":
-        """Returns the groups of sorted codes."""
         new = np.append(True, code[1:] != code[:-1])
         number = np.cumsum(new) - 1
         starts = np.flatnonzero(new)
@@ -258,8 +253,8 @@ def _with_firsts(rows: pl.DataFrame, groups: _Groups, delta: DeltaPolicy, new: M
     peaks = rows.select(pl.col(PEAK).cum_max().over(over)).to_series()
     which = np.flatnonzero(new)
 
-    def too_low(found: Places, at: Places) -> Mask:
-        highest, earlier = peaks.gather(which[found]), peaks.gather(at)
+    def too_low(which_new: Places, at: Places) -> Mask:
+        highest, earlier = peaks.gather(which[which_new]), peaks.gather(at)
         return rises_by_more(highest, earlier, delta.size)
 
     first = first_not(groups.starts[which], which, too_low)

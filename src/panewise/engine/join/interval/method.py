@@ -149,7 +149,7 @@ class IntervalJoin:
         Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
         """
         rows = {side: state.rows(side).all() for side in self.plan.ports}
-        rows = {side: self._retained(state, side, one) for side, one in rows.items()}
+        rows = {side: self._retained(state, side, of_side) for side, of_side in rows.items()}
         if self.spec.how in ("semi", "anti"):
             matched = matches_of(state, LEFT).all()[NUMBER]
             rows[LEFT] = rows[LEFT].filter(~pl.col(NUMBER).is_in(matched.implode()))
@@ -163,7 +163,7 @@ class IntervalJoin:
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
         behind = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
-        return None if None in behind else max([0, *(one for one in behind if one is not None)])
+        return None if None in behind else max([0, *(us for us in behind if us is not None)])
 
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""
@@ -181,7 +181,7 @@ class IntervalJoin:
         They are in the order of time and arrival. They have the columns of the queue. Rows that are evicted
         as of the counts of the state are not among them.
         """
-        before, after = (one.passed(self.spec, OTHER[side]) for one in (state.clocks, clocks))
+        before, after = (at.passed(self.spec, OTHER[side]) for at in (state.clocks, clocks))
         queue = state.queue(_unmatched_name(side))
         if after is None or after == before:
             return pl.DataFrame(schema=queue.shape.schema)
@@ -200,7 +200,6 @@ class IntervalOutcome(Outcome):
     """A batch after it was matched.
 
     Attributes:
-        method: the method.
         keyed: by side the applied rows whose keys are not null.
         retention: the retention of the sides that have no last instant.
         evicted: by side the rows that rows of the batch evict (37.1), where it matters whether a row had a
@@ -220,12 +219,12 @@ class IntervalOutcome(Outcome):
             side: as_stored(batch.applied.get(side), shape.schema, method.ends[side])
             for side, shape in method.rows.items()
         }
-        keyed = {side: with_keys(plan.ports[side], one) for side, one in rows.items()}
+        keyed = {side: with_keys(plan.ports[side], of_side) for side, of_side in rows.items()}
         counted = {
             side: Counted.from_rows(state.latest(counts_name(side)), plan, side, keyed, batch)
             for side in method.counted
         }
-        keyed |= {side: one.rows for side, one in counted.items()}
+        keyed |= {side: rows_counted.rows for side, rows_counted in counted.items()}
         match = method.match
         # A row that is not behind the horizon of its side matches no row that has expired.
         sides = tuple(plan.ports) if match.late == "join" else match.retained
@@ -268,7 +267,7 @@ class IntervalOutcome(Outcome):
                 alone = without(self.evicted[side], self.partnered[side], [NUMBER])
                 single.append(without_partner(before, side, alone))
             names = [*self.plan.ports[side].alone, FIRST]
-            by_rows[side] = vstack_frames([one.select(names) for one in single])
+            by_rows[side] = vstack_frames([rows.select(names) for rows in single])
             later[side] = due.filter(pl.Series(~at_once))
         self.emit_single(emission, UNMATCHED, by_rows, FIRST)
         self.emit_single(emission, EXPIRED, later, FIRST)
@@ -279,9 +278,9 @@ class IntervalOutcome(Outcome):
         They have the rows of the batch, and which of the rows that are not evicted got a partner.
         """
         tables = dict(state.tables)
-        for side, one in self.keyed.items():
+        for side, of_side in self.keyed.items():
             rows = state.rows(side)
-            new = self._to_store(side, one, rows.horizon)
+            new = self._to_store(side, of_side, rows.horizon)
             tables[side] = rows.put(new)
             if side in self.method.awaits:
                 alone = filter_rows(new, ~new[MATCHED])
@@ -303,7 +302,7 @@ class IntervalOutcome(Outcome):
     def counts(self, state: JoinState) -> dict[str, StoredTable]:
         """Returns the tables of counts after the batch."""
         counted = self.retention.counted.items()
-        return {counts_name(side): state.latest(counts_name(side)).put(one.counts) for side, one in counted}
+        return {counts_name(side): state.latest(counts_name(side)).put(of.counts) for side, of in counted}
 
     def _to_store(self, side: str, rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
         """Returns the rows that can still get a partner, marked where they have had one."""

@@ -22,8 +22,8 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
     """Returns the rows that can get a partner, and left rows of semi and anti even if they had one."""
     clocks = read_clocks(header)
     passed = {side: clocks.passed(spec, OTHER[side]) for side in (LEFT, RIGHT)}
-    found = [(side, _waiting(spec, side, read, horizon)) for side, horizon in passed.items()]
-    return stored_rows(spec, clocks, found)
+    waiting = [(side, _waiting(spec, side, read, horizon)) for side, horizon in passed.items()]
+    return stored_rows(spec, clocks, waiting)
 
 
 def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | None) -> pl.DataFrame:
@@ -32,11 +32,11 @@ def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | No
     assert isinstance(match, Interval)
     if match.retain_rows is None or side not in match.retained:
         return read(side, [*keys, TIME, END], [TIME, NUMBER], [], horizon, keys)
-    found = read(side, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon, keys)
+    rows = read(side, [*keys, TIME, END, ORDINAL], [TIME, NUMBER], [], horizon, keys)
     counts = read(counts_name(side), [*keys, ROW_COUNT, END], [NUMBER, NUMBER], [], horizon, keys)
-    if not found.width or not counts.width:
-        return found
-    both = pl.concat([found, counts], how="diagonal")
+    if not rows.width or not counts.width:
+        return rows
+    both = pl.concat([rows, counts], how="diagonal")
     both = both.filter(pl.col(ORDINAL) >= pl.col(ROW_COUNT).max().over(keys) - match.retain_rows)
     return both.select(*keys, TIME, END)
 

@@ -66,7 +66,8 @@ def _retained(
 ) -> pl.DataFrame:
     """Returns the stored rows of the other side whose places are in the ranges of rows of their key."""
     keys = keys_of(method.plan, side, rows)
-    ends = [keys.with_columns(pl.Series(ORDINAL, one, pl.Int64)) for one in (arrivals.first, arrivals.last)]
+    bounds = arrivals.first, arrivals.last
+    ends = [keys.with_columns(pl.Series(ORDINAL, bound, pl.Int64)) for bound in bounds]
     return placed_with(table, vstack_frames(ends).rechunk())
 
 

@@ -67,7 +67,7 @@ class RetainedQueue(TimeQueue):
     keys: tuple[str, ...] = ()
     latest: int = 1
 
-    def _merging(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         return _last_of_keys(rows, self.keys, self.latest)
 
 
@@ -157,15 +157,14 @@ class Counted:
 
 def _known(table: LatestByKey, keys: pl.DataFrame) -> tuple[Instants, Instants]:
     """Returns the stored number of rows of each key, and when it expires."""
-    found = SortedKeys.from_rows(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
+    known = SortedKeys.from_rows(keys, table.shape.by).last(table, np.full(keys.height, MAX_INSTANT), 1)
     counts, ends = np.zeros(keys.height, dtype=np.int64), np.full(keys.height, MIN_INSTANT)
-    counts[found.which], ends[found.which] = found.column(ROW_COUNT), found.column(END)
+    counts[known.which], ends[known.which] = known.column(ROW_COUNT), known.column(END)
     expired = np.zeros_like(counts, dtype=np.bool_) if table.horizon is None else ends <= table.horizon
     return np.where(expired, 0, counts), ends
 
 
 def _earlier(code: Instants, numbers: Instants, own: Mask) -> Instants:
-    """Returns for each row how many own rows of its code have lower numbers."""
     places: Places = order([code, numbers])
     ours, sorted_codes = own[places].astype(np.int64), code[places]
     total = np.cumsum(ours) - ours
@@ -181,8 +180,6 @@ class Retention:
     """The retention of a batch.
 
     Attributes:
-        plan: the plan of the join.
-        batch: the batch.
         sides: the sides whose rows match a later row only if they have not expired.
         count: how many rows of a key; None for any number.
         counted: by side the rows of the batch, if their number is limited.

@@ -31,15 +31,7 @@ EMITTED: Final = "emitted"  # that of what windows have emitted, for retractions
 
 
 class SameWindowEngine(WindowsOfSides):
-    """A window join on Polars frames.
-
-    Args:
-        spec: the specification.
-        schemas: the types of the columns of both sides.
-
-    Raises:
-        SpecError: as :class:`panewise.engine.join.operator.JoinEngine` does.
-    """
+    """A window join on Polars frames."""
 
     spec: JoinOperator
     plan: JoinPlan

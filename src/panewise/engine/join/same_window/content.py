@@ -58,14 +58,14 @@ def emitted(plan: JoinPlan, firings: Firings) -> Iterator[pl.DataFrame]:
 
 def emitting(plan: JoinPlan, firings: Firings) -> Mask:
     """Returns which of the windows emit what they contain: their content has changed, and is not empty."""
-    found = [np.zeros(0, dtype=np.bool_)]
+    emits = [np.zeros(0, dtype=np.bool_)]
     for some in _pieces(firings):
         parts = _Content(plan, some).parts()
         contains = np.zeros(some.panes.height, dtype=np.bool_)
         for part in parts:
             contains[part.window[part.now]] = True
-        found.append(contains & _changed(parts, some))
-    return np.concatenate(found)
+        emits.append(contains & _changed(parts, some))
+    return np.concatenate(emits)
 
 
 def _pieces(firings: Firings) -> Iterator[Firings]:
@@ -130,21 +130,19 @@ class _Content:
         self.found, self.was = self._pairs()
 
     def parts(self) -> list[_Part]:
-        """Returns everything that the windows may emit."""
         return [*self._of_pairs(), *self._of_single_rows()]
 
     def _of_pairs(self) -> list[_Part]:
-        """Returns the pairs, if the type emits pairs."""
         if self.spec.how in ("semi", "anti"):
             return []
-        found, window = self.found, self.members[LEFT].window[self.found.at[LEFT]]
-        left, right = (found.numbers(side) for side in (LEFT, RIGHT))
-        times = [found.rows[side][TIME].to_numpy()[found.at[side]] for side in (LEFT, RIGHT)]
+        pairs, window = self.found, self.members[LEFT].window[self.found.at[LEFT]]
+        left, right = (pairs.numbers(side) for side in (LEFT, RIGHT))
+        times = [pairs.rows[side][TIME].to_numpy()[pairs.at[side]] for side in (LEFT, RIGHT)]
         other = np.where(left > right, times[1], times[0])
         order = np.maximum(left, right), other, np.minimum(left, right)
 
         def rows(at: Places, op: str) -> pl.DataFrame:
-            return pair_rows(self.plan, found.chosen(at), op)
+            return pair_rows(self.plan, pairs.chosen(at), op)
 
         def retracted(at: Places) -> pl.DataFrame:
             return take_rows(self.firings.retracted, window[at])
@@ -182,7 +180,6 @@ class _Content:
         return _Part(members.window, now, before, rows, retracted, order, _ALONE)
 
     def _partnered(self, side: str) -> tuple[Mask, Mask]:
-        """Returns whether each row of a side has a partner, and whether it had one in its group."""
         mine, other = self.members[side], self.members[OTHER[side]]
         if self.plan.condition is not None:
             at, height = self.found.at[side], mine.rows.height
@@ -213,10 +210,10 @@ class _Content:
             starts, counts = starts + skipped, counts - skipped
         which = np.repeat(np.arange(len(left.window)), counts)
         at = expand_ranges(starts, counts)
-        found = Pairs({LEFT: left.rows, RIGHT: right.rows}, {LEFT: which, RIGHT: at})
-        found = with_condition(self.plan, found)
-        one, other = (self.groups[side][found.at[side]] for side in (LEFT, RIGHT))
-        return found, (one == other) & (one != NO_GROUP)
+        pairs = Pairs({LEFT: left.rows, RIGHT: right.rows}, {LEFT: which, RIGHT: at})
+        pairs = with_condition(self.plan, pairs)
+        group, other = (self.groups[side][pairs.at[side]] for side in (LEFT, RIGHT))
+        return pairs, (group == other) & (group != NO_GROUP)
 
     def _known_pairs(self, windows: int) -> Places:
         """Returns for each left row how many of the first right rows of its window need not be paired again.

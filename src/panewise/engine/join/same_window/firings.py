@@ -46,8 +46,8 @@ class Firings:
             return self
         windows = slice(first, after)
         places = {
-            side: slice(*np.searchsorted(one.window, [first, after]).tolist())
-            for side, one in self.members.items()
+            side: slice(*np.searchsorted(rows.window, [first, after]).tolist())
+            for side, rows in self.members.items()
         }
         return replace(
             self,
@@ -57,6 +57,6 @@ class Firings:
             last=self.last[windows],
             merged_away=self.merged_away[windows],
             null_keys=self.null_keys[windows],
-            members={side: one.chosen(places[side], first) for side, one in self.members.items()},
-            groups={side: one[places[side]] for side, one in self.groups.items()},
+            members={side: rows.chosen(places[side], first) for side, rows in self.members.items()},
+            groups={side: of_side[places[side]] for side, of_side in self.groups.items()},
         )

@@ -59,23 +59,25 @@ class Origins:
         emitted which did not store it.
         """
         places = self._first_panes(rows)
-        is_known, found = pl.lit(pl.Series(places >= 0)), take_rows(self.known, np.maximum(places, 0))
-        if found.is_empty():
+        is_known, first = pl.lit(pl.Series(places >= 0)), take_rows(self.known, np.maximum(places, 0))
+        if first.is_empty():
             return panes
-        number, early, in_time = (pl.lit(one) for one in (pl.Series(rows.numbers), *found[_NUMBERS[:2]]))
+        number, early, in_time = (
+            pl.lit(numbers_of) for numbers_of in (pl.Series(rows.numbers), *first[_NUMBERS[:2]])
+        )
         late = pl.when(number <= in_time).then(pl.lit("ON_TIME")).otherwise(pl.lit("LATE"))
-        made = {TIMING: pl.when(number <= early).then(pl.lit("EARLY")).otherwise(late)}
+        values = {TIMING: pl.when(number <= early).then(pl.lit("EARLY")).otherwise(late)}
         if self.merges:
-            end = found[UNTIL] - 1 if self.closed else found[UNTIL]
-            made |= {"window_start": pl.lit(found[START]), "window_end": pl.lit(end)}
+            end = first[UNTIL] - 1 if self.closed else first[UNTIL]
+            values |= {"window_start": pl.lit(first[START]), "window_end": pl.lit(end)}
         return panes.with_columns(
-            pl.when(is_known).then(value).otherwise(name).alias(name) for name, value in made.items()
+            pl.when(is_known).then(value).otherwise(name).alias(name) for name, value in values.items()
         )
 
     def _first_panes(self, rows: Members) -> Places:
         """Returns the place of the first pane of each row, -1 if there is none."""
         starts, ends = (np.searchsorted(self.window, rows.window, side) for side in ("left", "right"))
-        found = np.full(len(starts), -1, dtype=np.intp)
+        places = np.full(len(starts), -1, dtype=np.intp)
         newest, start, until = (self.known[name].to_numpy() for name in (NEWEST, START, UNTIL))
         numbers, times = rows.numbers, rows.rows[START if START in rows.rows.columns else TIME].to_numpy()
         counts = ends - starts
@@ -86,8 +88,8 @@ class Origins:
             if self.merges:
                 contains &= (start[at] <= times[which]) & (times[which] < until[at])
             chosen, firsts = np.unique(which[contains], return_index=True)
-            found[chosen] = at[contains][firsts]
-        return found
+            places[chosen] = at[contains][firsts]
+        return places
 
 
 def nothing(plan: WindowPlan) -> StoredTable:
@@ -102,19 +104,15 @@ def nothing(plan: WindowPlan) -> StoredTable:
 def origins_of(table: StoredTable, windows: pl.DataFrame, plan: WindowPlan) -> tuple[StoredTable, Origins]:
     """Returns the table after some windows have fired, and the panes that they had before.
 
-    Args:
-        table: the panes that are stored.
-        windows: the windows that fire, with START, END, `timing`, `NEWEST`, `PREVIOUS`, `is_last` and the
-            timing of the previous pane.
-        plan: the plan of the windows.
+    `windows` are those that fire, with their bounds, `timing`, `NEWEST`, `PREVIOUS` and `is_last`.
     """
     merges, names = merging(plan.spec.window), list(table.shape.schema)
     own = _as_rows(windows.with_row_index(WINDOW), merges)
-    found = inside(table, windows, list(plan.keys)) if merges else _of_windows(table, own)
+    of_windows = inside(table, windows, list(plan.keys)) if merges else _of_windows(table, own)
     identity = [WINDOW, START, UNTIL]
     # Only releases that stored no panes have left windows whose last pane is unknown.
-    unknown = own.filter(pl.col(PREVIOUS) >= 0).join(found, on=identity, how="anti")
-    known = pl.concat([one.select(WINDOW, *names) for one in (found, _last_pane(unknown))])
+    unknown = own.filter(pl.col(PREVIOUS) >= 0).join(of_windows, on=identity, how="anti")
+    known = pl.concat([panes.select(WINDOW, *names) for panes in (of_windows, _last_pane(unknown))])
     known = known.sort(WINDOW, NEWEST)
     fired = own.join(known.select(*identity, _EARLY, _IN_TIME), on=identity, how="left")
     last = pl.col("is_last")
@@ -141,8 +139,8 @@ def _as_rows(windows: pl.DataFrame, merges: bool) -> pl.DataFrame:
 
 def _of_windows(table: StoredTable, windows: pl.DataFrame) -> pl.DataFrame:
     """Returns the panes of windows that do not merge, each with the place of its window."""
-    found = table.look_up(windows.select(table.shape.identity))
-    return found.rows.with_columns(pl.Series(WINDOW, found.which, dtype=pl.UInt32))
+    stored = table.look_up(windows.select(table.shape.identity))
+    return stored.rows.with_columns(pl.Series(WINDOW, stored.which, dtype=pl.UInt32))
 
 
 def _last_pane(windows: pl.DataFrame) -> pl.DataFrame:

@@ -51,26 +51,19 @@ def taken(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> tuple[S
 
     Returns the table without them, and the panes, each with the place of its window.
     """
-    found = inside(table, windows, keys).sort(WINDOW, START)
-    if found.is_empty():
-        return table, found
-    rows = found.select(*table.shape.schema)
-    return table.changed(rows.clear(), rows), found
+    panes = inside(table, windows, keys).sort(WINDOW, START)
+    if panes.is_empty():
+        return table, panes
+    rows = panes.select(*table.shape.schema)
+    return table.changed(rows.clear(), rows), panes
 
 
 def inside(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns the panes of a table whose bounds are in those of a window, with the place of this window."""
     known = table.of_keys(distinct(windows, keys), keys)
     bounds = windows.select(*keys, pl.col(START).alias("__low"), pl.col(END).alias("__high"))
-    found = joined(known, bounds.with_row_index(WINDOW), keys)
-    return found.filter((pl.col(START) >= pl.col("__low")) & (pl.col(UNTIL) <= pl.col("__high")))
-
-
-def of_last_pane(members: Members, windows: pl.DataFrame) -> Places:
-    """Returns the group of each row: the place of its window if it was in the window's last pane."""
-    previous = windows[PREVIOUS].to_numpy()[members.window]
-    groups: Places = np.where(members.numbers <= previous, members.window, NO_GROUP)
-    return groups
+    pairs = joined(known, bounds.with_row_index(WINDOW), keys)
+    return pairs.filter((pl.col(START) >= pl.col("__low")) & (pl.col(UNTIL) <= pl.col("__high")))
 
 
 def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int) -> Places:
@@ -84,22 +77,26 @@ def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int)
     rows = pl.DataFrame({WINDOW: members.window, TIME: members.rows[time], NEWEST: members.numbers})
     rows = rows.with_row_index(_AT).with_columns(pl.col(WINDOW).cast(pl.UInt32))
     of = panes.select(WINDOW, START, UNTIL, pl.col(NEWEST).alias("__last")).with_row_index("__group")
-    found = rows.join(of, on=WINDOW).filter(
+    of_panes = rows.join(of, on=WINDOW).filter(
         (pl.col(TIME) >= pl.col(START))
         & (pl.col(TIME) < pl.col(UNTIL))
         & (pl.col(NEWEST) <= pl.col("__last"))
     )
     groups = groups.copy()
-    groups[found[_AT].to_numpy()] = found["__group"].to_numpy().astype(np.int64) + first
+    groups[of_panes[_AT].to_numpy()] = of_panes["__group"].to_numpy().astype(np.int64) + first
     return groups
 
 
 def groups_of(
     members: Mapping[str, Members], windows: pl.DataFrame, panes: pl.DataFrame | None
 ) -> dict[str, Places]:
-    """Returns the group of each row by side. `panes` are those of merged sessions."""
-    found = {}
-    for side, one in members.items():
-        groups = of_last_pane(one, windows)
-        found[side] = groups if panes is None else of_merged(one, groups, panes, windows.height)
-    return found
+    """Returns the group of each row by side: the place of its window if it was in the window's last pane.
+
+    `panes` are those of merged sessions.
+    """
+    previous, groups = windows[PREVIOUS].to_numpy(), dict[str, Places]()
+    for side, rows in members.items():
+        groups[side] = np.where(rows.numbers <= previous[rows.window], rows.window, NO_GROUP)
+        if panes is not None:
+            groups[side] = of_merged(rows, groups[side], panes, windows.height)
+    return groups

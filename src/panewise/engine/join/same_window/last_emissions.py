@@ -51,19 +51,16 @@ def nothing(plan: WindowPlan, accumulation: str) -> StoredTable:
 
 
 def known(table: StoredTable, windows: pl.DataFrame) -> pl.DataFrame:
-    """Returns what is stored of windows. The timing is in the column `LAST_TIMING`.
+    """Returns what is stored of windows that fire. The timing is in the column `LAST_TIMING`.
 
-    Args:
-        table: the table.
-        windows: the windows that fire, with START, END, and the columns that :func:`previous` names. These
-            are taken for windows that have fired before there was this table.
+    The columns that :func:`previous` names are taken for windows that have fired before there was this table.
     """
-    found = table.look_up(windows.with_columns(pl.col(END).alias(UNTIL)).select(table.shape.identity))
+    stored_rows = table.look_up(windows.with_columns(pl.col(END).alias(UNTIL)).select(table.shape.identity))
     names = [name for name in table.shape.schema if previous(name) in windows.columns]
     values = pl.DataFrame([windows[previous(name)].alias(name) for name in names])
-    return pl.DataFrame([values[name].scatter(found.which, found.rows[name]) for name in names]).rename(
-        {TIMING: LAST_TIMING}, strict=False
-    )
+    return pl.DataFrame(
+        [values[name].scatter(stored_rows.which, stored_rows.rows[name]) for name in names]
+    ).rename({TIMING: LAST_TIMING}, strict=False)
 
 
 def numbered(windows: pl.DataFrame) -> pl.DataFrame:

@@ -57,19 +57,19 @@ class WindowJoinEngine(SameWindowEngine):
         self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]
     ) -> OutputsAndPanes:
         """Adds rows that are no replays to their windows, stores them, and emits what fires."""
-        given, operator = self._open(fresh), self._operator()
-        if not given:
+        open_rows, operator = self._open(fresh), self._operator()
+        if not open_rows:
             return self._outputs_and_applied(rows, fresh, None)[0], iter(())
-        both = self._as_input(given)
-        found = operator.add_valid(both)
+        both = self._as_input(open_rows)
+        output = operator.add_valid(both)
         if merging(self.match.window):
-            self._drop_expired(operator, both, found.late)
-        outputs, applied = self._outputs_and_applied(rows, fresh, found.late)
-        self.changed |= any(one.height > 0 for one in applied.values())
+            self._drop_expired(operator, both, output.late)
+        outputs, applied = self._outputs_and_applied(rows, fresh, output.late)
+        self.changed |= any(frame.height > 0 for frame in applied.values())
         windows = operator.state.windows
-        tables = {side: self._stored(side, applied[side], windows) for side in given}
+        tables = {side: self._stored(side, applied[side], windows) for side in open_rows}
         self.state = self.state.with_tables(tables)
-        return outputs, self._settled(operator, found, self.state.clocks)
+        return outputs, self._settled(operator, output, self.state.clocks)
 
     def _drop_expired(self, operator: WindowEngine, rows: pl.DataFrame, late: pl.DataFrame) -> None:
         """Drops the stored rows of expired sessions that sessions of this batch reach back over.
@@ -92,8 +92,8 @@ class WindowJoinEngine(SameWindowEngine):
             for windows in (self.state.tables[WINDOWS], operator.state.windows)
         )
         for side in self.rows:
-            found, live = (self._members(side, windows).rows[NUMBER] for windows in (after, before))
-            expired = found.filter(~found.is_in(live.implode()))
+            reached, live = (self._members(side, windows).rows[NUMBER] for windows in (after, before))
+            expired = reached.filter(~reached.is_in(live.implode()))
             table = self.state.tables[side]
             if expired.len() and isinstance(table, RowsOfSessions):
                 self.state = self.state.with_tables({side: table.without(expired)})
@@ -106,26 +106,25 @@ class WindowJoinEngine(SameWindowEngine):
         return table.of_sessions(windows, self.keys) if isinstance(table, RowsOfSessions) else table
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
-        """Moves the clocks at once. Returns what is emitted."""
         before, operator = self.state.clocks, self._operator()
         panes: Iterator[pl.DataFrame] = iter(())
         if clocks.finished:
             panes = self._settled(operator, operator.finish(), clocks)
         elif (clocks.processing_time, clocks.watermark) != (before.processing_time, before.watermark):
-            found = operator.advance(clocks.processing_time, clocks.watermark)
-            panes = self._settled(operator, found, clocks)
+            output = operator.advance(clocks.processing_time, clocks.watermark)
+            panes = self._settled(operator, output, clocks)
         # Rows of windows that expire in the step in which they arrive are in no run.
         rows = {side: sealed_if_long(self.state.tables[side]) for side in self.rows}
         self.state = replace(self.state.with_tables(rows), clocks=clocks)
         return panes
 
-    def _settled(self, operator: WindowEngine, found: Output, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
+    def _settled(self, operator: WindowEngine, output: Output, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
         """Returns what the panes of the window operator emit, and takes over its windows.
 
         Rows expire only after that, because those of the last firing of a window are emitted with it.
         """
-        panes = self._emitted(found.panes) if found.panes.height else iter(())
-        self.changed |= operator.changed or found.panes.height > 0
+        panes = self._emitted(output.panes) if output.panes.height else iter(())
+        self.changed |= operator.changed or output.panes.height > 0
         windows, horizons = operator.state.windows, self.horizons(clocks)
         tables = {**self.state.tables, WINDOWS: windows}
         tables = {name: self._with_sessions(table, windows) for name, table in tables.items()}
@@ -134,11 +133,11 @@ class WindowJoinEngine(SameWindowEngine):
 
     def _emitted(self, panes: pl.DataFrame) -> Iterator[pl.DataFrame]:
         """Returns the rows that the panes of the window operator emit. Stored rows are read at once."""
-        windows, made = _with_bounds(panes, list(self.windows.spec.keys), self.match), self._discarding
+        windows, firings_of = _with_bounds(panes, list(self.windows.spec.keys), self.match), self._discarding
         if self.match.accumulation in last_emissions.STORED:
             windows = windows.hstack(last_emissions.known(self.state.tables[EMITTED], windows))
-            made = self._retracting if self.match.accumulation == "retracting" else self._accumulating
-        return emitted(self.plan, made(windows))
+            firings_of = self._retracting if self.match.accumulation == "retracting" else self._accumulating
+        return emitted(self.plan, firings_of(windows))
 
     def _retracting(self, windows: pl.DataFrame) -> Firings:
         """Returns the firings of windows that retract what they emitted last."""
@@ -187,7 +186,6 @@ class WindowJoinEngine(SameWindowEngine):
         self.state = self.state.with_tables({EMITTED: table})
 
     def _firings(self, windows: pl.DataFrame, merged: pl.DataFrame | None) -> Firings:
-        """Returns the firings of windows. `merged` has the panes of sessions that have merged into them."""
         members = {side: self._members(side, windows) for side in self.rows}
         null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys)
         last = windows.select(*BOUNDS, pl.col(previous(TIMING)).alias(TIMING))
@@ -215,13 +213,13 @@ class WindowJoinEngine(SameWindowEngine):
     def _as_input(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         """Returns rows of both sides as the window operator takes them, in arrival order."""
         frames = []
-        for side, one in rows.items():
+        for side, frame in rows.items():
             keys = [
                 pl.col(key).alias(name)
                 for key, name in zip(self.plan.ports[side].keys, self.keys, strict=True)
             ]
             own = pl.col(TIME).alias(ROW_TIME), pl.col(NUMBER).alias(ROW_NUMBER), TIME
-            frames.append(one.select(*keys, *own, *self.match.columns_read, *OF_ROWS & set(one.columns)))
+            frames.append(frame.select(*keys, *own, *self.match.columns_read, *OF_ROWS & set(frame.columns)))
         both = pl.concat(frames)
         return both if len(frames) == 1 else both.sort(ROW_NUMBER)
 

@@ -22,19 +22,17 @@ from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_o
 
 
 def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
-    """Returns an operator that has taken no step."""
     return (SingleFiringEngine if fires_once(_match(spec)) else WindowJoinEngine)(spec, schemas)
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the live windows."""
     clocks, match, keys = read_clocks(header), _match(spec), key_columns(spec.keys)
     horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
     if fires_once(match):
         return Inspection(clocks, _windows_of_rows(spec, read, horizon), keys)
     names = key_columns(row_key(place) for place in range(len(spec.keys)))
     identity = [*names, START, END]
-    found = read(
+    windows = read(
         WINDOWS,
         identity,
         identity,
@@ -42,9 +40,9 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
         horizon,
         names if spec.keys else identity,
     )
-    if found.width:
-        found = found.rename(dict(zip(names, keys, strict=True)))
-    return Inspection(clocks, found, keys, has_ends(match))
+    if windows.width:
+        windows = windows.rename(dict(zip(names, keys, strict=True)))
+    return Inspection(clocks, windows, keys, has_ends(match))
 
 
 def _match(spec: JoinOperator) -> SameWindow:
@@ -58,10 +56,10 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     assert slicing is not None
     for side in (LEFT, RIGHT):
         names = keys_of_side(spec, side)
-        found = read(side, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
-        if found.width:
-            start = slicing.slices(found).alias(START)
-            windows.append(found.rename(dict(zip(names, keys, strict=True))).with_columns(start))
+        rows = read(side, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
+        if rows.width:
+            start = slicing.slices(rows).alias(START)
+            windows.append(rows.rename(dict(zip(names, keys, strict=True))).with_columns(start))
     if not windows:
         return pl.DataFrame()
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)

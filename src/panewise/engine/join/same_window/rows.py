@@ -92,10 +92,10 @@ class SideRows:
     def stored(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns applied rows as the table stores them. They expire with the last of their windows."""
         if isinstance(self.window, Custom):
-            found, bounds = rows.explode(OWN_WINDOWS), pl.col(OWN_WINDOWS).struct
+            each, bounds = rows.explode(OWN_WINDOWS), pl.col(OWN_WINDOWS).struct
             end = bounds.field("end") if self.exact else pl.lit(MAX_INSTANT, dtype=pl.Int64)
-            found = found.with_columns(bounds.field("start").alias(START), end.alias(END))
-            return found.select(*self.shape.schema)
+            each = each.with_columns(bounds.field("start").alias(START), end.alias(END))
+            return each.select(*self.shape.schema)
         if self.slicing is None:
             ends = pl.repeat(MAX_INSTANT, rows.height, dtype=pl.Int64, eager=True)  # its session decides
         else:
@@ -103,17 +103,13 @@ class SideRows:
         return rows.with_columns(ends.alias(END)).select(*self.shape.schema)
 
     def members(self, table: RowsByKey, windows: pl.DataFrame) -> Members:
-        """Returns the rows of windows that arrived until the last pane of the window.
-
-        Args:
-            table: the table of this side.
-            windows: the windows, with the keys of this side, START, END (exclusive) and `NEWEST`.
-        """
+        """Returns the rows of windows that arrived until the last pane of the window, up to `NEWEST`."""
         hashes = row_hashes(windows, self.shape.by)
         places = hash_order(hashes)
         first = windows[START].to_numpy()[places]
         last = first if self.exact else _last_instants(windows)[places]
-        frames, which = [self._none(table)], [np.empty(0, dtype=np.intp)]
+        none = table.newest.clear()[list(self.shape.schema)]
+        frames, which = [none], [np.empty(0, dtype=np.intp)]
         for rows, at, window in self._found(table, windows, places, Ranges(hashes[places], first, last)):
             frames.append(take_rows(rows, at))
             which.append(window)
@@ -130,9 +126,6 @@ class SideRows:
             for name in self.shape.by:
                 same &= equal_values(windows[name], which, part.rows[name], at)
             yield part.rows[list(self.shape.schema)], at[same], which[same]
-
-    def _none(self, table: RowsByKey) -> pl.DataFrame:
-        return table.newest.clear()[list(self.shape.schema)]
 
 
 def _last_instants(windows: pl.DataFrame) -> Places:

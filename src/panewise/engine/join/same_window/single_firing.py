@@ -82,44 +82,42 @@ class SingleFiringEngine(SameWindowEngine):
         keys = [output_key(mine, rows.schema[mine]).alias(name) for mine, name in names]
         windows = rows.select(*keys, "window_start", pl.col(END).alias("window_end"))
         pending, closed = pl.len().cast(pl.Int64).alias("pending"), pl.lit(False).alias("closed")
-        found = windows.group_by(windows.columns).agg(pending).with_columns(closed)
-        return found.sort(["window_end", "window_start", *self.spec.keys], nulls_last=False)
+        counted = windows.group_by(windows.columns).agg(pending).with_columns(closed)
+        return counted.sort(["window_end", "window_start", *self.spec.keys], nulls_last=False)
 
     def _horizon(self, clocks: JoinClocks) -> int | None:
         return of_windows(clocks).horizon(self.windows.spec)
 
     def _arrived(self, rows: RowsBySide, fresh: RowsBySide) -> OutputsAndPanes:
         """Stores rows that are neither replays nor late."""
-        given = self._open(fresh)
-        late = pl.concat([self._late(one) for one in given.values()]) if given else None
+        taken = self._open(fresh)
+        late = pl.concat([self._late(frame) for frame in taken.values()]) if taken else None
         outputs, applied = self._outputs_and_applied(rows, fresh, late)
-        tables = {side: self.state.rows(side).put(self.rows[side].stored(applied[side])) for side in given}
-        self.changed |= any(one.height > 0 for one in applied.values())
+        tables = {side: self.state.rows(side).put(self.rows[side].stored(applied[side])) for side in taken}
+        self.changed |= any(frame.height > 0 for frame in applied.values())
         self.state = self.state.with_tables(tables)
         return outputs, iter(())
 
     def _late(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns the late rows: those whose window has expired."""
         clocks, horizon = of_windows(self.state.clocks), self._horizon(self.state.clocks)
         ends = self.slicing.last_ends(rows[SLICE]).alias(END)
         late = rows.clear() if horizon is None else filter_rows(rows, ends <= horizon)
         window = pl.struct(pl.col(SLICE).alias("start"), pl.col(END).alias("end"))
-        made = {
+        values = {
             ROW_NUMBER: pl.col(NUMBER),
             REASON: reason_of(clocks, pl.lit("expired")),
             MISSED_WINDOWS: pl.concat_list(window),
             PARTIAL: pl.lit(False),
         }
         late = late.with_columns(self.slicing.last_ends(late[SLICE]).alias(END))
-        return late.select(late_columns(late_schema({ROW_NUMBER: pl.Int64()}), made, clocks))
+        return late.select(late_columns(late_schema({ROW_NUMBER: pl.Int64()}), values, clocks))
 
     def _advanced(self, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
-        """Moves the clocks at once. Returns what is emitted."""
         before, after = self._horizon(self.state.clocks), self._horizon(clocks)
         panes: Iterator[pl.DataFrame] = iter(())
         if after is not None and after != before:
             due = {side: self.state.rows(side).due(before, after) for side in self.rows}
-            if any(one.height for one in due.values()):
+            if any(frame.height for frame in due.values()):
                 self.changed, panes = True, emitted(self.plan, self._firings(due))
         # Rows of windows that expire in the step in which they arrive are in no run.
         tables = {side: sealed_if_long(self.state.rows(side).expired(after)) for side in self.rows}
@@ -139,7 +137,7 @@ class SingleFiringEngine(SameWindowEngine):
         places[windows[_WINDOW].to_numpy()] = np.arange(windows.height)
         members = {side: _members(due[side], places[sides[side]]) for side in due}
         bounds = [self.slicing.slices(windows), windows[END]]
-        panes = pl.DataFrame([one.alias(name) for one, name in zip(bounds, BOUNDS, strict=True)])
+        panes = pl.DataFrame([bound.alias(name) for bound, name in zip(bounds, BOUNDS, strict=True)])
         firing = {"timing": "ON_TIME", INDEX: 0, NONSPECULATIVE_INDEX: 0, IS_FIRST: True, IS_LAST: True}
         panes = panes.with_columns(pl.lit(value).alias(name) for name, value in firing.items())
         panes = panes.select(
@@ -152,7 +150,7 @@ class SingleFiringEngine(SameWindowEngine):
             merged_away=np.zeros(windows.height, dtype=np.bool_),
             null_keys=windows.select(null)["null"].to_numpy(),
             members=members,
-            groups={side: np.full(len(one.window), NO_GROUP) for side, one in members.items()},
+            groups={side: np.full(len(frame.window), NO_GROUP) for side, frame in members.items()},
             merged_from=windows.height,
             accumulation=self.match.accumulation,
             retracted=panes,
@@ -161,9 +159,9 @@ class SingleFiringEngine(SameWindowEngine):
     def _with_window_keys(self, rows: RowsBySide) -> pl.DataFrame:
         """Returns keys, time and end of the rows of both sides, the left ones first."""
         frames = []
-        for side, one in rows.items():
+        for side, frame in rows.items():
             names = zip(self.plan.ports[side].keys, self.keys, strict=True)
-            frames.append(one.select(*(pl.col(name).alias(mine) for name, mine in names), TIME, END))
+            frames.append(frame.select(*(pl.col(name).alias(mine) for name, mine in names), TIME, END))
         return pl.concat(frames)
 
     def _emitting(self, window: Mapping[str, Places], count: int) -> Mask:

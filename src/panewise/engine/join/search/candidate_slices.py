@@ -100,13 +100,13 @@ def of_one_row(slices: Sequence[FoundSlices]) -> Iterator[list[FoundSlices]]:
     They are the first slice of each of the `slices`.
     """
     step = max(1, PIECE // max(1, len(slices)))
-    while any(one.lengths[0] for one in slices):
-        long = [one for one in slices if one.lengths[0] > step]
-        cuts = [one.rows[one.inside(int(one.starts[0]) + step - 1, 1)] for one in long]
+    while any(part.lengths[0] for part in slices):
+        long = [part for part in slices if part.lengths[0] > step]
+        cuts = [part.rows[part.inside(int(part.starts[0]) + step - 1, 1)] for part in long]
         until = min((cut.select(TIME, NUMBER).row(0) for cut in cuts), default=None)
-        counts = [one.lengths if until is None else _up_to(one, *until) for one in slices]
-        yield [one.first(count) for one, count in zip(slices, counts, strict=True)]
-        slices = [one.after(count) for one, count in zip(slices, counts, strict=True)]
+        counts = [part.lengths if until is None else _up_to(part, *until) for part in slices]
+        yield [part.first(count) for part, count in zip(slices, counts, strict=True)]
+        slices = [part.after(count) for part, count in zip(slices, counts, strict=True)]
 
 
 def _up_to(slices: FoundSlices, time: int, number: int) -> Places:
@@ -174,7 +174,7 @@ def range_of(times: Instants, first: int | None, last: int | None) -> tuple[Inst
     begins, ends = (exact_sum(pl.Series(times), us) for us in (first, last))
     none = ((begins > MAX_INSTANT) | (ends < MIN_INSTANT)).to_numpy()
     begin, end = (
-        one.clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64).to_numpy().copy() for one in (begins, ends)
+        sums.clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64).to_numpy().copy() for sums in (begins, ends)
     )
     begin[none], end[none] = 1, 0
     return begin, end

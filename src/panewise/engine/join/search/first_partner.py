@@ -24,16 +24,16 @@ def with_first_partners(
     method: SearchPlan, new: Mapping[str, RunRows], candidates: Iterable[CandidateSlices]
 ) -> Iterator[CandidateSlices]:
     """Yields candidates that contain the first pair of each left row. `new` are the new rows."""
-    for one in candidates:
-        if one.own:
-            yield replace(one, slices=_lowest(method, new[RIGHT], one.slices))
-        elif one.side == LEFT:
+    for few in candidates:
+        if few.own:
+            yield replace(few, slices=_lowest(method, new[RIGHT], few.slices))
+        elif few.side == LEFT:
             # Any stored row arrived before the new row.
-            starts, ports = one.slices.starts, method.plan.ports
-            same = same_keys(ports, LEFT, new[LEFT].frame, one.which, one.slices.rows, starts)
-            yield replace(one, slices=_cut(one.slices, starts, same))
+            starts, ports = few.slices.starts, method.plan.ports
+            same = same_keys(ports, LEFT, new[LEFT].frame, few.which, few.slices.rows, starts)
+            yield replace(few, slices=_cut(few.slices, starts, same))
         else:
-            yield from _turned(method, new[RIGHT], one.slices)
+            yield from _turned(method, new[RIGHT], few.slices)
 
 
 def _turned(method: SearchPlan, new: RunRows, stored: FoundSlices) -> Iterator[CandidateSlices]:
@@ -67,8 +67,8 @@ def _of_one_key(keys: list[str], slices: FoundSlices) -> Mask:
     """Returns whether all rows of each slice have one key. Keys of equal hashes may differ."""
     rows, at = slices.rows, np.arange(slices.rows.height - 1)
     changes = np.concatenate([[0], np.cumsum(~equal(rows, at, rows, at + 1, keys))])
-    one: Mask = changes[slices.starts] == changes[slices.starts + slices.lengths - 1]
-    return one
+    same: Mask = changes[slices.starts] == changes[slices.starts + slices.lengths - 1]
+    return same
 
 
 def _union(slices: FoundSlices) -> Places:

@@ -75,11 +75,8 @@ def looked_up_pairs(
 
     It is one piece unless there are many candidates.
 
-    Args:
-        plan: the plan.
-        rows: the new rows by side.
-        lookups: look-ups, each with the side of its new rows. Each new row finds rows in one of them at most.
-        numbers: the numbers of the new rows of both sides.
+    Each look-up comes with the side of its new rows, and each new row finds rows in one of them at most.
+    `numbers` are those of the new rows of both sides.
     """
     total = np.zeros(len(numbers), dtype=np.int64)
     for side, lookup in lookups:
@@ -96,9 +93,7 @@ def looked_up_pairs(
 class _Pieces:
     """The pairs that look-ups find, as pieces of a bounded number of candidates.
 
-    Attributes:
-        ends: for each number the count of candidates of the rows up to it. The others are those of
-            :func:`looked_up_pairs`.
+    `ends` has for each number the count of candidates of the rows up to it.
     """
 
     plan: JoinPlan
@@ -132,6 +127,6 @@ def _together(plan: JoinPlan, rows: Mapping[str, pl.DataFrame], lookups: list[tu
     collector = PairCollector(rows)
     while lookups:
         side, lookup = lookups.pop()
-        found = lookup.read()
-        collector.add(side, found.which, found.at, found.rows)
+        rows_found = lookup.read()
+        collector.add(side, rows_found.which, rows_found.at, rows_found.rows)
     return collector.pairs(plan)

@@ -157,7 +157,7 @@ class Matching:
     @property
     def long(self) -> bool:
         """Whether there are several pieces."""
-        count = sum(int(one.slices.lengths.sum()) for one in self.candidates)
+        count = sum(int(of_rows.slices.lengths.sum()) for of_rows in self.candidates)
         return count > ONCE and not (self.chosen is None and _one_each(self.method.plan))
 
     def __iter__(self) -> Iterator[Pairs]:
@@ -179,14 +179,14 @@ class Matching:
         """
         more = () if self.by_arrival else among(self.method, RIGHT, self.new)
         candidates = [*self.candidates, *more]
-        numbers = [self.new[one.side].frame[NUMBER].to_numpy()[one.which] for one in candidates]
+        numbers = [self.new[of_rows.side].frame[NUMBER].to_numpy()[of_rows.which] for of_rows in candidates]
         arrived, row = np.unique(np.concatenate(numbers), return_inverse=True)
-        lengths = np.concatenate([one.slices.lengths for one in candidates])
+        lengths = np.concatenate([of_rows.slices.lengths for of_rows in candidates])
         ends = np.cumsum(np.bincount(row, weights=lengths).astype(np.int64))
         for low, high in steps(ends):
             first, last = arrived[low], arrived[high - 1]
             chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
-            some = [one.chosen(at) for one, at in zip(candidates, chosen, strict=True) if len(at)]
+            some = [of_rows.chosen(at) for of_rows, at in zip(candidates, chosen, strict=True) if len(at)]
             pieces = _of_one_row(some) if high == low + 1 else [some]
             yield from (self._together(piece, earlier=True) for piece in pieces)
 
@@ -194,29 +194,28 @@ class Matching:
         """Returns the pairs of candidates; with `earlier` only those whose new row arrived last."""
         collector = PairCollector({side: rows.bare for side, rows in self.new.items()})
         plan = self.method.plan
-        for one in candidates:
-            rows, others = self.new[one.side].frame, one.slices.rows
-            which, at = np.repeat(one.which, one.slices.lengths), one.slices.positions()
-            if earlier and one.own:
+        for of_rows in candidates:
+            rows, others = self.new[of_rows.side].frame, of_rows.slices.rows
+            which, at = np.repeat(of_rows.which, of_rows.slices.lengths), of_rows.slices.positions()
+            if earlier and of_rows.own:
                 before = others[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
                 which, at = which[before], at[before]
-            which, at = with_equal_keys(plan.ports, one.side, rows, which, others, at)
+            which, at = with_equal_keys(plan.ports, of_rows.side, rows, which, others, at)
             stored = None
-            if not one.own:
+            if not of_rows.own:
                 taken, at = np.unique(at, return_inverse=True)
-                stored = take_rows(others[self.new[OTHER[one.side]].bare.columns], taken)
-            collector.add(one.side, which, at, stored)
+                stored = take_rows(others[self.new[OTHER[of_rows.side]].bare.columns], taken)
+            collector.add(of_rows.side, which, at, stored)
         return collector.pairs(plan, self.chosen)
 
 
 def _of_one_row(candidates: list[CandidateSlices]) -> Iterator[list[CandidateSlices]]:
     """Yields the candidates of one new row in pieces, by their time and number."""
-    for slices in of_one_row([one.slices for one in candidates]):
-        yield [replace(one, slices=part) for one, part in zip(candidates, slices, strict=True)]
+    for slices in of_one_row([of_rows.slices for of_rows in candidates]):
+        yield [replace(of_rows, slices=part) for of_rows, part in zip(candidates, slices, strict=True)]
 
 
 def _one_each(plan: JoinPlan) -> bool:
-    """Returns whether one candidate for each left row suffices."""
     return plan.spec.how in ONE_SIDED and plan.condition is None
 
 

@@ -126,12 +126,12 @@ class SortedKeys:
             which.append(self.places[mine])
             at.append(places + height)
             height += len(taken)
-        found = RowsOfKeys(np.concatenate(which), vstack_frames(frames).rechunk(), np.concatenate(at))
-        places = order([found.which, found.column(table.time), found.column(NUMBER)])
-        found = RowsOfKeys(found.which[places], found.rows, found.at[places])
+        collected = RowsOfKeys(np.concatenate(which), vstack_frames(frames).rechunk(), np.concatenate(at))
+        places = order([collected.which, collected.column(table.time), collected.column(NUMBER)])
+        collected = RowsOfKeys(collected.which[places], collected.rows, collected.at[places])
         if count is None or len(parts) < 2:
-            return found
-        return found.chosen(last_of_each(found.which, count))
+            return collected
+        return collected.chosen(last_of_each(collected.which, count))
 
 
 def last_of_each(which: Places, count: int) -> Mask:

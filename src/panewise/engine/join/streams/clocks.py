@@ -40,11 +40,7 @@ class LeastWaiting:
 
 @dataclass(frozen=True)
 class StreamsClocks(JoinClocks):
-    """The clocks of both sides.
-
-    Attributes:
-        waiting: by side the least values of the rows that wait.
-    """
+    """The clocks of both sides, and by side the least values of the rows that wait."""
 
     waiting: Mapping[str, LeastWaiting] = field(default_factory=lambda: dict.fromkeys(SIDES, LeastWaiting()))
 
@@ -90,7 +86,7 @@ class StreamsClocks(JoinClocks):
 
 
 def _latest(instants: list[int | None]) -> int | None:
-    return max((one for one in instants if one is not None), default=None)
+    return max((at for at in instants if at is not None), default=None)
 
 
 def _window(spec: JoinOperator, side: str) -> JoinWindow:
@@ -100,49 +96,37 @@ def _window(spec: JoinOperator, side: str) -> JoinWindow:
 
 @dataclass(frozen=True, kw_only=True)
 class StreamsState(JoinState):
-    """The state.
-
-    Attributes:
-        next_release: the number of the next row that is released. Released rows are stored with their number.
-    """
+    """The state. Released rows are stored with their number; `next_release` is that of the next one."""
 
     clocks: StreamsClocks = field(default_factory=StreamsClocks)
     next_release: int = 0
 
     def header(self) -> dict[str, Any]:
         """Returns everything that is not in a table, as JSON values. Each release changes it."""
-        waiting = {side: list(astuple(one)) for side, one in self.clocks.waiting.items()}
+        waiting = {side: list(astuple(least)) for side, least in self.clocks.waiting.items()}
         return super().header() | {WAITING: waiting, RELEASED: self.next_release}
 
     def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
-        """Returns the state with the values of a header; `{}` is that of no commit.
-
-        Raises:
-            StateError: if the header is not of such an operator.
-        """
-        made, clocks = super().with_header(ports, header), read_streams_clocks(header)
-        return replace(made, clocks=clocks, next_release=header.get(RELEASED, 0))
+        """Returns the state with the values of a header; `{}` is that of no commit."""
+        state, clocks = super().with_header(ports, header), read_streams_clocks(header)
+        return replace(state, clocks=clocks, next_release=header.get(RELEASED, 0))
 
 
 def read_streams_clocks(header: Mapping[str, Any]) -> StreamsClocks:
-    """Returns the clocks of a header; `{}` is that of no commit.
-
-    Raises:
-        StateError: if the header is not of a windowed stream join.
-    """
+    """Returns the clocks of a header; `{}` is that of no commit."""
     known = read_clocks(header)
     if not header:
         return StreamsClocks()
     own = {name: header[name] for name in _CHECKS if name in header}
     check_fields("a header", own, _CHECKS, required=_CHECKS)
-    waiting = {side: LeastWaiting(*one) for side, one in header[WAITING].items()}
+    waiting = {side: LeastWaiting(*least) for side, least in header[WAITING].items()}
     return StreamsClocks(known.processing_time, known.since, known.sides, waiting)
 
 
 def _instants(value: Any) -> bool:
     if not isinstance(value, dict) or value.keys() != set(SIDES):
         return False
-    lists = [one for one in value.values() if isinstance(one, list) and len(one) == _LEAST]
+    lists = [least for least in value.values() if isinstance(least, list) and len(least) == _LEAST]
     return len(lists) == len(value) and all(map(optional(whole()), chain(*lists)))
 
 

@@ -41,8 +41,8 @@ class ReleaseGate:
 
     def table_horizons(self, clocks: StreamsClocks) -> dict[str, int | None]:
         """Returns the horizon of each table. Rows that wait do not expire."""
-        found = {side: clocks.table_horizon(self.spec, side) for side in self.plan.ports}
-        return found | {waiting_name(side): None for side in self.plan.ports}
+        horizons = {side: clocks.table_horizon(self.spec, side) for side in self.plan.ports}
+        return horizons | {waiting_name(side): None for side in self.plan.ports}
 
     def add(self, state: StreamsState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], StreamsState]:
         """Releases rows of a batch and rows that wait, and joins them."""
@@ -56,8 +56,8 @@ class ReleaseGate:
         if not releases.positions.size:
             return pl.DataFrame(schema=self.plan.pane_schema), state.after(releases.tables, clocks)
         marks = {
-            side: np.array([MIN_INSTANT if one.watermark is None else one.watermark])
-            for side, one in clocks.sides.items()
+            side: np.array([MIN_INSTANT if clock.watermark is None else clock.watermark])
+            for side, clock in clocks.sides.items()
         }
         emitted, after = self._join(state, releases, Turns(marks, marks), clocks)
         return vstack_frames([*emitted]), after
@@ -70,19 +70,19 @@ class ReleaseGate:
         keys, first = self.plan.ports[side].keys, state.clocks.listed_from(self.spec, side)
         released = listed(state.latest(side).all(), self.match.windows[side], keys, first)
         rows = released, state.tables[waiting_name(side)].all()
-        return pl.concat([one.select(*keys, TIME) for one in rows])
+        return pl.concat([table.select(*keys, TIME) for table in rows])
 
     def furthest_behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the rows that are still to be released; None: any."""
-        sizes = {side: one.size for side, one in self.match.windows.items()}
+        sizes = {side: window.size for side, window in self.match.windows.items()}
         of: dict[str, list[int | None]] = {"later": [0], LEFT: [sizes[LEFT]], RIGHT: [sizes[RIGHT]]}
-        found = of.get(str(self.spec.timestamp), [*sizes.values()])
-        known = [one for one in found if one is not None]
-        return max(known) if len(known) == len(found) else None
+        behind = of.get(str(self.spec.timestamp), [*sizes.values()])
+        known = [us for us in behind if us is not None]
+        return max(known) if len(known) == len(behind) else None
 
     def next_due(self, state: StreamsState) -> int | None:
         """Returns the first watermark that completes the window of a row that waits."""
-        ends = [one.complete for one in state.clocks.waiting.values()]
+        ends = [least.complete for least in state.clocks.waiting.values()]
         return min((end for end in ends if end is not None), default=None)
 
     def _join(

@@ -47,13 +47,13 @@ def last_rows(
         starts, lengths = np.zeros((2, len(number)), dtype=np.intp)
         starts[which], lengths[which] = slices.starts, slices.lengths
         parts.append(replace(slices, starts=starts, lengths=lengths).chosen(keys.places))
-    return Lookup(inserted.table, keys, parts, None, lambda found: found)
+    return Lookup(inserted.table, keys, parts, None, lambda rows_found: rows_found)
 
 
 def _last_of_keys(inserted: Inserted, keys: pl.DataFrame, count: int) -> pl.DataFrame:
     """Returns the last rows of each of the keys by event time before the step, and the new rows."""
     wanted, new = keys.unique(), inserted.rows
-    found = SortedKeys.from_rows(wanted, keys.columns).last(
+    last = SortedKeys.from_rows(wanted, keys.columns).last(
         inserted.before, np.full(wanted.height, MAX_INSTANT), count
     )
-    return vstack_frames([new, take_rows(found.rows, found.at).select(new.columns)]).rechunk()
+    return vstack_frames([new, take_rows(last.rows, last.at).select(new.columns)]).rechunk()

@@ -18,7 +18,7 @@ from panewise.spec.operators.join.streams import WindowedStreams
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the rows that wait, and the released rows that can match (41.5)."""
-    clocks, match, found = read_streams_clocks(header), spec.match, []
+    clocks, match, rows = read_streams_clocks(header), spec.match, []
     assert isinstance(match, WindowedStreams)
     for side, window in match.windows.items():
         names = keys_of_side(spec, side)
@@ -27,8 +27,8 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
         waiting = read(waiting_name(side), columns, [NUMBER], [], None, names)
         if released.width:
             released = listed(released, window, names, clocks.listed_from(spec, side))
-        found += [(side, released), (side, waiting)]
-    return stored_rows(spec, clocks, found)
+        rows += [(side, released), (side, waiting)]
+    return stored_rows(spec, clocks, rows)
 
 
 PARTS = MatchEngine(

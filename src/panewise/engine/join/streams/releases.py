@@ -93,12 +93,7 @@ def no_rows(port: SidePort) -> StoredTable:
 
 @dataclass(frozen=True)
 class ReleaseRules:
-    """What releases the rows of both sides.
-
-    Attributes:
-        plan: the plan.
-        match: the match of the join.
-    """
+    """What releases the rows of both sides."""
 
     plan: JoinPlan
     match: WindowedStreams
@@ -136,7 +131,6 @@ class ReleaseRules:
         return self._released(state, steps)
 
     def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
-        """Returns the rows of a side that wait; no rows unless they are read."""
         table = state.tables[waiting_name(side)]
         return table.all() if read else pl.DataFrame(schema=table.shape.schema)
 
@@ -153,7 +147,7 @@ class ReleaseRules:
         early_at, late_at = (
             _release(policy, state.clocks.processing_time) for policy in (window.early, window.late)
         )
-        made = [
+        own = [
             pl.when(late)
             .then(pl.lit(late_at, pl.Int64))
             .otherwise(pl.lit(early_at, pl.Int64))
@@ -161,7 +155,7 @@ class ReleaseRules:
             pl.when(late).then(None).otherwise(complete).alias(COMPLETE),
             pl.col(TIME).alias(END),
         ]
-        return rows.with_columns(made).select(*shape.schema)
+        return rows.with_columns(own).select(*shape.schema)
 
     def _released(self, state: StreamsState, steps: Mapping[str, "_SideStep"]) -> Releases:
         """Numbers the released rows: by evaluation, then those of the first side first, then by arrival."""
@@ -181,8 +175,8 @@ class ReleaseRules:
             taken = take_rows(steps[side].rows, chosen[side][by_number])
             taken = taken.select(*self.plan.ports[side].stored)
             rows[side] = taken.with_columns(pl.Series(NUMBER, mine[by_number], dtype=pl.Int64))
-        tables = {waiting_name(side): one.table(state, side) for side, one in steps.items()}
-        waiting = {side: one.waiting(state, side) for side, one in steps.items()}
+        tables = {waiting_name(side): step.table(state, side) for side, step in steps.items()}
+        waiting = {side: step.waiting(state, side) for side, step in steps.items()}
         return Releases(rows, at[places], tables, waiting, state.next_release)
 
 

@@ -129,16 +129,16 @@ def listed(rows: pl.DataFrame, window: JoinWindow, keys: list[str], first: int |
 
 def released_rows(ports: Mapping[str, SidePort], match: WindowedStreams) -> dict[str, ReleasedRows]:
     """Returns the windows of both sides."""
-    found = {}
+    windows = {}
     for side, window in match.windows.items():
         size, other = window.size, match.windows[OTHER[side]].size
         reach = None if size is None else -size, other
-        found[side] = ReleasedRows(ports[side], ArrivalWindow(most_rows(window)), False, window, reach)
-    return found
+        windows[side] = ReleasedRows(ports[side], ArrivalWindow(most_rows(window)), False, window, reach)
+    return windows
 
 
-def _matching(before: Instants, first: Instants, last: Instants, found: RowsOfKeys) -> RowsOfKeys:
+def _matching(before: Instants, first: Instants, last: Instants, rows: RowsOfKeys) -> RowsOfKeys:
     """Returns those of the rows found that were released before each row, and are in its range."""
-    which, times = found.which, found.column(TIME)
+    which, times = rows.which, rows.column(TIME)
     near = (times >= first[which]) & (times <= last[which])
-    return found.chosen(near & (found.column(NUMBER) < before[which]))
+    return rows.chosen(near & (rows.column(NUMBER) < before[which]))

@@ -54,6 +54,14 @@ class Leaf(ABC):
     name: str
     once: ClassVar[bool] = False  # whether a firing finishes it
     ordered: ClassVar[bool] = False  # whether the order of rows matters to it
+    forgets: ClassVar[bool] = (
+        False  # whether it removes its deadline at a firing: nothing waits for it any more
+    )
+
+    @property
+    def done(self) -> str:
+        """The column that says whether it is finished, if a firing finishes it."""
+        return f"{self.name}:done"
 
     @property
     def passing(self) -> list[Part]:
@@ -71,7 +79,7 @@ class Leaf(ABC):
 
     def finished(self, at: Values) -> pl.Expr:
         """Returns whether the leaf is finished: it takes no rows and is never ready."""
-        return at[f"{self.name}:done"] if self.once else pl.lit(False)
+        return at[self.done] if self.once else pl.lit(False)
 
     def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
         """Returns the initial state; `pending` is the number of pending rows that the leaf counts.
@@ -92,13 +100,13 @@ class Leaf(ABC):
 
         The masks say in which windows the leaf fires, is cleared, and is armed again.
         """
+        cleared = cleared | fires if self.forgets else cleared
         first = self.armed(pl.lit(0, dtype=pl.Int64))
         changes = {
             name: pl.when(armed | cleared).then(first[name]).otherwise(at[name]) for name in self.columns
         }
         if self.once:
-            done = f"{self.name}:done"
-            changes[done] = ~armed & (at[done] | fires)
+            changes[self.done] = ~armed & (at[self.done] | fires)
         return changes
 
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
@@ -150,7 +158,7 @@ class Counting(Leaf):
     @property
     def columns(self) -> dict[str, pl.DataType]:
         """The number of rows so far, and whether it is finished."""
-        return {f"{self.name}:n": pl.Int64(), f"{self.name}:done": pl.Boolean()}
+        return {f"{self.name}:n": pl.Int64(), self.done: pl.Boolean()}
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the n-th row has been counted."""
@@ -158,7 +166,7 @@ class Counting(Leaf):
 
     def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
         """Returns its initial state: the count starts with the pending rows."""
-        return {f"{self.name}:n": pending, f"{self.name}:done": pl.lit(False)}
+        return {f"{self.name}:n": pending, self.done: pl.lit(False)}
 
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Adds the rows to the count."""
@@ -174,18 +182,24 @@ class Counting(Leaf):
 
 @dataclass(frozen=True)
 class DeadlineLeaf(Leaf):
-    """A leaf that is ready from its deadline on, in processing time."""
+    """A leaf that is ready from its deadline on, in processing time or, in a subclass, in event time."""
 
     once = True
+    suffix: ClassVar[str] = DEADLINE_SUFFIX
+
+    @property
+    def deadline(self) -> str:
+        """The column of the deadline."""
+        return f"{self.name}{self.suffix}"
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
         """The deadline, and whether it is finished."""
-        return {f"{self.name}{DEADLINE_SUFFIX}": pl.Int64(), f"{self.name}:done": pl.Boolean()}
+        return {self.deadline: pl.Int64(), self.done: pl.Boolean()}
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the deadline has been reached."""
-        return (at[f"{self.name}{DEADLINE_SUFFIX}"] <= now.clocks.processing_time).fill_null(False)
+        return (at[self.deadline] <= now.clocks.processing_time).fill_null(False)
 
 
 @dataclass(frozen=True)
@@ -197,15 +211,12 @@ class Delayed(DeadlineLeaf):
 
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
-        deadline, old = clocks.processing_time + self.delay, at[f"{self.name}{DEADLINE_SUFFIX}"]
+        deadline, old = clocks.processing_time + self.delay, at[self.deadline]
         if self.align is not None:
             deadline = -(-deadline // self.align) * self.align
         set_now = gets_rows & old.is_null() & (pl.col(ADDED_ROWS) > 0)
-        return {
-            f"{self.name}{DEADLINE_SUFFIX}": pl.when(set_now)
-            .then(pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64))
-            .otherwise(old)
-        }
+        new = pl.lit(min(deadline, MAX_INSTANT), dtype=pl.Int64)
+        return {self.deadline: pl.when(set_now).then(new).otherwise(old)}
 
 
 @dataclass(frozen=True)
@@ -213,29 +224,25 @@ class Quiet(DeadlineLeaf):
     """AfterSilence: every row sets its deadline anew."""
 
     duration: int
+    forgets = True
 
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline if there are rows."""
-        name = f"{self.name}{DEADLINE_SUFFIX}"
         deadline = pl.lit(saturating_add(clocks.processing_time, self.duration), dtype=pl.Int64)
-        return {name: pl.when(gets_rows & (pl.col(ADDED_ROWS) > 0)).then(deadline).otherwise(at[name])}
+        set_now = gets_rows & (pl.col(ADDED_ROWS) > 0)
+        return {self.deadline: pl.when(set_now).then(deadline).otherwise(at[self.deadline])}
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
         """Returns no deadline: the row that merges the windows sets it (semantics 16.16)."""
-        changes = super().merged(at, now)
-        return {**changes, f"{self.name}{DEADLINE_SUFFIX}": pl.lit(None, dtype=pl.Int64)}
-
-    def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """Removes the deadline at a firing, too: nothing waits for it any more."""
-        return super().fired(at, fires, cleared | fires, armed)
+        return {**super().merged(at, now), self.deadline: pl.lit(None, dtype=pl.Int64)}
 
 
 @dataclass(frozen=True)
-class DelayedByEventTime(Leaf):
-    """AfterEventTimeDelay: it is ready from its deadline on, which its first row in arrival order sets."""
+class DelayedByEventTime(DeadlineLeaf):
+    """AfterEventTimeDelay: its first row in arrival order sets its deadline, a watermark."""
 
     delay: int
-    once, ordered = True, True
+    ordered, forgets, suffix = True, True, EVENT_DEADLINE_SUFFIX
 
     @property
     def passing(self) -> list[Part]:
@@ -243,25 +250,15 @@ class DelayedByEventTime(Leaf):
         first = pl.col(_FIRST_TIME).drop_nulls().first()
         return [Part(_FIRST_TIME, pl.Int64(), pl.col(TIME).first(), first, None)]
 
-    @property
-    def columns(self) -> dict[str, pl.DataType]:
-        """The deadline, a watermark, and whether it is finished."""
-        return {f"{self.name}{EVENT_DEADLINE_SUFFIX}": pl.Int64(), f"{self.name}:done": pl.Boolean()}
-
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the watermark has reached the deadline."""
-        deadline = at[f"{self.name}{EVENT_DEADLINE_SUFFIX}"]
+        deadline = at[self.deadline]
         return deadline.is_not_null() if now.clocks.finished else _reached(deadline, now.clocks)
 
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline with the first row."""
-        name, first = f"{self.name}{EVENT_DEADLINE_SUFFIX}", pl.col(_FIRST_TIME)
-        deadline = shifted(first, self.delay)
-        return {name: pl.when(gets_rows & at[name].is_null()).then(deadline).otherwise(at[name])}
-
-    def fired(self, at: Values, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr) -> dict[str, pl.Expr]:
-        """Removes the deadline at a firing, too: nothing waits for it any more."""
-        return super().fired(at, fires, cleared | fires, armed)
+        old, new = at[self.deadline], shifted(pl.col(_FIRST_TIME), self.delay)
+        return {self.deadline: pl.when(gets_rows & old.is_null()).then(new).otherwise(old)}
 
 
 @dataclass(frozen=True)
@@ -271,18 +268,23 @@ class Continuous(Leaf):
     period: int
 
     @property
+    def mark(self) -> str:
+        """The column of its deadline: the watermark that it waits for."""
+        return f"{self.name}{MARK_SUFFIX}"
+
+    @property
     def passing(self) -> list[Part]:
         """The earliest event time of the rows."""
         return [Part(_EARLIEST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_EARLIEST_TIME).min(), None)]
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
-        """The deadline: the watermark that it waits for."""
-        return {f"{self.name}{MARK_SUFFIX}": pl.Int64()}
+        """The deadline."""
+        return {self.mark: pl.Int64()}
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether rows are pending and the watermark has reached the deadline."""
-        mark = at[f"{self.name}{MARK_SUFFIX}"]
+        mark = at[self.mark]
         return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
 
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
@@ -291,19 +293,15 @@ class Continuous(Leaf):
         An earlier deadline stays. But a deadline that the watermark has reached while no row was pending
         becomes the first multiple above the watermark (semantics 16.15).
         """
-        old, known = at[f"{self.name}{MARK_SUFFIX}"], _watermark(clocks)
+        old, known = at[self.mark], _watermark(clocks)
         mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_EARLIEST_TIME), known)))
         # All pending rows are new, so none was pending when the watermark reached the old deadline.
         in_silence = (pl.col(PENDING) == pl.col(ADDED_ROWS)) & _reached(old, clocks)
         deadline = pl.when(in_silence).then(self._following(known)).otherwise(mine)
-        return {
-            f"{self.name}{MARK_SUFFIX}": pl.when(gets_rows & pl.col(_EARLIEST_TIME).is_not_null())
-            .then(deadline)
-            .otherwise(old)
-        }
+        set_now = gets_rows & pl.col(_EARLIEST_TIME).is_not_null()
+        return {self.mark: pl.when(set_now).then(deadline).otherwise(old)}
 
     def _following(self, instant: pl.Expr) -> pl.Expr:
-        """Returns the first multiple of the period above an instant."""
         following = (instant.cast(pl.Int128).floordiv(self.period) + 1) * self.period
         return following.clip(upper_bound=MAX_INSTANT).cast(pl.Int64)
 
@@ -313,7 +311,7 @@ class Continuous(Leaf):
 
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
-        mark, pending = pl.col(f"{self.name}{MARK_SUFFIX}"), pl.col(PENDING) > 0
+        mark, pending = pl.col(self.mark), pl.col(PENDING) > 0
         kinds = {MARK_SUFFIX: stored, _AWAITED: stored & pending, _SILENT: stored & ~pending}
         return [mark.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
 
@@ -325,7 +323,7 @@ class Continuous(Leaf):
             .then(self._following(_watermark(now.clocks)))
             .otherwise(silent)
         )
-        return {f"{self.name}{MARK_SUFFIX}": pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
+        return {self.mark: pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
 
 
 @dataclass(frozen=True)
@@ -346,7 +344,7 @@ class Punctuated(Leaf):
     @property
     def columns(self) -> dict[str, pl.DataType]:
         """The flag that such a row sets, and whether it is finished."""
-        return {f"{self.name}:hit": pl.Boolean(), f"{self.name}:done": pl.Boolean()}
+        return {f"{self.name}:hit": pl.Boolean(), self.done: pl.Boolean()}
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns the flag."""

@@ -92,7 +92,6 @@ class SimpleTrigger:
 
 
 def _leaf_ready(rule: Trigger, now: TriggerContext) -> pl.Expr:
-    """Returns whether a leaf is ready (semantics 16.2, 16.3)."""
     match rule:
         case AfterCount():
             return pl.col(PENDING) >= rule.n

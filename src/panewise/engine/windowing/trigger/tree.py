@@ -27,7 +27,7 @@ BEFORE = "__before"  # the number of rows that were pending before the batch
 STORED_COUNT = "__kept"  # the number of stored windows that the window is merged from
 
 Values = Mapping[str, pl.Expr]
-_NO, _YES = pl.lit(False), pl.lit(True)
+_NO, _YES, _NONE = pl.lit(False), pl.lit(True), pl.lit(0, dtype=pl.Int64)
 
 
 def _any(tests: Iterable[pl.Expr]) -> pl.Expr:
@@ -151,10 +151,7 @@ class Node:
     ) -> dict[str, pl.Expr]:
         """Returns the columns after a firing, which leaves no rows pending.
 
-        Args:
-            at: the columns before the firing.
-            now: the trigger context.
-            fires, cleared, armed: the windows in which the node fires, is cleared or is armed again.
+        `fires`, `cleared` and `armed` are the windows in which the node fires, is cleared or is armed again.
         """
         cleared = cleared & ~self.finished(at)
         if self.leaf:
@@ -197,13 +194,12 @@ class Node:
             return self.leaf.armed(pending)
         sides = isinstance(self.trigger, AfterWatermark)
         changes: dict[str, pl.Expr] = {self.past: _NO} if sides else {}
-        none = pl.lit(0, dtype=pl.Int64)
         for number, part in enumerate(self.parts):
             counts = pending
             if sides:
-                counts = pl.when(self.in_force(number, changes)).then(pending).otherwise(none)
+                counts = pl.when(self.in_force(number, changes)).then(pending).otherwise(_NONE)
             elif isinstance(self.trigger, AfterEach) and number:
-                counts = none
+                counts = _NONE
             changes |= part.armed(now, counts)
         return changes
 
@@ -225,12 +221,8 @@ class Node:
 
         Parts that cannot continue are armed again (semantics 16.12).
 
-        Args:
-            at: the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
-                had passed the end.
-            now: the trigger context.
-            everywhere: for each AfterWatermark, whether no replaced window had passed the end.
-            pending: the number of pending rows of all replaced windows.
+        `at` has the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
+        had passed the end; `everywhere` whether none had. `pending` counts the rows of all of them.
         """
         if self.leaf:
             return self.leaf.merged(at, now)
@@ -241,7 +233,7 @@ class Node:
             mine = part.merged(at, now, everywhere, pending)
             if isinstance(self.trigger, AfterEach):
                 reached = _all(before.finished(changes) for before in self.parts[:number])
-                mine = _chosen(reached, mine, part.armed(now, pl.lit(0, dtype=pl.Int64)))
+                mine = _chosen(reached, mine, part.armed(now, _NONE))
             elif isinstance(self.trigger, Repeatedly):
                 mine = _chosen(~part.finished(mine), mine, part.armed(now, pending))
             changes |= mine
@@ -252,12 +244,12 @@ class Node:
     ) -> dict[str, pl.Expr]:
         """Returns :meth:`merged` for an AfterWatermark: its active part continues, or is armed again."""
         past = now.complete & at[self.past]
-        changes, none = {self.past: past}, pl.lit(0, dtype=pl.Int64)
+        changes = {self.past: past}
         for number, part in enumerate(self.parts):
             in_force = self.in_force(number, changes)
             # A part continues only if it is active now and was active in all replaced windows.
             continues = in_force & pl.when(past).then(at[self.past]).otherwise(everywhere[self.past])
-            anew = part.armed(now, pl.when(in_force).then(pending).otherwise(none))
+            anew = part.armed(now, pl.when(in_force).then(pending).otherwise(_NONE))
             changes |= _chosen(continues, part.merged(at, now, everywhere, pending), anew)
         return changes
 
@@ -282,8 +274,8 @@ class Node:
         return [*own, *(name for part in self.parts for name in part.sides)]
 
 
-def _chosen(where: pl.Expr, one: Values, other: Values) -> dict[str, pl.Expr]:
-    return {name: pl.when(where).then(one[name]).otherwise(other[name]) for name in one}
+def _chosen(where: pl.Expr, chosen: Values, other: Values) -> dict[str, pl.Expr]:
+    return {name: pl.when(where).then(chosen[name]).otherwise(other[name]) for name in chosen}
 
 
 class TriggerTree:
@@ -319,13 +311,10 @@ class TriggerTree:
     ) -> pl.DataFrame:
         """Returns windows that got rows, with their trigger states after these rows.
 
-        Args:
-            windows: the windows, with the columns of :meth:`merging`; without these columns all are new.
-            now: the trigger context.
-            same: whether a window is a stored window with its old bounds. All other windows that contain
-                stored ones replace them. None if no window replaces another one.
+        Without the columns of :meth:`merging` all windows are new. `same` says whether a window is a stored
+        one with its old bounds: all others replace the stored ones that they contain. None if none does.
         """
-        fresh, nothing = self.root.armed(now, pl.lit(0, dtype=pl.Int64)), pl.lit(0, dtype=pl.Int64)
+        fresh = self.root.armed(now, _NONE)
         if STORED_COUNT not in windows.columns:
             windows = windows.with_columns(
                 pl.col(PENDING).alias(ADDED_ROWS),
@@ -338,7 +327,7 @@ class TriggerTree:
             if same is not None:
                 nowhere = {name: pl.col(f"{name}:nowhere") for name in self.root.sides}
                 started = _chosen(same, self._at, self.root.merged(self._at, now, nowhere, pl.col(BEFORE)))
-            started = _chosen(pl.col(STORED_COUNT) == nothing, fresh, started)
+            started = _chosen(pl.col(STORED_COUNT) == _NONE, fresh, started)
             windows = windows.with_columns(
                 value.cast(self.columns[name]).alias(name) for name, value in started.items()
             )

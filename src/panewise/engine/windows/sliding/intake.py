@@ -33,6 +33,7 @@ from panewise.engine.columns import (
     TIME,
     TOMBSTONE,
 )
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows, joined, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
@@ -116,7 +117,7 @@ def _near(
 def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the slices of the rows: one for each key and time, with the partials of its rows."""
     lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
-    return lifted.with_columns(plan.slide.needed_until(pl.col(START)).alias(END)).select(
+    return lifted.with_columns(shifted(pl.col(START), plan.slide.lasts).alias(END)).select(
         list(plan.slices.schema)
     )
 
@@ -164,17 +165,10 @@ def _touched(
     rows: pl.DataFrame,
     clocks: Clocks,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns the windows that the batch makes or adds rows to, after the batch.
+    """Returns the windows that the batch makes or adds rows to, and their stored rows from before the batch.
 
-    Also returns the stored rows of these windows, from before the batch.
-
-    Args:
-        plan: the plan of the operator.
-        stored: the window table.
-        near: the stored pieces that can share a window with a row of the batch.
-        news: the slices of the batch.
-        rows: the rows of the batch that affect windows in the window table.
-        clocks: the clocks of the operator.
+    `near` are the stored pieces that can share a window with a row of the batch, `news` its slices, and
+    `rows` those of its rows that affect windows in the window table.
     """
     there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
     pieces = pl.concat([there_already, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
@@ -342,7 +336,6 @@ def unmade_with(
 
 
 def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
-    """Returns the slices of the keys of `news` that can be in a window with one of them."""
     if plan.slices.by == plan.keys:
         return slices.by_time.of_keys(news, plan.keys)
     first, last = news.select(pl.col(START).min().alias("first"), pl.col(START).max().alias("last")).row(0)

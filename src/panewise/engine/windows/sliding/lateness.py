@@ -85,7 +85,6 @@ def _lost(plan: WindowPlan, rows: pl.DataFrame, cause: str, clocks: Clocks, colu
 def _accepted(
     plan: WindowPlan, near: pl.DataFrame, rows: pl.DataFrame, behind: pl.DataFrame, clocks: Clocks
 ) -> pl.Series:
-    """Returns for each row behind whether it is applied."""
     spec, slide = plan.spec, plan.slide
     if slide.window.anchor == "start":  # no window that contains a row ends later than its own
         return behind.select((~clocks.expired(spec, slide.own(pl.col(TIME))[1])).alias(_ACCEPTED)).to_series()

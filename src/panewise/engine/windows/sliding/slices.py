@@ -15,8 +15,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.store.stored_table import StoredTable, Stretches
 from panewise.engine.windowing.plan import WindowPlan
 
@@ -117,7 +118,6 @@ class Slices:
         return replace(self, in_blocks=True)._blocks_added(plan, self.by_time.all())
 
     def _blocks_added(self, plan: WindowPlan, news: pl.DataFrame) -> "Slices":
-        """Adds slices to the blocks."""
         return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
 
 
@@ -137,7 +137,7 @@ def _in_stretches(plan: WindowPlan, slices: pl.DataFrame) -> pl.DataFrame:
     """Returns the blocks that contain the slices, with the merged partials of these slices."""
     placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
     merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging(placed))
-    until = plan.slide.block_needed_until(pl.col(START)).alias(END)
+    until = shifted(pl.col(START), plan.slide.block_lasts).alias(END)
     return merged.with_columns(until).select(
         pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items()
     )
@@ -146,7 +146,6 @@ def _in_stretches(plan: WindowPlan, slices: pl.DataFrame) -> pl.DataFrame:
 def _with(
     plan: WindowPlan, table: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None
 ) -> StoredTable:
-    """Merges new lines into a table."""
     if near is not None:
         known = near.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     elif plan.slices.by == plan.keys:
@@ -182,7 +181,8 @@ def _between(
     if not bounds:
         return table.newest.clear().drop(TOMBSTONE)
     test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)
-    needed = [(plan.slide.needed(low), plan.slide.block_needed(high)) for low, high in bounds]
+    ends = plan.slide.lasts, plan.slide.block_lasts
+    needed = [tuple(map(saturating_add, bound, ends)) for bound in bounds]
     return table.select(
         test, lambda run: any(run.high >= least and run.low <= most for least, most in needed)
     )

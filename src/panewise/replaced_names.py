@@ -4,7 +4,7 @@ from typing import Final, NoReturn
 
 from panewise.errors import RetiredNameError
 
-RETIRED: Final = {
+REPLACED: Final = {
     "panewise": {"FrameColumn": "OverColumn", "FrameOperator": "OverOperator"},
     "panewise.spark": {
         "EventResult": "PolicyResult",
@@ -28,9 +28,10 @@ def no_attribute(module: str, name: str) -> NoReturn:
 
     >>> no_attribute("panewise", "FrameColumn")
     Traceback (most recent call last):
-    panewise.errors.RetiredNameError: panewise.FrameColumn | this name is retired | use panewise.OverColumn
+    panewise.errors.RetiredNameError: panewise.FrameColumn | another name has replaced it
+    | use panewise.OverColumn
     """
-    new = RETIRED[module].get(name)
+    new = REPLACED[module].get(name)
     if new is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    raise RetiredNameError(f"{module}.{name}", "this name is retired", f"use {module}.{new}")
+    raise RetiredNameError(f"{module}.{name}", "another name has replaced it", f"use {module}.{new}")
