@@ -60,7 +60,7 @@ _REFUSED = {
         (_NAMES, "import pyspark.sql.functions as SF: SF.col('v') * 2"),
     ),
     **dict.fromkeys(
-        ("asc_nulls_first", "asc_nulls_last", "desc_nulls_first", "desc_nulls_last"),
+        ("asc_nulls_first", "desc_nulls_last"),
         ("nulls come first in ascending and last in descending order", "use asc or desc"),
     ),
     "countDistinct": (_OTHER_NAME, "use count_distinct"),

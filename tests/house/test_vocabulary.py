@@ -147,16 +147,20 @@ CLEAN = (
     "chrono.py",
     "cli/",
     "demo/",
+    "engine/",
     "families.py",
     "functions.py",
     "matches.py",
     "oracle/",
     "replaced_names.py",
     "spec/",
+    "standalone/",
     "state/",
+    "stores/",
     "streamwindow.py",
+    "testing/",
 )
-UNCLEAN = ("spec/operators/over/",)  # within these
+UNCLEAN = ("engine/over/", "spec/operators/over/")  # within these
 PUBLIC = {  # functions that users call
     "chrono.py": {"of"},  # Duration.of
     "spark/results/rows_between.py": {"of"},  # ResultRows.of

@@ -280,3 +280,103 @@ def test_over(data: st.DataObject, given_rows: Rows) -> None:
     ]
     opinion = sql(f"select *, {', '.join(texts)} from given", given=given_rows)
     assert_opinion(last_panes(spec, data, given_rows), opinion)
+
+
+# Frames from which EXCLUDE leaves rows out. Ties of t and v have equal values, so their places do not matter.
+EXCLUDED = {
+    "others": (
+        F.sum("v"),
+        "sum(v)",
+        Frame("rows", -2, 1, "current row"),
+        "rows between 2 preceding and 1 following",
+    ),
+    "strangers": (
+        F.count("v"),
+        "count(v)",
+        Frame("rows", None, 1, "group"),
+        "rows between unbounded preceding and 1 following",
+    ),
+    "most": (F.max("v"), "max(v)", Frame("rows", -3, 3, "ties"), "rows between 3 preceding and 3 following"),
+    "median": (
+        F.median("v"),
+        "median(v)",
+        Frame("rows", -3, 0, "group"),
+        "rows between 3 preceding and current row",
+    ),
+    "untied": (F.sum("v"), "sum(v)", Frame("range", None, 0, "ties"), "range unbounded preceding"),
+    "second": (F.nth_value("v", 2), "nth_value(v, 2)", Frame("rows", None, 0, "current row"), UNBOUNDED),
+}
+
+
+@SOME
+@given(data=st.data(), given_rows=rows())
+def test_excluded_rows(data: st.DataObject, given_rows: Rows) -> None:
+    """semantics 29.13, 29.15: EXCLUDE, over an order with a descending column."""
+    columns = [OverColumn(what.alias(name), frame) for name, (what, _, frame, _) in EXCLUDED.items()]
+    spec = OverOperator(keys=["k"], event_time="t", order=["v"], descending=["v"], columns=columns)
+    order = "partition by k order by t, v desc nulls last"
+    texts = [
+        f'{text} over ({order} {words} exclude {frame.exclude}) as "{name}"'
+        for name, (_, text, frame, words) in EXCLUDED.items()
+    ]
+    opinion = sql(f"select *, {', '.join(texts)} from given", given=given_rows)
+    assert_opinion(last_panes(spec, data, given_rows), opinion)
+
+
+IGNORING = {
+    "before": (F.lag("v", 2, -9, True), "lag(v, 2, -9 ignore nulls)", None),
+    "next": (F.lead("d", 1, None, True), "lead(d, 1 ignore nulls)", None),
+    "early": (F.nth_value("v", 2, True), "nth_value(v, 2 ignore nulls)", (Frame("rows", None, 0), UNBOUNDED)),
+    "near": (
+        F.nth_value("d", 2, True),
+        "nth_value(d, 2 ignore nulls)",
+        (Frame("rows", -3, 1), "rows between 3 preceding and 1 following"),
+    ),
+    "newest": (F.last("v", True), "last_value(v ignore nulls)", (Frame("rows", None, 0), UNBOUNDED)),
+}
+
+
+@SOME
+@given(data=st.data(), given_rows=rows())
+def test_functions_that_ignore_nulls(data: st.DataObject, given_rows: Rows) -> None:
+    """semantics 29.14"""
+    columns = [OverColumn(what.alias(name), at and at[0]) for name, (what, _, at) in IGNORING.items()]
+    spec = OverOperator(keys=["k"], event_time="t", order=["n"], columns=columns)
+    texts = [
+        f'{text} over (partition by k order by t, n {at[1] if at else ""}) as "{name}"'
+        for name, (_, text, at) in IGNORING.items()
+    ]
+    opinion = sql(f"select *, {', '.join(texts)} from given", given=given_rows)
+    assert_opinion(last_panes(spec, data, given_rows), opinion)
+
+
+FOLLOWING = "rows between current row and unbounded following"
+BACKWARDS = {
+    "total": (F.sum("v"), "sum(v)", (Frame("rows", 0, None), FOLLOWING)),
+    "near": (F.min("v"), "min(v)", (Frame("rows", -2, 1), "rows between 2 preceding and 1 following")),
+    "wide": (F.max("v"), "max(v)", (Frame("range", -4, 3), "range between 4 preceding and 3 following")),
+    "list": (
+        F.collect_list("v"),
+        "list(v) filter (v is not null)",
+        (Frame("rows", -1, 2), "rows between 1 preceding and 2 following"),
+    ),
+    "second": (F.nth_value("v", 2), "nth_value(v, 2)", (Frame("rows", 0, None), FOLLOWING)),
+    "before": (F.lag("v"), "lag(v)", None),
+    "next": (F.lead("v", 1, None, True), "lead(v, 1 ignore nulls)", None),
+}
+
+
+@SOME
+@given(data=st.data(), given_rows=rows())
+def test_descending_event_time(data: st.DataObject, given_rows: Rows) -> None:
+    """semantics 29.13"""
+    columns = [OverColumn(what.alias(name), at and at[0]) for name, (what, _, at) in BACKWARDS.items()]
+    spec = OverOperator(keys=["k"], event_time="t", descending=["t"], columns=columns)
+    texts = [
+        f"{text} over (partition by k order by {'t desc' if at and 'range' in at[1] else 't desc, n desc'} "
+        f'{at[1] if at else ""}) as "{name}"'
+        for name, (_, text, at) in BACKWARDS.items()
+    ]
+    opinion = sql(f"select *, {', '.join(texts)} from given", given=given_rows)
+    emitted = [{**row, "list": row["list"] or None} for row in last_panes(spec, data, given_rows)]
+    assert_opinion(emitted, opinion)

@@ -159,6 +159,16 @@ def test_a_range_in_words_is_one_in_batch_too(feed: Feed) -> None:
         feed.batch().orderBy(column).collect()
 
 
+def test_directions_of_the_order(feed: Feed) -> None:
+    """semantics 29.13"""
+    feed.put((0, "a", 1), (1, "a", 2))
+    window = Window.partitionBy("k").orderBy(F.desc("ts"), F.col("v").asc_nulls_last())
+    column = F.sum("v").over(window.rowsBetween(Window.currentRow, Window.unboundedFollowing))
+    spec = result_of(stream(feed).withColumn("s", column)).spec
+    assert (spec.event_time, spec.descending, spec.nulls_last) == ("ts", ("ts",), ("v",))
+    assert sorted(row["s"] for row in feed.batch().withColumn("s", column).collect()) == [1, 3]
+
+
 @pytest.mark.nightly
 def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
     feed.put((0, "a", 1), (None, "a", 2))
@@ -186,7 +196,7 @@ def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
         (lambda: [F.percentile("v", 0.5, 2).over(W)], "reads one column, each row once"),
         (
             lambda: [F.sum("v").over(Window.partitionBy("k").orderBy(F.col("ts").desc()))],
-            "a stream is ascending",
+            "a stream has no last row",
         ),
         (lambda: [F.sum("v").over(Window.partitionBy("k").orderBy("v"))], "event time"),
         (lambda: [F.sum("v").over(Window.partitionBy("k"))], "whole partition, which has no end"),

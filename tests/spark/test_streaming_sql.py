@@ -5,14 +5,17 @@ from typing import Any
 
 import polars as pl
 import pytest
+from hypothesis import given
 from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SqlError
-from panewise.spark import JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
+from panewise.spark import DeduplicateResult, JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
+from tests.engine.effort import examples
 from tests.nightly import first_here
 from tests.spark.conftest import Feed
+from tests.sql import over_queries
 
 ROWS = [(1, "a", 1), (5, "b", 2), (20, "a", 3), (31, "A", 4), (38, None, 5), (47, "a", None), (48, "b", 9)]
 
@@ -27,6 +30,10 @@ SAME = [
     FROM {t} GROUP BY window(ts, '1 minute')""",
     """SELECT *, sum(v) OVER (PARTITION BY k ORDER BY ts ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s,
     row_number() OVER (ORDER BY ts) - 1 FROM {t}""",
+    """SELECT v, lag(v) OVER (ORDER BY ts DESC) AS next, lead(v, 1, 0) IGNORE NULLS OVER (ORDER BY ts),
+    sum(v) OVER (PARTITION BY k ORDER BY ts DESC ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS s,
+    nth_value(v, 2) IGNORE NULLS OVER (ORDER BY ts) AS n, rank() OVER (ORDER BY ts, v DESC NULLS FIRST) + 0 AS
+    r FROM {t}""",
     """SELECT kk, n FROM (SELECT k AS kk, count(*) AS n FROM {t} GROUP BY k, window(ts, '30 seconds'))
     WHERE n > 1 ORDER BY kk LIMIT 2""",
 ]
@@ -94,6 +101,32 @@ PAIRS = [
         WHERE rn = 1""",
     ),
     (
+        """SELECT k, window_start, sum(v) AS s FROM TUMBLE(t, ts, INTERVAL '20' SECONDS)
+        GROUP BY k, window_start, window_end
+        QUALIFY row_number() OVER (PARTITION BY window_start, window_end ORDER BY sum(v) DESC, k) <= 1
+        AND max(v) > 2""",
+        """SELECT k, window_start, s FROM (
+            SELECT *, row_number() OVER (PARTITION BY window_start ORDER BY s DESC, k) AS rn FROM (
+                SELECT k, window(ts, '20 seconds').start AS window_start, sum(v) AS s, max(v) AS m FROM {t}
+                GROUP BY k, window(ts, '20 seconds')))
+        WHERE rn = 1 AND m > 2""",
+    ),
+    (
+        """SELECT k, window_end, s, s - lag(s) OVER (PARTITION BY k ORDER BY window_end) AS d FROM (
+            SELECT k, window_end, sum(v) AS s FROM TUMBLE(t, ts, INTERVAL '5' SECONDS)
+            GROUP BY k, window_start, window_end)""",
+        """SELECT k, w.end AS window_end, sum(v) AS s,
+            sum(v) - lag(sum(v)) OVER (PARTITION BY k ORDER BY w.end) AS d
+        FROM (SELECT *, window(ts, '5 seconds') AS w FROM {t}) GROUP BY k, w""",
+    ),
+    (
+        """SELECT k, window_end, sum(v) AS s, sum(v) - lag(sum(v)) OVER (PARTITION BY k ORDER BY window_end)
+        AS d FROM TUMBLE(t, ts, INTERVAL '5' SECONDS) GROUP BY k, window_start, window_end""",
+        """SELECT k, w.end AS window_end, sum(v) AS s,
+            sum(v) - lag(sum(v)) OVER (PARTITION BY k ORDER BY w.end) AS d
+        FROM (SELECT *, window(ts, '5 seconds') AS w FROM {t}) GROUP BY k, w""",
+    ),
+    (
         """WITH r AS (SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY v NULLS LAST) AS rn FROM t)
         SELECT k, v FROM r WHERE rn BETWEEN 1 AND 2""",
         """SELECT k, v, '+' AS op
@@ -114,7 +147,9 @@ def test_a_batch_has_the_rows_of_another_text_of_spark(feed: Feed, text: str, sa
 def rows_of(made: Any) -> DataFrame:
     if isinstance(made, DataFrame):
         return made
-    rows: DataFrame = made.rows if isinstance(made, (OverResult, JoinResult)) else made.panes
+    rows: DataFrame = (
+        made.rows if isinstance(made, (OverResult, JoinResult, DeduplicateResult)) else made.panes
+    )
     return rows
 
 
@@ -128,6 +163,21 @@ def test_a_batch_has_the_rows_and_names_of_sparks_sql(feed: Feed, text: str) -> 
     feed.put(*ROWS)
     df = feed.batch()
     assert collected(rows_of(sql(text, t=df))) == collected(feed.spark.sql(text, t=df))
+
+
+@given(over_queries.rows(), over_queries.columns(exclude=False))
+@examples(24)
+def test_functions_over_windows_have_the_rows_of_sparks_sql(
+    spark: SparkSession, given_rows: list[dict[str, Any]], new: list[tuple[str, bool, str]]
+) -> None:
+    """semantics 46.80, 46.81, 46.83"""
+    schema = "k string, ts long, v long, w long, id long"
+    values = [tuple(row.values()) for row in given_rows]
+    df = spark.createDataFrame(values, schema).selectExpr("k", "timestamp_seconds(ts) AS ts", "v", "w", "id")
+    text = over_queries.text_of(new, inside=False)
+    result = sql(text, t=df)
+    assert isinstance(result, OverResult)
+    assert collected(result.rows) == collected(spark.sql(text.replace("FROM t", "FROM {t}"), t=df))
 
 
 HOURLY = """
@@ -167,12 +217,21 @@ STREAMS = [
     GROUP BY window_start, window_end""",
     """SELECT k, v, sum(v) OVER (PARTITION BY k ORDER BY ts) AS s, count(*) OVER (ORDER BY ts) + 1 AS n FROM t
     WHERE v > 0""",
+    """SELECT k, v, lag(v) IGNORE NULLS OVER (PARTITION BY k ORDER BY ts, v DESC) AS b,
+    lag(v) OVER (ORDER BY ts DESC) AS n,
+    sum(v) OVER (ORDER BY ts ROWS BETWEEN 2 PRECEDING AND CURRENT ROW EXCLUDE GROUP) AS s FROM t""",
     """SELECT x.k, x.v, y.v AS w FROM t x JOIN t y
     ON x.k = y.k AND y.ts BETWEEN x.ts AND x.ts + INTERVAL 10 SECONDS""",
     """SELECT window_end, k, v FROM (
         SELECT *, row_number() OVER (PARTITION BY window_start, window_end ORDER BY v DESC) AS rn
         FROM TUMBLE(t, ts, INTERVAL '10' SECONDS))
     WHERE rn = 1""",
+    """SELECT k, window_start, sum(v) AS s FROM TUMBLE(t, ts, INTERVAL '5' SECONDS)
+    GROUP BY k, window_start, window_end
+    QUALIFY row_number() OVER (PARTITION BY window_start, window_end ORDER BY sum(v) DESC, k) <= 1
+    AND max(v) > 1""",
+    """SELECT k, window_end, sum(v) AS s, lag(sum(v)) OVER (PARTITION BY k ORDER BY window_end) AS b
+    FROM TUMBLE(t, ts, INTERVAL '5' SECONDS) GROUP BY k, window_start, window_end""",
     """SELECT x.k, x.v, y.v AS w, z.v AS u FROM t x ASOF JOIN t y ON x.k = y.k AND x.ts > y.ts
     ASOF LEFT JOIN t z ON x.k = z.k AND x.ts < z.ts AND z.ts <= x.ts + INTERVAL 6 SECONDS""",
 ]
@@ -209,7 +268,7 @@ def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
             "no end, so they cannot be sorted",
         ),
         ("SELECT count(*) FROM {u} GROUP BY window(ts, '1 hour')", "a name in braces is that of a table"),
-        ("SELECT k, count(*) AS n FROM t GROUP BY k", "add EMIT CHANGES.*line 1, column 33"),
+        ("SELECT k, count(*) AS n FROM t GROUP BY k", "add EMIT CHANGES.*line 1, column 41"),
         ("SELECT max(v) AS m FROM t", "add EMIT CHANGES.*line 1, column 1"),
         ("SELECT k FROM t ORDER BY k", "cannot be sorted.*line 1, column 17"),
     ]

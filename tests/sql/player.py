@@ -169,7 +169,9 @@ class Player:
         return found
 
     def _panes(self, stage: SingleStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        windows = isinstance(stage, WindowsStage) and not counted(stage.spec.ports["input"].window)
+        windows = isinstance(stage, OverStage) or (
+            isinstance(stage, WindowsStage) and not counted(stage.spec.ports["input"].window)
+        )
         times = {*({"window_start", "window_end"} if windows else ()), *_event_times(stage)}
         made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None

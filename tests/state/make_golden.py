@@ -58,7 +58,7 @@ class Step:
 
     now: int
     watermark: int | None
-    rows: tuple[tuple[int, str, int], ...]
+    rows: tuple[tuple[int, str, int | None], ...]
     right: tuple[tuple[int, str, int], ...] = ()
 
 
@@ -341,6 +341,44 @@ CASES = {
             Step(2, 5, ((12, "a", 16),)),
         ),
     ),
+    # Lists of values, and the number of rows that wait for one. The rows of b wait, and the last one of a.
+    "frames_values": Case(
+        pw.OverOperator(
+            keys=["k"],
+            null_keys=False,
+            event_time="ts",
+            order=["v"],
+            descending=["v"],
+            columns=[
+                pw.OverColumn(F.lead("v", 1, None, True).alias("next")),
+                pw.OverColumn(F.lag("v", 1, None, True).alias("before")),
+                pw.OverColumn(F.nth_value("v", 2, True).alias("second"), pw.Frame("rows", None, 0)),
+                pw.OverColumn(F.sum("v").alias("others"), pw.Frame("rows", None, 0, "group")),
+            ],
+        ),
+        (
+            Step(1, None, ((1, "a", 1), (3, "a", None), (3, "a", 4), (2, "b", 8), (4, "b", None))),
+            Step(2, 5, ((12, "a", 16),)),
+        ),
+    ),
+    # Descending event time: rows wait for the next row. Partials are merged from the last row to the first.
+    "frames_descending": Case(
+        pw.OverOperator(
+            keys=["k"],
+            null_keys=False,
+            event_time="ts",
+            descending=["ts"],
+            columns=[
+                pw.OverColumn(F.lag("v").alias("next")),
+                pw.OverColumn(F.collect_list("v").alias("all"), pw.Frame("rows", 0, None)),
+                pw.OverColumn(F.nth_value("v", 2).alias("second"), pw.Frame("rows", 0, None)),
+            ],
+        ),
+        (
+            Step(1, None, ((1, "a", 1), (3, "a", 2), (3, "a", 4), (2, "b", 8))),
+            Step(2, 5, ((12, "a", 16),)),
+        ),
+    ),
     # Groups by their first rows: keys and anchors. That of a has expired.
     "deduplicate": Case(
         pw.DeduplicateOperator(keys=["k"], within="10 seconds", event_time="ts", order=["offset"]),
@@ -557,7 +595,7 @@ CASES = {
 }
 
 
-def rows(given: tuple[tuple[int, str, int], ...], offset: int = 0) -> pl.DataFrame:
+def rows(given: tuple[tuple[int, str, int | None], ...], offset: int = 0) -> pl.DataFrame:
     """Returns rows of partition 0, with offsets from the given one on."""
     whole = [(s * SECOND, k, v, 0, offset + place) for place, (s, k, v) in enumerate(given)]
     return pl.DataFrame(whole, schema={**SCHEMA, "ts": pl.Int64()}, orient="row").cast(SCHEMA)  # type: ignore[arg-type]

@@ -113,6 +113,38 @@ def test_frames_that_look_ahead(load: Load) -> None:
     assert told.rows() == [("b", 8, None, 1, 1), ("a", 4, 16, 2, 3), ("a", 16, None, 4, 1)]
 
 
+def test_frames_whose_rows_wait_for_values(load: Load) -> None:
+    """semantics 29.14"""
+    stored = load("frames_values")
+    assert windows(stored) == [
+        ("b", 2, 2, 1),
+        ("a", 3, 3, 1),
+        ("a", 3, 3, 1),
+        ("b", 4, 4, 1),
+        ("a", 12, 12, 1),
+    ]
+    emitted = stored.operator.finish().panes.select("k", "v", "next", "before", "second", "others")
+    assert emitted.rows() == [
+        ("b", 8, None, None, None, None),
+        ("a", 4, 16, 1, 4, 1),
+        ("a", None, 16, 4, 4, 5),
+        ("b", None, None, 8, None, 8),
+        ("a", 16, None, 4, 4, 5),
+    ]
+
+
+def test_frames_with_descending_event_time(load: Load) -> None:
+    """semantics 29.13"""
+    stored = load("frames_descending")
+    assert windows(stored) == [("b", 2, 2, 1), ("a", 3, 3, 1), ("a", 12, 12, 1)]
+    emitted = stored.operator.finish().panes.select("k", "v", "next", "all", "second")
+    assert emitted.rows() == [
+        ("b", 8, None, [8], None),
+        ("a", 4, 16, [4, 2, 1], 2),
+        ("a", 16, None, [16, 4, 2, 1], 4),
+    ]
+
+
 def test_groups_of_first_rows(load: Load) -> None:
     stored = load("deduplicate")
     assert windows(stored) == [("b", 12, 22, 0), ("c", 15, 25, 0), ("b", 22, 32, 0)]

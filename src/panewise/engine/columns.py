@@ -71,6 +71,7 @@ RANK: Final = "__rank"  # of a row: how many rows of its key come before its pee
 DENSE_RANK: Final = "__dense"  # of a row: how many groups of peers of its key come before its own
 BLOCK_START: Final = "__from"  # of a block: its rows are after this time, and at or before its END
 ROW_COUNT: Final = "__count"  # of a key: how many rows have passed
+UNEMITTED: Final = "__unemitted"  # of a key: how many rows have passed and are not emitted
 TIME_COUNT: Final = "__peers"  # of a key: how many groups of peers have passed
 
 # Joins

@@ -62,7 +62,7 @@ class OverBuilder(EventTimeBuilder):
             SetupError: if the stream has no watermark where it needs one, or the state store is not RocksDB.
         """
         result = apply(self.df, over_operator(columns, **self.fields), **self._apply_options)
-        return replace(result, made=columns, fields=self.fields)
+        return replace(result, new_columns=columns, fields=self.fields)
 
     def ordered(self, *keys: str) -> OverResult:
         """Ends the description without new columns: rows come in the order of their event time.

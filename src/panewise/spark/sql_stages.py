@@ -12,6 +12,7 @@ from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spark.apply_spec import apply
+from panewise.spark.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sides_builder import inputs_of_sides
@@ -19,8 +20,9 @@ from panewise.spark.sinks import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import EndlessError, SparkText, named_tables
-from panewise.spark.upstream_inputs import Source, frame_of
+from panewise.spark.upstream_inputs import Source, default_time, frame_of
 from panewise.spec import Hopping, Tumbling, parts
+from panewise.sql.chained import respecified
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
 from panewise.sql.stages import (
@@ -38,6 +40,7 @@ from panewise.sql.stages import (
     run_options,
 )
 from panewise.sql.texts import one_line, quoted
+from panewise.sql.windows import is_first
 
 _WINDOW = "__window"
 SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
@@ -219,10 +222,25 @@ class Runner(SparkText):
         if isinstance(stage, WindowsStage) and stage.exploded is not None:
             column = stage.exploded
             input = input.select("*", SF.expr(column.text).alias(column.name))  # noqa: A001
-        names = {column.name: expression_of(column) for column in stage.computed}
+        if isinstance(stage, WindowsStage) and stage.own_time:
+            stage = self._with_own_time(stage, input)
+        computed = stage.computed
+        if isinstance(stage, DeduplicateStage):  # whose keys are columns of the input
+            columns = [SF.expr(column.text).alias(column.name) for column in computed]
+            input, computed = input.select("*", *columns) if columns else input, ()  # noqa: A001
+        names = {column.name: expression_of(column) for column in computed}
         spec = parts(stage.spec).renamed(stage.spec, INPUT, names, None) if names else stage.spec
         result: OperatorResult = self.checked(lambda: apply(input, spec, **run_options(stage)))
         return self._shaped(result, stage, self._outputs(stage, input))
+
+    def _with_own_time(self, stage: WindowsStage, input: Any) -> WindowsStage:  # noqa: A002
+        """Returns the stage, whose event time is the column of the watermark of its input."""
+        times = watermark_columns(input) if isinstance(input, DataFrame) else [default_time(input)]
+        if len(times) != 1 or times[0] is None or not is_first(stage.spec):
+            rule = "a window of time has an event time"
+            remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
+            raise SqlError("a window of CQL", rule, remedy)
+        return replace(stage, spec=respecified(stage.spec, event_time=times[0]))
 
     def _outputs(self, stage: SingleStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""

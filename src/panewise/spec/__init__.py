@@ -20,7 +20,8 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
 from panewise.spec.operators.over.from_functions import over_operator
-from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.over.operator import OverColumn, OverOperator
+from panewise.spec.operators.over.row_function import RowFunction
 from panewise.spec.operators.panes import PANE_COLUMNS
 from panewise.spec.operators.policy.events import StoredPartition, WindowEvent
 from panewise.spec.operators.policy.listener import WindowListener

@@ -18,7 +18,7 @@ from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.conditions.nodes import Column
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.side import Side
-from panewise.spec.operators.over.operator import RowFunction
+from panewise.spec.operators.over.row_function import RowFunction
 from panewise.spec.protocol import parts
 from panewise.spec.windows.custom import Custom, EachRow
 
@@ -27,7 +27,7 @@ PREFIX: Final = "__"  # begins the names of all columns that operators add
 # The fields of specifications whose strings are names of columns.
 _COLUMNS: Final = frozenset(
     {"column", "by", "columns", "keys", "partition_by", "event_time", "order", "delta", "gap"}
-    | {"partition", "offset", "source", "deletes"}
+    | {"partition", "offset", "source", "deletes", "descending", "nulls_last"}
 )
 # Those of some classes: the column of a condition, and what names an emitted column or begins its name.
 _NAMED: Final[Mapping[type, frozenset[str]]] = {

@@ -4,15 +4,50 @@ Batch code that uses functions over windows runs on streams after a change of it
 know aggregates and row functions, whose method `over` needs it.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, NoReturn, Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
-from panewise.spec.frames import Frame
+from panewise.spec.frames import EXCLUSIONS, Frame
 
 Bound = int | timedelta | Duration | str
+
+
+class DirectedColumn(ABC):
+    """A column of an order with its direction, as functions of :mod:`panewise.functions` make it."""
+
+    column: str
+
+    @property
+    @abstractmethod
+    def descends(self) -> bool:
+        """Whether the largest values come first."""
+
+    @property
+    def has_nulls_last(self) -> bool:
+        """Whether nulls come last. In Spark that is so in descending order, if nothing is said of them."""
+        return self.descends
+
+
+@dataclass(frozen=True)
+class SortColumn(DirectedColumn):
+    """A column of `orderBy` whose nulls are not where Spark has them by default."""
+
+    column: str
+    descending: bool
+
+    @property
+    def descends(self) -> bool:
+        """Whether the largest values come first."""
+        return self.descending
+
+    @property
+    def has_nulls_last(self) -> bool:
+        """Whether nulls come last: in ascending order."""
+        return not self.descending
 
 
 @dataclass(frozen=True)
@@ -25,6 +60,8 @@ class WindowSpec:
     keys: tuple[str, ...] = ()
     order: tuple[str, ...] = ()
     frame: Frame | None = None
+    descending: tuple[str, ...] = ()
+    nulls_last: tuple[str, ...] = ()
 
     def partitionBy(self, *columns: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
         """Sets the key columns. Functions read only rows with the same values in them.
@@ -38,16 +75,29 @@ class WindowSpec:
         return replace(self, keys=_names(columns))
 
     def orderBy(self, *columns: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
-        """Sets the order of rows, ascending with nulls first.
+        """Sets the order of rows.
 
         Args:
             columns: names of columns, one by one or as one list. The first is the event time. The others
-                order rows of equal event time.
+                order rows of equal event time. A name is ascending with nulls first. For another direction
+                give `desc`, `asc_nulls_last` or `desc_nulls_first` of :mod:`panewise.functions`.
 
         Raises:
-            SpecError: for anything but non-empty strings.
+            SpecError: for anything else.
+
+        >>> from panewise import functions as F
+        >>> Window.orderBy("ts", F.desc("v")).descending
+        ('v',)
         """
-        return replace(self, order=_names(columns))
+        terms = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+        directed = {term.column: term for term in terms if isinstance(term, DirectedColumn)}
+        names = [term.column if isinstance(term, DirectedColumn) else term for term in terms]
+        return replace(
+            self,
+            order=_names(tuple(names)),
+            descending=tuple(name for name, term in directed.items() if term.descends),
+            nulls_last=tuple(name for name, term in directed.items() if term.has_nulls_last),
+        )
 
     def rowsBetween(self, start: int, end: int) -> "WindowSpec":  # noqa: N802 - PySpark's name
         """Sets the frame to the rows from `start` to `end`, both included.
@@ -55,7 +105,8 @@ class WindowSpec:
         Args:
             start: a position relative to the current row, which is 0; rows before it are negative. Or
                 Window.unboundedPreceding.
-            end: a position as `start`. Window.unboundedFollowing is refused, as a stream has no last row.
+            end: a position as `start`, or Window.unboundedFollowing if the event time is descending.
+                Otherwise that is refused, as a stream has no last row.
 
         Raises:
             SpecError: for a bound that is not a whole number, and for an unbounded `end`.
@@ -76,12 +127,28 @@ class WindowSpec:
             start: a distance from the event time of the current row; earlier times are negative. A whole
                 number of microseconds, a timedelta, a Duration, a text such as "-5 minutes", or
                 Window.unboundedPreceding.
-            end: a distance as `start`. Window.unboundedFollowing is refused, as a stream has no last row.
+            end: a distance as `start`, or Window.unboundedFollowing as for :meth:`rowsBetween`.
 
         Raises:
             SpecError: for a bound of another kind, and for an unbounded `end`.
         """
         return self._framed("range", _time(start, "start"), _time(end, "end"))
+
+    def excluding(self, rows: Any) -> "WindowSpec":
+        """Leaves rows out of the frame, as EXCLUDE of SQL does. Call it after rowsBetween or rangeBetween.
+
+        Args:
+            rows: "current row", "group" (the row and its peers), "ties" (its peers) or "no others".
+
+        Raises:
+            SpecError: for another text, and for a window without a frame.
+
+        Source: semantics 29.15; SQL EXCLUDE.
+        """
+        if self.frame is None:
+            rule = f"rows are left out of a frame, as one of {', '.join(map(repr, EXCLUSIONS))}"
+            raise SpecError(f"excluding({rows!r})", rule, "call rowsBetween or rangeBetween before")
+        return replace(self, frame=replace(self.frame, exclude=rows))
 
     partition_by = partitionBy
     order_by = orderBy
@@ -89,7 +156,8 @@ class WindowSpec:
     range_between = rangeBetween
 
     def _framed(self, kind: Any, start: int, end: int) -> "WindowSpec":
-        if end >= MAX_INSTANT:
+        unbounded = end >= MAX_INSTANT
+        if unbounded and not (self.order and self.order[0] in self.descending):
             rule = "a stream has no last row"
             raise SpecError(
                 f"{kind} to unboundedFollowing", rule, "end the frame at Window.currentRow, or at a number"
@@ -100,14 +168,15 @@ class WindowSpec:
                 "a frame does not end before it starts",
                 "end it at Window.currentRow",
             )
-        return replace(self, frame=Frame(kind, None if start <= -MAX_INSTANT else start, end))
+        frame = Frame(kind, None if start <= -MAX_INSTANT else start, None if unbounded else end)
+        return replace(self, frame=frame)
 
 
 class Window:
     """Makes the windows that `over` takes, with the names of pyspark.sql.Window.
 
-    >>> Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow)
-    WindowSpec(keys=('k',), order=('ts',), frame=Frame(kind='rows', start=-2, end=0))
+    >>> Window.partitionBy("k").orderBy("ts").rowsBetween(-2, Window.currentRow).frame
+    Frame(kind='rows', start=-2, end=0)
 
     Source: semantics 29.10; pyspark.sql.Window.
     """

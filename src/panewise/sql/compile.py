@@ -9,15 +9,15 @@ from sqlglot import exp
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import OverOperator, counted
+from panewise.sql.behind_groups import GroupedSelect
 from panewise.sql.chained import chained, is_ours, timed, window_column
-from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
+from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import column_name, function_name, has_aggregate, windows_in
-from panewise.sql.join_queries import JoinQueryCompiler
 from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
 from panewise.sql.panes import CALLS
 from panewise.sql.parser import parse
-from panewise.sql.sources import OperatorInput, WithQuery, leaves
+from panewise.sql.sources import WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
     OURS,
@@ -27,31 +27,31 @@ from panewise.sql.stages import (
     OverStage,
     SparkStage,
     Stage,
-    over_rows,
     walk,
 )
 from panewise.sql.stream_queries import (
     changes_of,
     check_partition,
+    needs_time,
     streamed_rows,
     syntax_of,
     with_accumulation,
 )
 from panewise.sql.syntax import (
     Body,
+    CqlWindow,
     Cte,
     Derived,
     Emit,
     NamedTable,
     Query,
     Select,
-    Source,
     Streamed,
-    StreamWindow,
     TableFunction,
     TextSpan,
 )
-from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
+from panewise.sql.top_n import pattern_is_possible
+from panewise.sql.top_n.groups import groups_of_windows
 from panewise.sql.window_functions import window_of_table
 from panewise.sql.windows import WindowCompiler
 
@@ -84,7 +84,7 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
 _UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
 
 
-class QueryCompiler(JoinQueryCompiler):
+class QueryCompiler(FirstRowsCompiler):
     """Compiles a query: it decides what each SELECT is."""
 
     def query(self, query: Query, known: Mapping[str, WithQuery]) -> Stage:
@@ -151,7 +151,7 @@ class QueryCompiler(JoinQueryCompiler):
         return streamed_rows(streamed, stage, self.parser)
 
     def _of_stream_window(
-        self, select: Select, emit: Emit | None, window: StreamWindow, known: Mapping[str, WithQuery]
+        self, select: Select, emit: Emit | None, window: CqlWindow, known: Mapping[str, WithQuery]
     ) -> Stage:
         """Returns the aggregates over a window of CQL."""
         self._refuse(select, distinct=True, qualify=True)
@@ -171,17 +171,18 @@ class QueryCompiler(JoinQueryCompiler):
         partition = {compiler.columns.name_of(expr).lower() for expr in window.partition_by}
         keys = {name.lower() for name in compiler.group.names().values()}
         check_partition(window, partition, keys, self.parser)
-        return compiler.compile(source.stage, source.alias)
+        stage = compiler.compile(source.stage, source.alias)
+        return replace(stage, own_time=needs_time(window, source.time))
 
     def _select(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT that is no join of ours."""
-        top_n = self._top_n(select, emit, known)
+        top_n = self.top_n(select, emit, known)
         if top_n is not None:
             return top_n
         grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
         if grouped:
             return self._grouped(select, emit, known)
-        distinct = self._distinct(select, emit, known) if select.distinct else None
+        distinct = self.distinct(select, emit, known) if select.distinct else None
         if distinct is not None:
             return distinct
         table = self._window_table(select)
@@ -198,6 +199,9 @@ class QueryCompiler(JoinQueryCompiler):
 
     def _grouped(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT with GROUP BY or aggregates."""
+        first = self.groups_of_first_rows(select, emit, known)
+        if first is not None:
+            return first
         table, calls = self._window_table(select), _calls_window(select)
         window = select.source.window if isinstance(select.source, NamedTable) else None
         if table is None and not calls:
@@ -206,7 +210,11 @@ class QueryCompiler(JoinQueryCompiler):
             again = self._again(select, emit, known)
             if again is not None:
                 return again
-        if table is not None or calls or emit is not None:
+        over = any(windows_in(item.expr.node) for item in select.items)
+        windowed = table is not None or calls
+        if (windowed or emit is not None) and (over or select.qualify is not None):
+            return self._behind_groups(select, emit, known, windowed=windowed)
+        if windowed or emit is not None:
             return self._windows(select, emit, table, known)
         span = select.span if select.group is None else select.group.span
         rule = "without a window the groups of a stream have no end"
@@ -214,57 +222,15 @@ class QueryCompiler(JoinQueryCompiler):
         endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
         return replace(self.spark(select, known), endless=endless)
 
-    def _top_n(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns a Top-N, None if the SELECT is none."""
-        pattern, source, inner = pattern_of(select, emit, self.parser), select.source, known
-        named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
-        if pattern is None and named is not None and named.query is not None:
-            assert isinstance(source, NamedTable)
-            written = Derived(named.query, source.alias or source.name, source.columns, None, source.span)
-            pattern, inner = pattern_of(replace(select, source=written), emit, self.parser), named.known
-            named.inlined = named.inlined or pattern is not None
-        if pattern is None:
-            return None
-        numbered = pattern.inner
-        first = self._first_rows(pattern, inner)
-        if first is not None:
-            return first
-
-        def read(source: Source) -> OperatorInput:
-            whole = source is numbered.source
-            return self.input(numbered, None, inner) if whole else self.single(source, inner)
-
-        return TopNCompiler(self.parser, pattern, read).compile()
-
-    def _first_rows(self, pattern: Pattern, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns the first row of each key as a deduplication, None if it is none."""
-        inner = pattern.inner
-        if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
-            return None
-        source = self.input(inner, None, known)
-        by = order_of_first(pattern, source.time, self.parser)
-        if by is None or is_ours(source.stage):
-            return None
-        options = options_of(inner.source, self.parser)
-        stage = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options).first_rows(pattern, by)
-        if pattern.items is None and pattern.rest is None:
-            return stage
-        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
-
-    def _distinct(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
-        if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
-            return None
-        stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
-        if stars or any(windows_in(expr.node) for expr in expressions_of(select)):
-            return None
-        source = self.input(select, None, known)
-        if source.time is None:
-            return None
-        if emit is not None:
-            self._check_plain(emit)
-        options = options_of(select.source, self.parser)
-        return DeduplicateCompiler(self.parser, select, source, None, options).distinct()
+    def _behind_groups(
+        self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery], *, windowed: bool
+    ) -> Stage:
+        """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
+        if not windowed:
+            rule = "groups without windows change as long as rows arrive, so no function can read them once"
+            remedy = "add a window to GROUP BY, such as window(ts, '1 hour')"
+            raise self.parser.fail("OVER or QUALIFY", rule, remedy, select.span)
+        return self.rewritten(GroupedSelect(self.parser, select, emit).written(), known)
 
     def _windows(
         self, select: Select, emit: Emit | None, table: TableFunction | None, known: Mapping[str, WithQuery]
@@ -299,7 +265,8 @@ class QueryCompiler(JoinQueryCompiler):
         if isinstance(select.source, NamedTable) and (select.source.name or "").lower() not in known:
             return None
         source = self.single(select.source, known)
-        return chained(self.parser, select, emit, source.stage, source.names)
+        stage = chained(self.parser, select, emit, source.stage, source.names)
+        return stage or groups_of_windows(self.parser, select, emit, source.stage, source.names)
 
     def _rows_of_windows(
         self, select: Select, table: TableFunction, *, over: bool, known: Mapping[str, WithQuery]
@@ -325,13 +292,13 @@ class QueryCompiler(JoinQueryCompiler):
         self._refuse(select, distinct=True, qualify=False)
         source = self.input(select, None, known)
         if emit is not None:
-            self._check_plain(emit)
+            self.check_plain(emit)
         options = options_of(select.source, self.parser)
         return over_stage(self.parser, select, source.stage, source.alias, source.names, options)
 
     def _ordered(self, select: Select, emit: Emit, known: Mapping[str, WithQuery]) -> Stage:
         """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""
-        self._check_plain(emit)
+        self.check_plain(emit)
         source = self.input(select, None, known)
         if source.time is None:
             rule = "the rows of a SELECT are emitted in the order of their event times"
@@ -341,12 +308,6 @@ class QueryCompiler(JoinQueryCompiler):
         rows = self.rows_over(select, source.stage, source.alias)
         spec = OverOperator(event_time=source.time)
         return OverStage(source.stage, source.alias, rows.where, (), spec, rows.outputs)
-
-    def _check_plain(self, emit: Emit) -> None:
-        words = {phrase.words for phrase in emit.phrases}
-        if not words <= {("AFTER", "WATERMARK"), ("ON", "WINDOW", "CLOSE"), ("FINAL",)}:
-            rule = "a row is emitted once, when the watermark has passed it"
-            raise self.parser.fail("EMIT", rule, "write EMIT AFTER WATERMARK, or leave it out", emit.span)
 
     def _refuse(self, select: Select, *, distinct: bool, qualify: bool) -> None:
         """Refuses clauses that an operator does not have."""

@@ -61,16 +61,21 @@ def aggregate_call(node: exp.Expr, parser: QueryParser) -> CallSyntax | None:
     arguments, distinct = tuple(inner.expressions), False
     ignore = ignore or any(isinstance(argument, exp.IgnoreNulls) for argument in arguments)
     arguments = tuple(_without_nulls(argument) for argument in arguments)
+    _check_arguments(name, arguments, node, parser)
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        arguments, distinct = tuple(arguments[0].expressions), True
+    return CallSyntax(name, arguments, distinct, condition, ignore, within, parser.span_of(node))
+
+
+def _check_arguments(name: str, arguments: tuple[exp.Expr, ...], node: exp.Expr, parser: QueryParser) -> None:
+    """Refuses an order of the rows, and DISTINCT behind the first argument."""
     for argument in arguments:
         if isinstance(argument, (exp.Order, exp.Limit, exp.HavingMax)):
             rule = "the rows of an aggregate come in the order of their arrival"
             raise parser.fail(f"{name} with an order", rule, "use max_by or min_by", parser.span_of(node))
-    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
-        arguments, distinct = tuple(arguments[0].expressions), True
-    if any(isinstance(argument, exp.Distinct) for argument in arguments):
+    if len(arguments) > 1 and any(isinstance(argument, exp.Distinct) for argument in arguments):
         rule = "DISTINCT stands before the first argument"
         raise parser.fail(name, rule, f"write {name}(DISTINCT ...)", parser.span_of(node))
-    return CallSyntax(name, arguments, distinct, condition, ignore, within, parser.span_of(node))
 
 
 def _without_nulls(node: exp.Expr) -> exp.Expr:

@@ -143,7 +143,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
 
         In an inner join without further words WHERE says how the tables are joined.
         """
-        plain = all(HOWS.get(one.kind) == "inner" and not is_join(one) for one in _joins(join))
+        plain = all(HOWS.get(inner.kind) == "inner" and not is_join(inner) for inner in _joins(join))
         if select.where is None or not plain:
             return select, None
         parts = list(conjuncts(select.where.node))

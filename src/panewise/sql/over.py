@@ -1,7 +1,7 @@
 """A SELECT with functions over windows as OVER operators, one for each PARTITION BY and ORDER BY."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from sqlglot import exp
@@ -20,7 +20,33 @@ from panewise.sql.texts import normal, one_line, replaced
 from panewise.sql.texts import quoted as in_backticks
 
 _ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")
+_OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE: Final = "the rows behind the present one have not arrived yet, and a stream has no last row"
+_BACKWARDS: Final = (
+    "in descending order of the event time the rows before a row arrive after it, without an end"
+)
+
+
+@dataclass(frozen=True)
+class _Key:
+    """The PARTITION BY and ORDER BY of windows that one operator computes.
+
+    Attributes:
+        partition: the columns of PARTITION BY.
+        order: the columns of ORDER BY.
+        descending: those with DESC.
+        nulls_last: those whose nulls come last.
+    """
+
+    partition: tuple[str, ...]
+    order: tuple[str, ...]
+    descending: tuple[str, ...]
+    nulls_last: tuple[str, ...]
+
+    @property
+    def backwards(self) -> bool:
+        """Whether the event time is descending."""
+        return self.order[:1] != () and self.order[0] in self.descending
 
 
 class _OverCompiler:
@@ -28,11 +54,11 @@ class _OverCompiler:
         self, parser: QueryParser, select: Select, names: frozenset[str], options: Mapping[str, Any]
     ) -> None:
         self.parser, self.select, self.aliases, self.options = parser, select, names, options
-        self.named = {str(one.this.name).lower(): one for one in select.windows}
+        self.named = {str(window.this.name).lower(): window for window in select.windows}
         self.columns = Columns(parser, names)
-        self.made: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
+        self.names: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
         self.time: str | None = None  # the column of the event time, if the rows call it otherwise
-        self.operators: dict[tuple[Any, ...], list[OverColumn]] = {}
+        self.operators: dict[_Key, list[OverColumn]] = {}
 
     def stage(self, input: Stage, alias: str | None) -> Stage:  # noqa: A002 - the field's name
         for item in self.select.items:
@@ -41,7 +67,7 @@ class _OverCompiler:
         if self.select.qualify is not None:
             for window in windows_in(self.select.qualify.node):
                 self._add(window)
-        first = next((key[1][0] for key in self.operators if key[1]), None)
+        first = next((key.order[0] for key in self.operators if key.order), None)
         if first is not None and is_ours(input):
             input, time = timed(input, first)  # noqa: A001
             self.time = time if time != first else None
@@ -56,7 +82,9 @@ class _OverCompiler:
                 stage,
                 alias,
                 where if number == 0 else None,
-                tuple(one for one in self.columns.computed.values() if one.name in spec.columns_read),
+                tuple(
+                    column for column in self.columns.computed.values() if column.name in spec.columns_read
+                ),
                 spec,
                 outputs if last else None,
                 having if last else None,
@@ -72,10 +100,10 @@ class _OverCompiler:
 
     def _add(self, window: exp.Window) -> None:
         text = self.parser.characters(self._span(window))
-        if normal(text) in self.made:
+        if normal(text) in self.names:
             return
-        name = self._names().get(normal(text)) or one_line(text)
-        self.made[normal(text)] = name
+        name = self._own_names().get(normal(text)) or one_line(text).replace("`", "")
+        self.names[normal(text)] = name
         described = self._described(window)
         key = self._key(described)
         column = self._checked(
@@ -83,7 +111,7 @@ class _OverCompiler:
         )
         self.operators.setdefault(key, []).append(column)
 
-    def _names(self) -> dict[str, str]:
+    def _own_names(self) -> dict[str, str]:
         """Returns the names of functions that are a whole column, by normal texts.
 
         A column that is read somewhere in the SELECT has another name than a function.
@@ -102,31 +130,31 @@ class _OverCompiler:
                 for item in self.select.items
                 for column in item.expr.node.find_all(exp.Column)
             }
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for item in self.select.items:
-            taken = {*read, *map(str.lower, found.values())}
+            taken = {*read, *map(str.lower, names.values())}
             if (
                 item.alias is not None
                 and isinstance(item.expr.node, exp.Window)
                 and item.alias.lower() not in taken
             ):
-                found.setdefault(normal(self.parser.characters(item.expr.span)), item.alias)
-        return found
+                names.setdefault(normal(self.parser.characters(item.expr.span)), item.alias)
+        return names
 
     def _described(self, window: exp.Window) -> exp.Expr:
         """Returns what has the partition, the order and the frame: the window, or the one that it names."""
         alias = window.args.get("alias")
         if alias is None:
             return window
-        found = self.named.get(str(alias.name).lower())
+        described = self.named.get(str(alias.name).lower())
         alone = not any(window.args.get(name) for name in ("partition_by", "order", "spec"))
-        if found is None or not alone:
+        if described is None or not alone:
             rule = f"the name of a window is one of the clause WINDOW, {sorted(self.named)}, and stands alone"
             raise self._fail(window, str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)")
-        return found
+        return described
 
-    def _fail(self, node: exp.Expr, given: str, rule: str, remedy: str) -> SqlError:
-        return self.parser.fail(given, rule, remedy, self._span(node))
+    def _fail(self, node: exp.Expr, shown: str, rule: str, remedy: str) -> SqlError:
+        return self.parser.fail(shown, rule, remedy, self._span(node))
 
     def _checked(self, node: exp.Expr, make: Any) -> Any:
         try:
@@ -136,30 +164,31 @@ class _OverCompiler:
         except SpecError as error:
             raise self._fail(node, error.given, error.rule, error.remedy) from None
 
-    def _key(self, window: exp.Expr) -> tuple[Any, ...]:
-        """Returns the names of the columns of PARTITION BY and ORDER BY."""
+    def _key(self, window: exp.Expr) -> _Key:
+        """Returns the columns of PARTITION BY and ORDER BY."""
         partition = tuple(
-            self.columns.name_of(self._expr(one)) for one in window.args.get("partition_by") or ()
+            self.columns.name_of(self._expr(node)) for node in window.args.get("partition_by") or ()
         )
         order = window.args.get("order")
-        return partition, tuple(
-            self._order(window, one, first=number == 0)
-            for number, one in enumerate(order.expressions if order else ())
+        terms = {self._order(window, term): term for term in (order.expressions if order else ())}
+        event_time = next(iter(terms), None)
+        return _Key(
+            partition,
+            tuple(terms),
+            tuple(name for name, term in terms.items() if term.args.get("desc")),
+            tuple(
+                name
+                for name, term in terms.items()
+                if name != event_time and not term.args.get("nulls_first", True)
+            ),
         )
 
-    def _order(self, window: exp.Expr, ordered: exp.Expr, *, first: bool) -> str:
+    def _order(self, window: exp.Expr, ordered: exp.Expr) -> str:
         name = column_name(ordered.this, self.aliases)
         if name is None:
             raise self._fail(
                 window, "an expression in ORDER BY", "rows are ordered by columns", "compute it in FROM"
             )
-        if ordered.args.get("desc"):
-            rule = "the rows of a stream come in ascending order of event time, and of further columns"
-            remedy = "leave DESC out; for the first rows by a value select ROW_NUMBER() <= n outside"
-            raise self._fail(window, f"ORDER BY {name} DESC", rule, remedy)
-        if not first and not ordered.args.get("nulls_first", True):
-            rule = "null comes first in the order of further columns"
-            raise self._fail(window, f"ORDER BY {name} NULLS LAST", rule, "leave NULLS LAST out")
         return name
 
     def _what(self, window: exp.Window, name: str) -> Any:
@@ -171,26 +200,29 @@ class _OverCompiler:
         if isinstance(inner, (exp.IgnoreNulls, exp.RespectNulls)):
             inner = inner.this
         function = function_name(inner)
+        if function in _OF_PARTITIONS:
+            rule = "it counts the rows of the whole partition, which has no end on a stream"
+            remedy = "use row_number, rank or dense_rank; over batch tables Spark computes it"
+            raise self._fail(window, f"{function}()", rule, remedy)
         if function not in _ROW_FUNCTIONS:
             rule = f"a function over a window is an aggregate, or one of {', '.join(_ROW_FUNCTIONS)}"
             shown = function or self.parser.characters(self._span(window))
             raise self._fail(window, shown, rule, "use one of these")
-        if ignore:
-            raise self._fail(
-                window, f"{function} IGNORE NULLS", "it also counts rows with a null", "leave it out"
-            )
-        return self._row_function(window, function, inner.expressions).alias(name)
+        plain = self._row_function(window, function, inner.expressions)
+        return self._checked(window, lambda: replace(plain, name=name, ignorenulls=ignore))
 
     def _row_function(self, window: exp.Window, function: str, arguments: list[exp.Expr]) -> Any:
         constants: list[Any] = []
-        for one in arguments[1:]:
-            known = constant(one)
+        for argument in arguments[1:]:
+            known = constant(argument)
             if known is None:
                 rule = f"the further arguments of {function} are constants"
-                raise self._fail(window, self.parser.characters(self._span(one)), rule, "write a constant")
+                shown = self.parser.characters(self._span(argument))
+                raise self._fail(window, shown, rule, "write a constant")
             constants.append(known[0])
-        values = [one.this if isinstance(one, exp.RespectNulls) else one for one in arguments[:1]]
-        columns = [self.columns.name_of(self._expr(one)) for one in values]
+        nulls = (exp.RespectNulls, exp.IgnoreNulls)
+        values = [node.this if isinstance(node, nulls) else node for node in arguments[:1]]
+        columns = [self.columns.name_of(self._expr(node)) for node in values]
         try:
             return getattr(F, function)(*columns, *constants)
         except TypeError:
@@ -199,43 +231,41 @@ class _OverCompiler:
                 window, f"{function} with {len(arguments)} arguments", rule, "see pyspark"
             ) from None
 
-    def _frame(self, window: exp.Window, described: exp.Expr, key: tuple[Any, ...]) -> Frame | None:
-        function = function_name(_inner(window))
-        spec = described.args.get("spec")
+    def _frame(self, window: exp.Window, described: exp.Expr, key: _Key) -> Frame | None:
+        function, spec = function_name(_inner(window)), described.args.get("spec")
         if function in _ROW_FUNCTIONS and function != "nth_value":
             if spec is not None:
                 raise self._fail(
                     window, f"{function} with a frame", "it reads all rows", "leave the frame out"
                 )
+            if key.backwards and function not in ("lag", "lead"):
+                remedy = "leave DESC out; for the first rows by a value select ROW_NUMBER() <= n outside"
+                raise self._fail(window, f"{function} with ORDER BY {key.order[0]} DESC", _BACKWARDS, remedy)
             return None
         if spec is None:
-            if not key[1]:
-                remedy = "add ORDER BY and the event time, or ROWS BETWEEN n PRECEDING AND CURRENT ROW"
-                raise self._fail(window, "OVER without an order and a frame", _WHOLE, remedy)
-            return Frame("range", None, 0)
+            return self._whole_frame(window, key)
         kind = str(spec.args["kind"]).lower()
         if kind not in ("rows", "range"):
             raise self._fail(window, kind.upper(), "a frame is of ROWS or a RANGE", "write one of these")
         start = self._bound(window, spec, "start", kind)
         end = 0 if spec.args.get("end") is None else self._bound(window, spec, "end", kind)
-        if end is None:
+        if start is None and key.backwards:
+            raise self._fail(window, "UNBOUNDED PRECEDING", _BACKWARDS, "start the frame at CURRENT ROW")
+        if end is None and not key.backwards:
             raise self._fail(window, "UNBOUNDED FOLLOWING", _WHOLE, "end the frame at CURRENT ROW")
-        if spec.args.get("exclude") is not None and str(spec.args["exclude"].name).upper() != "NO OTHERS":
-            start, end = self._without_current(window, spec, kind, (start, end))
-        return Frame("rows" if kind == "rows" else "range", start, end)
+        excluded = spec.args.get("exclude")
+        exclude: Any = "no others" if excluded is None else " ".join(str(excluded.name).lower().split())
+        return Frame("rows" if kind == "rows" else "range", start, end, exclude)
 
-    def _without_current(
-        self, window: exp.Window, spec: exp.Expr, kind: str, bounds: tuple[int | None, int]
-    ) -> tuple[int | None, int]:
-        """Returns the bounds of a frame of rows that begins or ends at the present row, without this row."""
-        start, end = bounds
-        if kind == "rows" and str(spec.args["exclude"].name).upper() == "CURRENT ROW":
-            if end == 0 and start != 0:
-                return start, -1
-            if start == 0 and end > 0:
-                return 1, end
-        rule = "EXCLUDE CURRENT ROW is for ROWS frames that begin or end at the current row, with other rows"
-        raise self._fail(window, "EXCLUDE", rule, "subtract the row's own value")
+    def _whole_frame(self, window: exp.Window, key: _Key) -> Frame:
+        """Returns the frame of a window that has none: from the first row to the last peer."""
+        if not key.order:
+            remedy = "add ORDER BY and the event time, or ROWS BETWEEN n PRECEDING AND CURRENT ROW"
+            raise self._fail(window, "OVER without an order and a frame", _WHOLE, remedy)
+        if key.backwards:
+            remedy = "leave DESC out, or add ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
+            raise self._fail(window, f"ORDER BY {key.order[0]} DESC without a frame", _BACKWARDS, remedy)
+        return Frame("range", None, 0)
 
     def _bound(self, window: exp.Window, spec: exp.Expr, which: str, kind: str) -> int | None:
         """Returns a bound as an offset; None if it is unbounded."""
@@ -244,7 +274,8 @@ class _OverCompiler:
             return 0
         if value == "UNBOUNDED":
             if (side == "FOLLOWING") == (which == "start"):
-                raise self._fail(window, f"UNBOUNDED {side}", _WHOLE, "begin with UNBOUNDED PRECEDING")
+                rule = "a frame does not end before it starts"
+                raise self._fail(window, f"UNBOUNDED {side}", rule, "begin with UNBOUNDED PRECEDING")
             return None
         if not isinstance(value, exp.Expr):
             raise self._fail(window, "a frame without a bound", "a frame has bounds", "write 2 PRECEDING")
@@ -262,17 +293,16 @@ class _OverCompiler:
         length: Duration = self.parser.duration_of(self._expr(value))
         return length.us
 
-    def _operator(self, key: tuple[Any, ...], columns: list[OverColumn]) -> OverOperator:
-        partition, order = key
-        timed = bool(order)
+    def _operator(self, key: _Key, columns: list[OverColumn]) -> OverOperator:
+        order = (self.time or key.order[0], *key.order[1:]) if key.order else ()
+        descending = [new for new, name in zip(order, key.order, strict=True) if name in key.descending]
+        fields: dict[str, Any] = {"event_time": None}
+        if order:
+            fields = {"event_time": order[0], "descending": descending, "nulls_last": key.nulls_last}
+            fields |= {"order": order[1:]} if order[1:] else {}
         return self._checked(  # type: ignore[no-any-return]
             self.select.items[0].expr.node,
-            lambda: OverOperator(
-                columns=columns,
-                keys=partition,
-                event_time=self.time or order[0] if timed else None,
-                **{**({"order": order[1:]} if order[1:] else {}), **self.options},
-            ),
+            lambda: OverOperator(columns=columns, keys=key.partition, **{**fields, **self.options}),
         )
 
     def _where(self, where: Expr) -> str:
@@ -288,7 +318,7 @@ class _OverCompiler:
         changes = {}
         for window in windows_in(expr.node):
             text = self.parser.characters(self._span(window))
-            changes[self._span(window)] = in_backticks(self.made[normal(text)])
+            changes[self._span(window)] = in_backticks(self.names[normal(text)])
         return changes
 
     def _qualify(self, qualify: Expr) -> str:
@@ -298,7 +328,7 @@ class _OverCompiler:
         for node in qualify.node.find_all(exp.Column):
             meant = aliases.get(node.name.lower()) if not node.table else None
             span = self._span(node)
-            if meant is not None and not any(one.start <= span.start < one.end for one in changes):
+            if meant is not None and not any(place.start <= span.start < place.end for place in changes):
                 changes[span] = f"({self._text(meant)})"
         return replaced(self.parser.sql, qualify.span, changes)
 
@@ -349,12 +379,13 @@ def with_free_names(stage: OverStage, columns: Iterable[str]) -> OverStage:
     The SELECT list gives them the names that the query says.
     """
     taken = {name.lower() for name in columns}
-    clash = [one.name for one in getattr(stage.spec, "columns", ()) if one.name.lower() in taken]
+    clash = [column.name for column in stage.spec.columns if column.name.lower() in taken]
     if not clash or stage.outputs is None:
         return stage
     names = {name: f"{name} OVER" for name in clash}
-    made = tuple(
-        replace(one, what=one.what.alias(names.get(one.name, one.name))) for one in stage.spec.columns
+    new = tuple(
+        replace(column, what=column.what.alias(names.get(column.name, column.name)))
+        for column in stage.spec.columns
     )
     quotes = {in_backticks(name): in_backticks(other) for name, other in names.items()}
 
@@ -363,6 +394,6 @@ def with_free_names(stage: OverStage, columns: Iterable[str]) -> OverStage:
             text = text.replace(name, other)
         return text
 
-    outputs = tuple(replace(one, text=renamed(one.text)) for one in stage.outputs)
+    outputs = tuple(replace(output, text=renamed(output.text)) for output in stage.outputs)
     having = None if stage.having is None else renamed(stage.having)
-    return replace(stage, spec=replace(stage.spec, columns=made), outputs=outputs, having=having)
+    return replace(stage, spec=replace(stage.spec, columns=new), outputs=outputs, having=having)

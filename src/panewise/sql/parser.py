@@ -12,13 +12,12 @@ from sqlglot.errors import ParseError
 from panewise.errors import SqlError
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.expressions import PlacedError, tokens_of
-from panewise.sql.relations import RelationParser
+from panewise.sql.groups import GroupParser
 from panewise.sql.syntax import (
     Body,
     Cte,
     Emit,
     Expr,
-    Group,
     Opaque,
     Ordered,
     Phrase,
@@ -49,7 +48,7 @@ _LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
 MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
 
 
-class QueryParser(RelationParser):
+class QueryParser(GroupParser):
     """Parses a whole text."""
 
     depth = 0
@@ -140,11 +139,9 @@ class QueryParser(RelationParser):
             begin = self._index
             source = self.sources()
             source_span = self.span_from(begin)
-        others: list[tuple[str, TextSpan]] = []
-        while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
-            others.append((word, self._skipped(word)))
+        others = self._others()
         where = self._after("WHERE")
-        group = self._group() if self.take_words("GROUP", "BY") else None
+        group = self.group() if self.take_words("GROUP", "BY") else None
         having = self._after("HAVING")
         qualify = self._after("QUALIFY")
         begin = self._index
@@ -152,8 +149,15 @@ class QueryParser(RelationParser):
         windows_span = self.span_from(begin) if windows else None
         qualify = qualify or self._after("QUALIFY")
         span = self.span_from(index)
-        clauses = items, distinct, source, where, group, having, qualify, tuple(others)
+        clauses = items, distinct, source, where, group, having, qualify, others
         return Select(*clauses, span, source_span, windows, windows_span)
+
+    def _others(self) -> tuple[tuple[str, TextSpan], ...]:
+        """Skips clauses behind FROM that only Spark reads."""
+        others: list[tuple[str, TextSpan]] = []
+        while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
+            others.append((word, self._skipped(word)))
+        return tuple(others)
 
     def _named_windows(self) -> tuple[exp.Expr, ...]:
         self._advance()
@@ -193,81 +197,6 @@ class QueryParser(RelationParser):
             self._advance()
             self.column_names()
         return Expr(exp.Star(), self.span_from(index))
-
-    def _group(self) -> Group:
-        index = self._index
-        if self.take_words("ALL"):
-            return Group((), None, True, self.span_from(index))
-        expressions: list[Expr] = []
-        sets: list[tuple[int, ...]] | None = None
-        while True:
-            further = self._grouping(expressions)
-            if further is not None:
-                sets = (
-                    further
-                    if sets is None
-                    else [(*each_set, *further_set) for each_set in sets for further_set in further]
-                )
-            else:
-                expressions.append(self.expr("an expression follows GROUP BY"))
-                each_set = (len(expressions) - 1,)
-                sets = None if sets is None else [(*known_set, *each_set) for known_set in sets]
-            if not self.take(TokenType.COMMA):
-                break
-            if sets is None and self._grouping_ahead():
-                sets = [tuple(range(len(expressions)))]
-        if sets is None and (further := self._suffix(expressions)) is not None:
-            sets = further
-        return Group(tuple(expressions), None if sets is None else tuple(sets), False, self.span_from(index))
-
-    def _grouping_ahead(self) -> bool:
-        return self.at_word("GROUPING", "SETS") or any(
-            self.at_word(word) and self._next.token_type == TokenType.L_PAREN for word in ("CUBE", "ROLLUP")
-        )
-
-    def _suffix(self, expressions: list[Expr]) -> list[tuple[int, ...]] | None:
-        """Parses WITH CUBE, WITH ROLLUP, or GROUPING SETS behind the expressions."""
-        numbers = tuple(range(len(expressions)))
-        if self.take_words("WITH", "ROLLUP"):
-            return _rollup([(number,) for number in numbers])
-        if self.take_words("WITH", "CUBE"):
-            return _cube([(number,) for number in numbers])
-        return self._grouping(expressions) if self._grouping_ahead() else None
-
-    def _grouping(self, expressions: list[Expr]) -> list[tuple[int, ...]] | None:
-        """Parses GROUPING SETS, CUBE or ROLLUP; returns its sets. It adds what is new to the expressions."""
-        if not self._grouping_ahead():
-            return None
-        word = self._curr.text.upper().split()[0]
-        if not self.take_words("GROUPING", "SETS"):
-            self._advance()
-        self.required(TokenType.L_PAREN, f"{word} has its sets in parentheses", f"write {word} ((a, b), (a))")
-        parts = self.separated(lambda: self._set(expressions)) if not self.at(TokenType.R_PAREN) else ((),)
-        self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
-        flat = [number_set for part in parts for number_set in (part if isinstance(part, list) else [part])]
-        expand = {"CUBE": _cube, "ROLLUP": _rollup}.get(word)
-        return flat if expand is None else expand(flat)
-
-    def _set(self, expressions: list[Expr]) -> "tuple[int, ...] | list[tuple[int, ...]]":
-        inner = self._grouping(expressions)
-        if inner is not None:
-            return inner
-        if not self.at(TokenType.L_PAREN):
-            return (self._number(self.expr(), expressions),)
-        self._advance()
-        numbers: tuple[int, ...] = ()
-        if not self.at(TokenType.R_PAREN):
-            numbers = tuple(self._number(expr, expressions) for expr in self.separated(self.expr))
-        self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
-        return numbers
-
-    def _number(self, expr: Expr, expressions: list[Expr]) -> int:
-        text = self.sql[expr.span.start : expr.span.end].lower()
-        for number, known in enumerate(expressions):
-            if self.sql[known.span.start : known.span.end].lower() == text:
-                return number
-        expressions.append(expr)
-        return len(expressions) - 1
 
     def _tail(self) -> tuple[tuple[tuple[str, TextSpan], ...], tuple[Ordered, ...]]:
         clauses: list[tuple[str, TextSpan]] = []
@@ -334,19 +263,6 @@ class QueryParser(RelationParser):
             return False
         values.append(self.interval())
         return True
-
-
-def _rollup(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    return [
-        tuple(number for part in parts[:length] for number in part) for length in range(len(parts), -1, -1)
-    ]
-
-
-def _cube(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    sets: list[tuple[int, ...]] = [()]
-    for part in reversed(parts):
-        sets = [(*part, *rest) for rest in sets] + sets
-    return sets
 
 
 def parse(sql: str) -> tuple[Query, QueryParser]:

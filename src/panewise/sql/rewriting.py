@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from panewise.errors import SqlError
 from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import TextSpan
+from panewise.sql.syntax import Emit, TextSpan
 
 
 @dataclass
@@ -50,6 +50,16 @@ class WrittenText:
         lines = self.sql.split("\n")[: error.line - 1]
         place = self.place_of(sum(len(line) + 1 for line in lines) + error.column - 1)
         return parser.fail(error.given, error.rule, error.remedy, TextSpan(place, place + 1))
+
+
+def add_emit(text: WrittenText, sql: str, emit: Emit | None) -> None:
+    """Adds an EMIT clause, whose parts need not all stand in the old text."""
+    for number, phrase in enumerate(() if emit is None else emit.phrases):
+        text.add(", " if number else " EMIT ", phrase.span.start)
+        if phrase.value is None:
+            text.add(" ".join(phrase.words), phrase.span.start)
+        else:
+            text.copy(sql, phrase.span, {})
 
 
 def clauses(

@@ -147,7 +147,7 @@ class Ties:
     function: str
     n: int
     lists: tuple[str, ...] = ()
-    field: str = "order of the row"
+    field: str = "__order"
 
 
 @dataclass(frozen=True)
@@ -187,6 +187,7 @@ class WindowsStage(FollowingStage):
         exploded: the columns by which each row is repeated for every set of GROUPING SETS, and the expression
             that makes the sets.
         ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
+        own_time: whether the event time is the column of the watermark of the input, as the query names none.
     """
 
     alias: str | None
@@ -199,6 +200,7 @@ class WindowsStage(FollowingStage):
     naming: tuple[str, str] = ("", "")
     exploded: Computed | None = None
     ranked: Ranked | None = None
+    own_time: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from panewise.sql.function_calls import has_aggregate
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Stage, WindowsStage, has_op
 from panewise.sql.syntax import (
+    CqlWindow,
     Emit,
     Expr,
     NamedTable,
@@ -18,7 +19,6 @@ from panewise.sql.syntax import (
     Query,
     Select,
     Streamed,
-    StreamWindow,
     TextSpan,
 )
 from panewise.sql.window_functions import WindowSyntax
@@ -28,7 +28,7 @@ _OPS: Final = {"ISTREAM": "'+'", "DSTREAM": "'-'"}
 _ACCUMULATIONS: Final = {"ISTREAM": "RETRACTING", "DSTREAM": "RETRACTING", "RSTREAM": "ACCUMULATING"}
 
 
-def syntax_of(window: StreamWindow, time: str | None, parser: QueryParser) -> WindowSyntax:
+def syntax_of(window: CqlWindow, time: str | None, parser: QueryParser) -> WindowSyntax:
     """Returns the windows over which a query aggregates.
 
     Args:
@@ -37,14 +37,10 @@ def syntax_of(window: StreamWindow, time: str | None, parser: QueryParser) -> Wi
         parser: the parser, for errors.
 
     Raises:
-        SqlError: if its length makes no window, or a window of time has no event time.
+        SqlError: if its length makes no window.
     """
     column = window.time or time
     timed = window.kind in ("range", "now")
-    if timed and column is None:
-        rule = "a window of time has an event time"
-        remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
-        raise parser.fail(parser.characters(window.span), rule, remedy, window.span)
     try:
         windows = _window(window)
     except SpecError as error:
@@ -53,7 +49,7 @@ def syntax_of(window: StreamWindow, time: str | None, parser: QueryParser) -> Wi
     return WindowSyntax(windows, expr, window.kind, window.span)
 
 
-def _window(window: StreamWindow) -> AnyWindow:
+def _window(window: CqlWindow) -> AnyWindow:
     length, slide = window.length, window.slide
     if window.kind == "unbounded":
         return Global()
@@ -69,7 +65,12 @@ def _window(window: StreamWindow) -> AnyWindow:
     return Hopping(length, slide, gaps=slide.us > length.us)
 
 
-def check_partition(window: StreamWindow, partition: set[str], keys: set[str], parser: QueryParser) -> None:
+def needs_time(window: CqlWindow, time: str | None) -> bool:
+    """Returns whether the event time of a window is that of its input, as the query does not name it."""
+    return window.kind in ("range", "now") and window.time is None and time is None
+
+
+def check_partition(window: CqlWindow, partition: set[str], keys: set[str], parser: QueryParser) -> None:
     """Refuses windows that count the rows of other keys than those of GROUP BY.
 
     Raises:

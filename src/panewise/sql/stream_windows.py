@@ -3,7 +3,7 @@
 from sqlglot import TokenType
 
 from panewise.sql.clauses import ClauseParser
-from panewise.sql.syntax import Expr, StreamWindow
+from panewise.sql.syntax import CqlWindow, Expr
 
 _RULE = "a table may have a window of CQL in brackets"
 _REMEDY = "write [ROWS 3], [RANGE 2 MINUTES], [RANGE UNBOUNDED], [NOW] or [PARTITION BY k ROWS 100]"
@@ -12,7 +12,7 @@ _REMEDY = "write [ROWS 3], [RANGE 2 MINUTES], [RANGE UNBOUNDED], [NOW] or [PARTI
 class StreamWindowParser(ClauseParser):
     """Parses windows in brackets."""
 
-    def stream_window(self) -> StreamWindow | None:
+    def stream_window(self) -> CqlWindow | None:
         """Parses a window in brackets, if one follows.
 
         Raises:
@@ -27,7 +27,7 @@ class StreamWindowParser(ClauseParser):
         kind, length, slide = self._extent()
         time = self.name("a column of event times follows ON") if self.take_words("ON") else None
         self.required(TokenType.R_BRACKET, _RULE, _REMEDY)
-        window = StreamWindow(kind, length, slide, partition, time, self.span_from(index))
+        window = CqlWindow(kind, length, slide, partition, time, self.span_from(index))
         if partition and kind != "rows":
             rule = "PARTITION BY is for windows of rows; windows of time contain the rows of all keys"
             raise self.fail("PARTITION BY", rule, "leave it out", window.span)

@@ -56,7 +56,7 @@ class Watermark:
 
 
 @dataclass(frozen=True)
-class StreamWindow:
+class CqlWindow:
     """A window of CQL behind a table.
 
     Attributes:
@@ -91,7 +91,7 @@ class NamedTable:
     span: TextSpan
     options: tuple[tuple[str, str], ...] = ()
     system_time: Expr | None = None
-    window: StreamWindow | None = None
+    window: CqlWindow | None = None
 
 
 @dataclass(frozen=True)

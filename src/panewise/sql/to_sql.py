@@ -8,6 +8,7 @@ from panewise.errors import SqlError
 from panewise.families import OVER, WINDOWS
 from panewise.spec import (
     Aggregate,
+    Frame,
     Global,
     OverOperator,
     RowFunction,
@@ -225,9 +226,9 @@ def _over(spec: OverOperator, table: str) -> str:
     if spec.watermark is not None:
         raise _unsaid("watermark", spec.watermark)
     if not spec.columns:
-        raise _unsaid("columns", spec.columns)
-    calls = _different("columns", [_column(spec, one) for one in spec.columns])
-    columns = [f"{call} AS {quoted(one.name)}" for call, one in zip(calls, spec.columns, strict=True)]
+        return _ordered_rows(spec, table)
+    calls = _different("columns", [_column(spec, column) for column in spec.columns])
+    columns = [f"{call} AS {quoted(column.name)}" for call, column in zip(calls, spec.columns, strict=True)]
     options = _options(spec)
     if spec.event_time is None and spec.order:
         order = f"order = {_joined('order', spec.order)}"
@@ -235,28 +236,56 @@ def _over(spec: OverOperator, table: str) -> str:
     return f"SELECT *, {', '.join(columns)}\nFROM {table}{options}"
 
 
+def _ordered_rows(spec: OverOperator, table: str) -> str:
+    """Returns a query whose rows come in the order of their event times (semantics 46.15)."""
+    for field in ("keys", "order", "descending", "position", "max_future_skew"):
+        if getattr(spec, field):
+            raise _unsaid(field, getattr(spec, field))
+    if spec.null_keys or spec.event_time is None:
+        raise _unsaid("null_keys", spec.null_keys)
+    # The text has to name the event time, and only WATERMARK does. A specification has no delay.
+    watermark = f"WATERMARK {quoted(spec.event_time)} DELAY OF INTERVAL '0 seconds'"
+    return f"SELECT * FROM {table} {watermark}\nEMIT AFTER WATERMARK"
+
+
 def _column(spec: OverOperator, column: Any) -> str:
     window = []
     if spec.keys:
         window.append(f"PARTITION BY {', '.join(map(quoted, spec.keys))}")
     if spec.event_time is not None:
-        window.append(f"ORDER BY {', '.join(map(quoted, (spec.event_time, *spec.order)))}")
+        window.append(
+            f"ORDER BY {', '.join(_ordered(spec, name) for name in (spec.event_time, *spec.order))}"
+        )
     if column.frame is not None:
-        bounds = (_bound(column.frame.kind, one) for one in (column.frame.start, column.frame.end))
-        window.append(f"{column.frame.kind.upper()} BETWEEN {' AND '.join(bounds)}")
+        window.append(_frame(column.frame))
     what = column.what
     call = _row_function(what) if isinstance(what, RowFunction) else _aggregate(what)
     return f"{call} OVER ({' '.join(window)})"
 
 
-def _bound(kind: str, bound: int | None) -> str:
-    if bound is None or bound == 0:
-        return "UNBOUNDED PRECEDING" if bound is None else "CURRENT ROW"
+def _ordered(spec: OverOperator, name: str) -> str:
+    """Returns a column of ORDER BY, with its direction where that is not Spark's default."""
+    descends, nulls_last = name in spec.descending, name in spec.nulls_last
+    nulls = "" if descends == nulls_last or name == spec.event_time else " NULLS "
+    nulls += "" if not nulls else "LAST" if nulls_last else "FIRST"
+    return f"{quoted(name)}{' DESC' if descends else ''}{nulls}"
+
+
+def _frame(frame: Frame) -> str:
+    start = "UNBOUNDED PRECEDING" if frame.start is None else _bound(frame.kind, frame.start)
+    end = "UNBOUNDED FOLLOWING" if frame.end is None else _bound(frame.kind, frame.end)
+    exclude = "" if frame.exclude == "no others" else f" EXCLUDE {frame.exclude.upper()}"
+    return f"{frame.kind.upper()} BETWEEN {start} AND {end}{exclude}"
+
+
+def _bound(kind: str, bound: int) -> str:
+    if bound == 0:
+        return "CURRENT ROW"
     side = "PRECEDING" if bound < 0 else "FOLLOWING"
     return f"{abs(bound) if kind == 'rows' else _length(Duration(abs(bound)))} {side}"
 
 
-def _row_function(one: RowFunction) -> str:
-    given = [] if one.column is None else [quoted(one.column), str(one.n)]
-    given += [] if one.default is None else [literal(one.default).removesuffix("D").removesuffix("L")]
-    return f"{one.fn}({', '.join(given)})"
+def _row_function(what: RowFunction) -> str:
+    arguments = [] if what.column is None else [quoted(what.column), str(what.n)]
+    arguments += [] if what.default is None else [literal(what.default).removesuffix("D").removesuffix("L")]
+    return f"{what.fn}({', '.join(arguments)}){' IGNORE NULLS' if what.ignorenulls else ''}"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 
-def _nothing(*given: object) -> None:
+def _nothing(*arguments: object) -> None:
     """Does nothing: the default of a callback."""
 
 

@@ -1,6 +1,7 @@
 """Hypothesis strategies of OVER operators, and of events for them (semantics 29)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.spec import FixedLag, Frame, Inputs, OverColumn, OverOperator, Position, StreamTime
+from panewise.spec.frames import EXCLUSIONS
 from panewise.testing.aggregates import aggregates
 from panewise.testing.event_strategies import Writer, moved_by_rows
 from panewise.testing.samples import MEASURES, types_of, with_types
@@ -15,20 +17,30 @@ from panewise.testing.samples import MEASURES, types_of, with_types
 __all__ = ["frame_events", "frame_specs", "frames"]
 
 
-def frames(*, timed: bool, ordered: bool) -> st.SearchStrategy[Frame]:
-    """Returns a strategy of ROWS frames and of the RANGE frames that are allowed (semantics 29.5).
+def frames(*, timed: bool, ordered: bool, backwards: bool = False) -> st.SearchStrategy[Frame]:
+    """Returns a strategy of ROWS frames and of the RANGE frames that are allowed (semantics 29.5, 29.15).
 
     Args:
         timed: whether the operator has an event time; otherwise there are no ranges.
         ordered: whether it has order columns; then the only range is from the first row to the last peer.
+        backwards: whether the event time is descending; then bounds exchange their places.
     """
-    starts, lengths = st.sampled_from([None, None, -1, -2, -2, -3, -7, 0, 1]), st.integers(0, 4)
+    starts, lengths = st.sampled_from([None, None, -1, -2, -2, -3, -7, 0, 1, 2]), st.integers(0, 4)
     kinds = [st.tuples(starts, lengths).map(lambda it: _frame("rows", *it))]
     if timed:
         kinds.append(st.just(Frame("range", None, 0)))
     if timed and not ordered:
         kinds += [st.tuples(starts, lengths).map(lambda it: _frame("range", *it))] * 2
-    return st.one_of(kinds)
+    exclusions = EXCLUSIONS if timed else EXCLUSIONS[:2]
+    excluded = st.sampled_from([*["no others"] * 6, *exclusions])
+    forwards = st.tuples(st.one_of(kinds), excluded).map(lambda it: replace(it[0], exclude=it[1]))
+    return forwards.map(_turned) if backwards else forwards
+
+
+def _turned(frame: Frame) -> Frame:
+    """Returns the frame with the rows before and after the row exchanged."""
+    start, end = (None if bound is None else -bound for bound in (frame.end, frame.start))
+    return replace(frame, start=start, end=end)
 
 
 def _frame(kind: Any, start: int | None, length: int) -> Frame:
@@ -63,7 +75,9 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
         )
     )
     ordered, position = fixed.get("order", ordered), fixed.get("position", position)
-    column = _columns(timed=timed is not None, ordered=bool(ordered))
+    directions = draw(_directions(timed, tuple(ordered)))
+    backwards = timed is not None and timed in directions["descending"]
+    column = _columns(timed=timed is not None, ordered=bool(ordered), backwards=backwards)
     columns = draw(st.lists(column, min_size=0 if timed else 1, max_size=4))
     fields: dict[str, Any] = {
         "keys": draw(st.sampled_from([["key"], ["key"], [], ["level"], ["shop", "level"]])),
@@ -72,6 +86,7 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
         "watermark": draw(st.sampled_from([None] * 6 + WATERMARKS)) if timed else None,
         "event_time": timed,
         "order": ordered,
+        **directions,
         "position": position,
         "columns": [OverColumn(column.what.alias(f"a{n}"), column.frame) for n, column in enumerate(columns)],
     }
@@ -79,14 +94,24 @@ def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
 
 
 @st.composite
-def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> OverColumn:
+def _directions(draw: st.DrawFn, /, timed: str | None, order: tuple[str, ...]) -> dict[str, Any]:
+    """Draws the directions of the order: often all are ascending with nulls first."""
+    if timed is None or draw(st.booleans()):
+        return {"descending": ()}
+    columns = st.lists(st.sampled_from(order), unique=True) if order else st.just([])
+    descending = [*([timed] if draw(st.booleans()) else []), *draw(columns)]
+    return {"descending": descending, "nulls_last": draw(st.one_of(st.none(), columns))}
+
+
+@st.composite
+def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool, backwards: bool) -> OverColumn:
     kind = draw(st.sampled_from(["aggregate", "aggregate", "aggregate", "function", "nth"]))
-    frame = frames(timed=timed, ordered=ordered)
+    frame = frames(timed=timed, ordered=ordered, backwards=backwards)
     if kind == "aggregate":
         return OverColumn(draw(aggregates())[0], draw(frame))
     name = draw(st.sampled_from(list(MEASURES)))
     if kind == "nth":
-        return OverColumn(F.nth_value(name, draw(st.integers(1, 4))), draw(frame))
+        return OverColumn(F.nth_value(name, draw(st.integers(1, 4)), draw(st.booleans())), draw(frame))
     defaults: dict[str, bool | int | str] = {
         "v": 7,
         "n": -1,
@@ -96,14 +121,10 @@ def _columns(draw: st.DrawFn, /, *, timed: bool, ordered: bool) -> OverColumn:
         "amount": 2,
     }
     default = draw(st.sampled_from([None, defaults[name]]))
-    shifts = [fn(name, n, default) for fn in (F.lag, F.lag, F.lead) for n in (0, 1, 1, 2, 3)]
-    return OverColumn(
-        draw(
-            st.sampled_from(
-                [*shifts, *[F.row_number()] * 5, *([F.rank(), F.dense_rank()] * 3 if timed else [])]
-            )
-        )
-    )
+    ignore = draw(st.sampled_from([False, False, True]))
+    shifts = [fn(name, n, default, ignore) for fn in (F.lag, F.lag, F.lead) for n in (0, 1, 1, 2, 3)]
+    numberings = [F.row_number()] * 5 + ([F.rank(), F.dense_rank()] * 3 if timed else [])
+    return OverColumn(draw(st.sampled_from([*shifts, *([] if backwards else numberings)])))
 
 
 @st.composite
@@ -188,7 +209,7 @@ class _FrameWriter(RowWriter):
         ends = {0, 1, self.spec.us_ahead, self.spec.us_ahead + 1}
         for column in self.spec.columns:
             if column.frame is not None and column.frame.kind == "range":
-                ends |= {-(column.frame.start or 0), column.frame.end}
+                ends |= {-(column.frame.start or 0), column.frame.end or 0}
         return sorted(ends)
 
 

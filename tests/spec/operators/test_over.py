@@ -21,7 +21,7 @@ from panewise import (
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import Over, RowFunction, WindowSpec, over_operator
-from panewise.spec.codec import changed_fields, from_dict, to_dict
+from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.describe import describe
 
 LAST = UserAggregate(
@@ -136,7 +136,57 @@ def test_documents_that_are_refused(document: dict[str, Any], message: str) -> N
 CASES: list[tuple[Any, str]] = [
     (lambda: Frame("groups", -1, 0), "kind='groups' | a frame is one of rows or of a range of time"),  # type: ignore[arg-type]
     (lambda: Frame("rows", -1.5, 0), "start=-1.5 | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
-    (lambda: Frame("rows", None, None), "end=None | the bounds of a frame are whole numbers"),  # type: ignore[arg-type]
+    (lambda: Frame("rows", None, None), "a frame without bounds | a stream has no last row"),
+    (
+        lambda: Frame("rows", -1, 0, "others"),  # type: ignore[arg-type]
+        "exclude='others' | a frame excludes one of 'no others', 'current row', 'group', 'ties' | give",
+    ),
+    (
+        lambda: Frame("range", 5, None),
+        "range from 5 microseconds after the row to the last row | a range without an end starts at the",
+    ),
+    (
+        lambda: OverOperator(columns=[OverColumn(F.count(), Frame("rows", 0, None))]),
+        "count(*): Frame(kind='rows', start=0, end=None) | a stream has no last row, so no frame reaches",
+    ),
+    (
+        lambda: OverOperator(
+            columns=[OverColumn(F.count(), Frame("rows", None, 0))], descending=["event_time"]
+        ),
+        "count(*): Frame(kind='rows', start=None, end=0) with descending event time | a stream",
+    ),
+    (
+        lambda: OverOperator(columns=[OverColumn(F.rank())], descending=["event_time"]),
+        "rank(): rank with descending event time | with descending event time each new row would change",
+    ),
+    (
+        lambda: OverOperator(columns=[TOTAL], order=["a"], descending=["b"]),
+        "descending=('b',), event_time='event_time', order=('a',) | a direction is that of the event time",
+    ),
+    (
+        lambda: OverOperator(columns=[TOTAL], event_time=None, order=["a"], descending=["a"]),
+        "descending=('a',), event_time=None, order=('a',) | a direction is that of the event time, or",
+    ),
+    (
+        lambda: OverOperator(columns=[TOTAL], order=["a"], nulls_last=["a", "a"]),
+        "nulls_last=('a', 'a'), event_time='event_time', order=('a',) | a direction is",
+    ),
+    (
+        lambda: OverOperator(columns=[TOTAL], nulls_last=["event_time"]),
+        "nulls_last=('event_time',) | an event time is never null | leave it out",
+    ),
+    (
+        lambda: OverOperator(columns=[OverColumn(F.count(), Frame("rows", -1, 0, "ties"))], event_time=None),
+        "count(*): exclude='ties' without an event time | without an event time rows have no time to",
+    ),
+    (
+        lambda: RowFunction("rank", None, "r", ignorenulls=True),
+        "rank(ignorenulls=True) | lag, lead, nth_value ignore nulls, and rank reads no values | leave it out",
+    ),
+    (
+        lambda: Window.orderBy("ts").excluding("ties"),
+        "excluding('ties') | rows are left out of a frame, as one of 'no others'",
+    ),
     (
         lambda: Frame("rows", 1, 0),
         "start=1, end=0 | a frame does not end before it starts | exchange the two",
@@ -153,8 +203,8 @@ CASES: list[tuple[Any, str]] = [
         "lag(n=-1) | lag takes a number of rows, 0 or more | use lead to look ahead",
     ),
     (
-        lambda: F.nth_value("v", 2, True),
-        "nth_value('v', ignoreNulls=True) | nth_value also counts rows with a null | take the",
+        lambda: F.nth_value("v", 2, "no"),  # type: ignore[arg-type]
+        "ignorenulls='no' | ignorenulls is True or False | give one of these",
     ),
     (
         lambda: F.ntile(2),
@@ -208,17 +258,17 @@ CASES: list[tuple[Any, str]] = [
         ),
     ),
     (
-        lambda: F.desc_nulls_first("v"),
+        lambda: F.desc_nulls_last("v"),
         (
-            "panewise.functions.desc_nulls_first | nulls come first in ascending and last in descending "
+            "panewise.functions.desc_nulls_last | nulls come first in ascending and last in descending "
             "order | use asc or desc"
         ),
     ),
     (
-        lambda: Window.orderBy("ts", F.desc("v")),
+        lambda: Window.orderBy("ts", 5),
         (
-            "column OrderColumn(column='v', ascending=False) | keys and order columns are given by name; the "
-            "order is ascending, nulls first | give the column's name"
+            "column 5 | keys and order columns are given by name; the order is ascending, nulls first | "
+            "give the column's name"
         ),
     ),
     (
@@ -386,3 +436,74 @@ def test_functions_take_what_those_of_pyspark_take() -> None:
     assert F.any_value("v", ignoreNulls=True) == F.first("v", True)
     assert F.nth_value("v", offset=2) == F.nth_value("v", 2)
     assert not hasattr(F, "no_such_function")
+
+
+def test_directions_of_the_order() -> None:
+    """semantics 29.13: the functions have pyspark's names, and nulls are where Spark has them."""
+    window = Window.partitionBy("k").orderBy(
+        "ts", F.desc("a"), F.asc_nulls_last("b"), F.desc_nulls_first("c")
+    )
+    spec = over_operator({"before": F.lag("v").over(window)})
+    assert (spec.event_time, spec.order) == ("ts", ("a", "b", "c"))
+    assert (spec.descending, spec.nulls_last) == (("a", "c"), ("a", "b"))
+    assert spec == OverOperator(
+        columns=spec.columns,
+        keys=["k"],
+        event_time="ts",
+        order=["a", "b", "c"],
+        descending=["c", "a"],
+        nulls_last=["b", "a"],
+    )
+    assert from_json(to_json(spec)) == spec
+    default = OverOperator(columns=spec.columns, keys=["k"], event_time="ts", order=["a"], descending=["a"])
+    assert default.nulls_last == ("a",)
+    assert "nulls_last" not in to_json(default)
+    assert from_json(to_json(default)) == default
+
+
+def test_descending_event_time() -> None:
+    """semantics 29.13: what is before a row in the order arrives after it."""
+    window = Window.orderBy(F.desc("ts"))
+    frame = window.rowsBetween(Window.currentRow, Window.unboundedFollowing)
+    spec = over_operator({"total": F.sum("v").over(frame), "before": F.lag("v", 2).over(window)})
+    assert spec.backwards
+    assert (spec.rows_ahead, spec.us_ahead) == (2, 0)
+    ranged = over_operator({"total": F.sum("v").over(window.rangeBetween(-5, 3))})
+    assert (ranged.rows_ahead, ranged.us_ahead) == (0, 5)
+    assert from_json(to_json(spec)) == spec
+
+
+def test_rows_that_are_left_out() -> None:
+    """semantics 29.15"""
+    window = Window.orderBy("ts").rowsBetween(-1, 1).excluding("group")
+    assert window.frame == Frame("rows", -1, 1, "group")
+    assert repr(window.frame) == "Frame(kind='rows', start=-1, end=1, exclude='group')"
+    spec = over_operator({"total": F.sum("v").over(window)})
+    assert from_json(to_json(spec)) == spec
+    assert '"exclude": "group"' in to_json(spec)
+
+
+def test_names_of_functions_that_ignore_nulls() -> None:
+    """semantics 29.14: the names are Spark's, also in a document without names."""
+    names = [F.lag("v", 2, 0, True).name, F.nth_value("v", 3, True).name]
+    assert names == ["lag(v, 2, 0) ignore nulls", "nth_value(v, 3) ignore nulls"]
+    document = {"columns": [{"fn": "lag", "column": "v", "n": 2, "default": 0, "ignorenulls": True}]}
+    assert from_dict(document).columns[0].name == names[0]
+
+
+def test_words_of_directions_values_and_excluded_rows() -> None:
+    """semantics 29.13 to 29.15"""
+    window = Window.orderBy(F.desc("ts"), "v", F.asc_nulls_last("w"), F.desc("x"))
+    columns = {
+        "a": F.sum("v").over(window.rowsBetween(0, Window.unboundedFollowing).excluding("ties")),
+        "b": F.lag("v", 2, None, True).over(window),
+    }
+    text = describe(over_operator(columns))
+    for words in (
+        "a is sum of v over the rows from the row itself to the last row, without the other rows that",
+        "b is value 2 of v before it that is not null, null if there is none",
+        "in the descending order of ts, those of equal time by v, w with nulls last and x descending, then",
+        "then the last to arrive first",
+        "the time of the 2 rows after it, and of the 2 rows after it with a value of v",
+    ):
+        assert words in text

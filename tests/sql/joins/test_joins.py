@@ -119,10 +119,18 @@ def test_errors_behind_a_join_show_the_text_of_the_user() -> None:
             "are released by EMIT",
         ),
         (f"SELECT 1 AS x FROM a JOIN b ON {RANGE} EMIT WITH LATENESS UNLIMITED", "a limited lateness"),
+        (
+            "SELECT 1 AS x FROM a RIGHT JOIN b OVER (ROWS 3 PRECEDING) ON a.k = b.k",
+            "write one of JOIN, INNER",
+        ),
+        (
+            "SELECT 1 AS x FROM a FULL JOIN b FOR SYSTEM_TIME AS OF a.ts ON a.k = b.k",
+            "write one of JOIN, INNER",
+        ),
         (f"SELECT 1 AS x FROM {SESSIONS}", "the sessions of a window join"),
     ],
 )
 def test_what_is_wrong_with_windows_and_policies_of_joins(sql: str, message: str) -> None:
-    """semantics 46.13, 46.24, 46.25, 46.28, 46.31"""
+    """semantics 27.2, 46.13, 46.24, 46.25, 46.28, 46.31"""
     with pytest.raises(SqlError, match=message):
         compile_sql(sql)

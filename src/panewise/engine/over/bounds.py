@@ -8,6 +8,7 @@ combine key and time. n positions and q frames cost n + q log n.
 import numpy as np
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.over.plan import end_of
 from panewise.engine.over.sequences import Layout, Numbers
 from panewise.spec import Frame
 
@@ -23,11 +24,30 @@ def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
     if frame.kind == "rows":
         passed = layout.passed[layout.code[at]]
         low = start if frame.start is None else np.maximum(start, at + _within(frame.start, layout))
-        return low, np.minimum(at + _within(frame.end, layout) + 1, passed)
+        return low, np.minimum(at + _within(end_of(frame), layout) + 1, passed)
     low = start if frame.start is None else _firsts(layout, frame.start)
     if frame.end == 0:
         return low, layout.peers_end[at]
-    return low, _places(layout, frame.end, side="right")
+    return low, _places(layout, end_of(frame), side="right")
+
+
+def ranges(layout: Layout, frame: Frame) -> list[tuple[Numbers, Numbers]]:
+    """Returns the frame of each target as ranges of positions, in order: several if EXCLUDE leaves rows out.
+
+    A range whose end is at or before its begin is empty. The excluded rows are one range, too: the row, or
+    its peers, which are next to each other.
+    """
+    low, high = bounds(layout, frame)
+    at = layout.targets
+    if frame.exclude == "no others":
+        return [(low, high)]
+    if frame.exclude == "current row":
+        first, behind = at, at + 1
+    else:
+        first, behind = layout.peers_begin[at], layout.peers_end[at]
+    before, after = (low, np.minimum(high, first)), (np.maximum(low, behind), high)
+    itself = (np.maximum(low, at), np.minimum(high, at + 1))
+    return [before, itself, after] if frame.exclude == "ties" else [before, after]
 
 
 def _within(bound: int, layout: Layout) -> int:

@@ -12,13 +12,13 @@ from dataclasses import replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import ROW_NUMBER, STORED_TIME, TOMBSTONE
+from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TOMBSTONE, UNEMITTED
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.rows_in_time import RowsInTime
-from panewise.engine.kernels.small_frames import distinct, output_key
+from panewise.engine.kernels.small_frames import distinct, joined, output_key
 from panewise.engine.over import retention
-from panewise.engine.over.order import emitted_in_order, in_arrival_order, passing_in_order
+from panewise.engine.over.order import emitted_in_order, in_arrival_order, in_each_direction, passing_in_order
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
 from panewise.engine.over.ranges import Span, blocks_of, sequences
 from panewise.engine.over.sequences import Layout, PassingRows
@@ -85,6 +85,10 @@ class OverEngine(RowsInTime[OverPlan, OverState]):
         if self.plan.ahead:
             recent = self.state.recent.all()
             last = pl.col(ROW_NUMBER) > pl.col(ROW_NUMBER).max().over(self.plan.keys) - self.plan.ahead
+            if self.plan.waits_for_values:
+                counts = self.state.running.all().select(*self.plan.keys, ROW_COUNT, UNEMITTED)
+                recent = joined(recent, counts, self.plan.keys)
+                last = pl.col(ROW_NUMBER) >= pl.col(ROW_COUNT) - pl.col(UNEMITTED)
             timed = pl.col(STORED_TIME) if STORED_TIME in recent.columns else pl.col(TIME)
             rows.append(recent.filter(last).select(*self.plan.keys, timed.alias(TIME)))
         start = pl.lit(None, dtype=pl.Int64) if self.plan.spec.event_time is None else pl.col(TIME)
@@ -126,6 +130,7 @@ class OverEngine(RowsInTime[OverPlan, OverState]):
         waiting, finishes = self.state.waiting, clocks.finished and not self.state.clocks.finished
         us_ahead = 0 if clocks.finished else self.plan.us_ahead
         due, after = passing_in_order(waiting, before["waiting"], now["waiting"], us_ahead)
+        due = in_each_direction(self.plan, due)
         # Rows that pass now may look back beyond the new horizons, so these are set after they have passed.
         self._expire(before)
         self.state = replace(self.state, waiting=waiting.expired(now["waiting"]), clocks=clocks)

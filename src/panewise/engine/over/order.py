@@ -1,14 +1,15 @@
 """The order of rows in an OVER operator (semantics 29.1, 29.8).
 
-Rows are sorted by event time, then by the order columns (:attr:`OverPlan.sort_columns`). Equal rows are in
-arrival order. Without an event time all rows are in arrival order. The keys have no part in this sort:
-:class:`~panewise.engine.over.sequences.Layout` then groups the rows by key, and the order within a key stays.
+Rows are sorted by event time, then by the order columns (:attr:`OverPlan.sort_columns`), each in its
+direction. Equal rows are in arrival order. Without an event time all rows are in arrival order. The keys have
+no part in this sort: :class:`~panewise.engine.over.sequences.Layout` then groups the rows by key, and the
+order within a key stays.
 
 The order is made in three places:
 
 - :func:`in_arrival_order` puts a batch into arrival order, before its rows wait or pass.
 - :func:`passing_in_order` returns the rows that pass in this order. All frames are computed in it. The time
-  queue does the sort (`engine/store/time_queue.py`).
+  queue does the sort (`engine/store/time_queue.py`), except by columns in another direction than its own.
 - :func:`emitted_in_order` sorts the rows that are emitted. It sorts again only if rows wait for rows after
   them.
 """
@@ -20,6 +21,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import PLACE, STORED_TIME
 from panewise.engine.ingest import arrival
 from panewise.engine.kernels.small_frames import ordered, take_rows
+from panewise.engine.over.plan import OverPlan
 from panewise.engine.over.sequences import Layout
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec import OverOperator
@@ -42,7 +44,7 @@ def passing_in_order(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the rows that pass, and the rows still waiting that their ranges reach ahead to, both sorted.
 
-    Both are sorted by :attr:`OverPlan.sort_columns`, which are the event time and the order columns, nulls
+    Both are sorted by :attr:`OverPlan.stored_order`, which are the event time and the order columns, nulls
     first, then by arrival, across all keys. :meth:`TimeQueue.between` (`engine/store/time_queue.py`) does the
     sort, because these columns are the identity of the queue's table (:meth:`OverPlan._tables`). It takes a
     slice of each run, which was sorted when it was written. It sorts the newest rows, which are in no run
@@ -62,6 +64,14 @@ def passing_in_order(
     return due, waiting.between(now, now + us_ahead) if due.height and us_ahead else nothing
 
 
+def in_each_direction(plan: OverPlan, due: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows that pass, sorted by all columns of the order.
+
+    The queue sorts by the columns before the first one that is not ascending with nulls first.
+    """
+    return due if plan.stored_order == plan.sort_columns else _sorted(plan, due, plan.sort_columns)
+
+
 def emitted_in_order(layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
     """Returns the emitted rows with their new columns, in the order of semantics 29.8.
 
@@ -76,7 +86,20 @@ def emitted_in_order(layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
         back[place] = np.arange(len(place))
         return rows.select(*plan.payload).hstack(take_rows(new, back))
     by = [STORED_TIME, *plan.spec.order] if plan.sort_columns else []
+    keys_of = [f"__by:{key}" for key in plan.keys]
     emitted = take_rows(layout.stack, layout.source[layout.targets]).select(*plan.payload, *by[:1])
-    keys = [layout.keys[key].gather(layout.code[layout.targets]).alias(f"__by:{key}") for key in plan.keys]
+    keys = [
+        layout.keys[key].gather(layout.code[layout.targets]).alias(name)
+        for key, name in zip(plan.keys, keys_of, strict=True)
+    ]
     both = emitted.hstack(new).hstack(keys)
-    return ordered(both, [*by, *(key.name for key in keys)]).select(*plan.pane_schema)
+    return _sorted(plan, both, [*by, *keys_of]).select(*plan.pane_schema)
+
+
+def _sorted(plan: OverPlan, rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Returns the rows sorted by these columns, each in its direction. The sort is stable."""
+    spec = plan.spec
+    if not spec.descending and not spec.nulls_last:
+        return ordered(rows, by)
+    descending, nulls_last = ([name in names for name in by] for names in (spec.descending, spec.nulls_last))
+    return rows.sort(by, descending=descending, nulls_last=nulls_last, maintain_order=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import polars as pl
@@ -21,13 +22,15 @@ from panewise.engine.columns import (
     SLOT,
     STORED_TIME,
     TIME_COUNT,
+    UNEMITTED,
     user_columns,
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
+from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
-from panewise.spec import Aggregate, Frame, OverOperator, RowFunction
+from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunction
 from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
@@ -46,7 +49,8 @@ class Job:
     Attributes:
         frame: the frame.
         aggregation: the aggregates with partials that can be merged, as tables store them.
-        whole: the same aggregates over whole frames, where holistic aggregates are computed directly.
+        whole: the same aggregates over whole frames, where holistic aggregates are computed directly. With
+            EXCLUDE a frame is several ranges, so it is merged from partials, too.
         prefix: begins the names of the stored partials, so that those of two jobs differ.
     """
 
@@ -67,8 +71,9 @@ class OverPlan(UncombinedPort, InputPort):
 
     - `waiting`: the rows that have not passed, in the order of time.
     - `recent`: rows that have passed, and that later rows look back to or that have not been emitted.
-    - `running`: for each key the partials of frames without a start, the `nth_value`s of such frames, and the
-      number of rows that have passed.
+    - `running`: for each key the partials of frames without a start, the `nth_value`s of such frames, the
+      values that functions look back to (:mod:`panewise.engine.over.nth`), and the numbers of rows that have
+      passed and that are not emitted.
 
     If there are `ranges`, which :mod:`panewise.engine.over.ranges` computes, it has two more:
 
@@ -83,7 +88,9 @@ class OverPlan(UncombinedPort, InputPort):
         super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         _check_new(spec, schema)
-        self.spec = spec
+        # Whether the frames of `spec`, which is in ascending order, are read from their ends.
+        self.from_end = spec.backwards
+        self.spec = spec = in_ascending_order(spec)
         self.payload = user_columns(self.schema)
         jobs = _jobs(spec, self.schema)
         self.ranges = _ranges(spec, jobs)
@@ -98,11 +105,22 @@ class OverPlan(UncombinedPort, InputPort):
         # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
+        # Whether rows wait for values, so that not only the number of rows behind them decides which are
+        # emitted.
+        self.waits_for_values = any(_skips(column, "lead") for column in self.functions)
+        # Whether the frames without a start of a row that waits for later rows may lack peers that are
+        # emitted.
+        self.lacks_peers = self.ahead > 0 and any(
+            column.frame is not None
+            and column.frame.start is None
+            and column.frame.exclude in ("group", "ties")
+            for column in spec.columns
+        )
         self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
         # The frames without a start of all later rows contain the rows before this place, which is counted
         # from the first of these later rows. It is 0 or negative.
         ends = [
-            column.frame.end
+            end_of(column.frame)
             for column in spec.columns
             if column.frame is not None and column.frame.start is None
         ]
@@ -117,6 +135,11 @@ class OverPlan(UncombinedPort, InputPort):
         return bool(self.behind or self.ahead or self.us_behind)
 
     @property
+    def numbers_slots(self) -> bool:
+        """Whether slots of `recent` are the numbers of rows. Otherwise they are a ring of the last rows."""
+        return self.looks_back or self.waits_for_values or self.lacks_peers
+
+    @property
     def runs(self) -> bool:
         """Whether values are stored for each key in `running`."""
         return len(self.running.schema) > len(self.keys) + 1
@@ -126,16 +149,58 @@ class OverPlan(UncombinedPort, InputPort):
         """The columns that sort rows, across all keys. Rows that are equal in them are in arrival order."""
         return [] if self.spec.event_time is None else [TIME, *self.spec.order]
 
+    @property
+    def stored_order(self) -> list[str]:
+        """The columns that sort the waiting rows: the first ones of `sort_columns`.
+
+        They end before the first one that is not ascending with nulls first. If they are not all, rows are
+        sorted again when they pass.
+        """
+        others = {*self.spec.descending, *self.spec.nulls_last}
+        return list(takewhile(lambda name: name not in others, self.sort_columns))
+
     def firsts(self) -> list[tuple[str, RowFunction]]:
-        """Returns each `nth_value` over a frame without a start, with its column in `running`."""
+        """Returns each `nth_value` over a frame without a start, with its column in `running`.
+
+        Those of :meth:`lists` are not among them.
+        """
         without_start = [
             (n, column)
             for n, column in enumerate(self.functions)
-            if column.frame is not None and column.frame.start is None
+            if column.frame is not None and column.frame.start is None and not self._needs_list(column)
         ]
         return [
             (f"__nth{n}", column.what) for n, column in without_start if isinstance(column.what, RowFunction)
         ]
+
+    def waiting_for_values(self) -> list[RowFunction]:
+        """Returns the functions that look ahead to a number of values."""
+        return [
+            column.what
+            for column in self.functions
+            if isinstance(column.what, RowFunction) and _skips(column, "lead")
+        ]
+
+    def lists(self) -> list[tuple[str, RowFunction]]:
+        """Returns each function for which `running` has a list of values, with the column of the list."""
+        return [
+            (f"__values{n}", column.what)
+            for n, column in enumerate(self.functions)
+            if isinstance(column.what, RowFunction) and self._needs_list(column)
+        ]
+
+    def _needs_list(self, column: OverColumn) -> bool:
+        """Returns whether the value of a function may be in any earlier row, which values determine."""
+        what, frame = column.what, column.frame
+        assert isinstance(what, RowFunction)
+        if frame is None:
+            return _skips(column, "lag")
+        plain = frame.exclude == "no others" and not what.ignorenulls and not self.from_end
+        return frame.start is None and not plain
+
+    def reads_last(self, what: RowFunction) -> bool:
+        """Returns whether the list of a function has the last values, not the first ones."""
+        return what.fn == "lag" or self.from_end
 
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
         """Returns the type of a new column."""
@@ -173,7 +238,7 @@ class OverPlan(UncombinedPort, InputPort):
         }
         running: Schema = {**keys, TIME: pl.Int64(), **self._running()}
         return (
-            Shape(waiting, self.sort_columns or [TIME], []),
+            Shape(waiting, self.stored_order or [TIME], []),
             Shape(recent, [*self.keys, SLOT], self.keys),
             Shape(running, self.keys, self.keys),
         )
@@ -204,9 +269,13 @@ class OverPlan(UncombinedPort, InputPort):
             for name, dtype in job.aggregation.schema.items()
         }
         values = {name: self.schema[what.columns[0]] for name, what in self.firsts()}
-        if not counted and not parts and not values:
+        lists: Schema = {name: pl.List(self.schema[what.columns[0]]) for name, what in self.lists()}
+        if not counted and not parts and not values and not lists and not self.waits_for_values:
             return {}
-        return {ROW_COUNT: pl.Int64(), **({TIME_COUNT: pl.Int64()} if self.ranks else {}), **parts, **values}
+        counts = [ROW_COUNT]
+        counts += [TIME_COUNT] if self.ranks else []
+        counts += [UNEMITTED] if self.waits_for_values else []
+        return {**dict.fromkeys(counts, pl.Int64()), **parts, **values, **lists}
 
 
 def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
@@ -224,7 +293,15 @@ def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
             assert column.frame is not None
             frames.setdefault(column.frame, []).append(column.what)
     compiled = [(frame, Aggregation(tuple(aggregates), schema)) for frame, aggregates in frames.items()]
-    return [Job(frame, one, range_aggregation(one), f"__{n}") for n, (frame, one) in enumerate(compiled)]
+    return [
+        Job(
+            frame,
+            aggregation,
+            range_aggregation(aggregation) if frame.exclude == "no others" else aggregation,
+            f"__{n}",
+        )
+        for n, (frame, aggregation) in enumerate(compiled)
+    ]
 
 
 def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
@@ -239,7 +316,7 @@ def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
         if column.frame is not None and column.frame.kind == "range" and (column.frame.start or 0) < 0
     ]
     partial = all(
-        isinstance(column.what, Aggregate) and column.frame is not None and column.frame.end >= 0
+        isinstance(column.what, Aggregate) and column.frame is not None and end_of(column.frame) >= 0
         for column in back
     )
     if spec.rows_ahead or not partial:
@@ -251,11 +328,22 @@ def _rows_behind(spec: OverOperator) -> int:
     """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
     rows_behind = [0]
     for column in spec.columns:
-        if isinstance(column.what, RowFunction) and column.what.fn == "lag":
+        if isinstance(column.what, RowFunction) and column.what.fn == "lag" and not column.what.skips:
             rows_behind.append(column.what.n or 0)
         if column.frame is not None and column.frame.kind == "rows":
-            rows_behind.append(-column.frame.end if column.frame.start is None else -column.frame.start)
+            rows_behind.append(-end_of(column.frame) if column.frame.start is None else -column.frame.start)
     return max(rows_behind)
+
+
+def end_of(frame: Frame) -> int:
+    """Returns the end of a frame in ascending order, which always has one."""
+    assert frame.end is not None
+    return frame.end
+
+
+def _skips(column: OverColumn, fn: str) -> bool:
+    """Returns whether a column is the function and ignores nulls."""
+    return isinstance(column.what, RowFunction) and column.what.fn == fn and column.what.skips
 
 
 def _us_behind(spec: OverOperator) -> int:

@@ -90,12 +90,16 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
         return singles
     stored = (layout.column(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts)
     return pl.DataFrame(
-        [one.zip_with(~is_block, other) for one, other in zip(singles.get_columns(), stored, strict=True)]
+        [
+            of_row.zip_with(~is_block, of_block)
+            for of_row, of_block in zip(singles.get_columns(), stored, strict=True)
+        ]
     )
 
 
 def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     """Returns the blocks of the rows that pass in a step, one for each key."""
+    rows = rows.reverse() if plan.from_end else rows
     block = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
     for job in plan.ranges:
         assert job.frame.start is not None

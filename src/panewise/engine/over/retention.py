@@ -1,7 +1,8 @@
 """Decides what tables store of rows and keys after a step: only what later rows can need (semantics 29.9).
 
-If only the last rows of a key are needed, they are stored in a ring of slots: a new row replaces the oldest
-one. So nothing is deleted. If ranges look back, rows are stored by number, and expire by time. A step writes
+If only a fixed number of last rows of a key is needed, they are stored in a ring of slots: a new row replaces
+the oldest one. So nothing is deleted. If ranges look back, rows are stored by number, and expire by time. If
+rows wait for values, they are stored by number, and deleted. A step writes
 the new rows that are needed, and the stored rows whose time of expiry changes. It costs as much as the rows
 in the layout.
 """
@@ -10,9 +11,10 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import DENSE_RANK, RANK, ROW_COUNT, ROW_NUMBER, SLOT, TIME_COUNT
+from panewise.engine.columns import DENSE_RANK, RANK, ROW_COUNT, ROW_NUMBER, SLOT, TIME_COUNT, UNEMITTED
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows
 from panewise.engine.over.bounds import shifted
+from panewise.engine.over.nth import lists
 from panewise.engine.over.plan import TIME
 from panewise.engine.over.sequences import Flags, Layout, Numbers
 from panewise.engine.over.values import firsts
@@ -20,7 +22,9 @@ from panewise.engine.over.values import firsts
 
 def running(layout: Layout, folded: list[pl.Series]) -> pl.DataFrame:
     """Returns the rows of the table `running`. `folded` are the partials of frames without a start."""
-    columns = [pl.Series(ROW_COUNT, layout.count), *folded, *firsts(layout)]
+    columns = [pl.Series(ROW_COUNT, layout.count), *folded, *firsts(layout), *lists(layout)]
+    if layout.plan.waits_for_values:
+        columns.append(pl.Series(UNEMITTED, layout.passed - layout.emitted_until))
     if layout.plan.ranks:
         columns.append(pl.Series(TIME_COUNT, _peers(layout)))
     frame = layout.keys.hstack(columns).with_columns(pl.lit(MAX_INSTANT).alias(TIME))
@@ -49,8 +53,7 @@ def recent_rows(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.D
     plan = layout.plan
     position = _candidates(layout)
     code = layout.code[position]
-    unemitted = layout.emitted_until[code]
-    pinned: Flags = position >= unemitted - plan.behind
+    pinned: Flags = position >= _first_needed(layout)[code]
     ends: Numbers = np.full(len(position), MAX_INSTANT)
     stays = pinned
     if plan.looks_back:
@@ -60,25 +63,37 @@ def recent_rows(layout: Layout, horizon: int | None) -> tuple[pl.DataFrame, pl.D
         stays = pinned | (True if horizon is None else times > horizon)
     fresh = position >= layout.first_new[code]
     before = layout.stored_ends[layout.source[position]]
-    changed = fresh if not plan.looks_back else fresh | (ends != before)
+    changed = fresh if not plan.looks_back else fresh | (ends != before)  # without times ends never change
     put = _table_rows(layout, position[stays & changed], ends[stays & changed])
-    deleted = position[~stays & ~fresh & (before == MAX_INSTANT)] if plan.looks_back else position[:0]
+    deleted = position[~stays & ~fresh & (before == MAX_INSTANT)] if plan.numbers_slots else position[:0]
     return put, _table_rows(layout, deleted, np.full(len(deleted), MAX_INSTANT))
 
 
 def _candidates(layout: Layout) -> Numbers:
     """Returns the positions of the rows that may have to be put or deleted.
 
-    If ranges look back, these are all stored and new rows. Otherwise they are the last new rows of each
+    If slots are numbers, these are all stored and new rows. Otherwise they are the last new rows of each
     key, which take the slots of old rows.
     """
     plan = layout.plan
     first = (
         layout.start
-        if plan.looks_back
+        if plan.numbers_slots
         else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
     )
     return expand_ranges(first, layout.passed - first)
+
+
+def _first_needed(layout: Layout) -> Numbers:
+    """Returns, by key, the position of the first row that later rows need because of its number."""
+    unemitted = layout.emitted_until
+    needed: Numbers = unemitted - layout.plan.behind
+    waits = unemitted < layout.passed
+    if layout.plan.lacks_peers and waits.any():
+        needed = np.where(
+            waits, np.minimum(needed, layout.peers_begin[np.where(waits, unemitted, 0)]), needed
+        )
+    return needed
 
 
 def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
@@ -98,7 +113,7 @@ def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFram
     number = layout.number[position]
     # If only the last rows of a key are needed, they form a ring: a new row takes the slot of the oldest one.
     ring = max(1, plan.behind + plan.ahead)
-    slot = number if plan.looks_back else number % ring
+    slot = number if plan.numbers_slots else number % ring
     frame = take_rows(layout.stack, layout.source[position])
     keys = take_rows(layout.keys, layout.code[position])
     own_columns = {SLOT: slot, ROW_NUMBER: number, TIME: ends}

@@ -1,7 +1,7 @@
 """Frames without a start, computed from stored partials (semantics 29.9).
 
 For each key the table `running` stores the partials of the rows that the frames of all later rows contain.
-Invariant: these are the first rows of the key, up to a number that :func:`_folded` returns. So the frame of a
+Invariant: these are the first rows of the key, up to the number :attr:`Layout.folded`. So the frame of a
 row consists of the stored partial and of the rows after those that it covers: a range of pieces. A step costs
 as much as the rows that it reads, whatever the length of the frames.
 """
@@ -9,29 +9,11 @@ as much as the rows that it reads, whatever the length of the frames.
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate import range_aggregate
-from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.kernels.small_frames import take_rows, vstack_frames
-from panewise.engine.over.bounds import bounds
+from panewise.engine.over.bounds import ranges
+from panewise.engine.over.merged import over, results
 from panewise.engine.over.plan import Job
 from panewise.engine.over.sequences import Flags, Layout, Numbers
-
-
-def over(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
-    """Returns the partials over the ranges of positions [low, high). A range with high <= low is empty."""
-    some: Flags = high > low
-    partials = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
-    if some.all():
-        return partials
-    nothing = pl.DataFrame(
-        [pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts]
-    )
-    return take_rows(vstack_frames([partials, nothing]), np.where(some, np.cumsum(some) - 1, partials.height))
-
-
-def results(job: Job, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
-    """Returns the results of a job over the ranges of positions [low, high), as :func:`over` takes them."""
-    return over(job.whole, pieces, low, high).select(job.whole.results)
 
 
 class Running:
@@ -43,7 +25,7 @@ class Running:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        folded = _folded(layout, layout.count_before)
+        folded = layout.folded_before
         self._remembered: Flags = folded > 0
         self._own: Flags = layout.number >= np.repeat(folded, layout.total)
         self._rows_before = np.append(0, np.cumsum(self._own))
@@ -53,13 +35,22 @@ class Running:
 
     def results(self, job: Job) -> tuple[list[pl.Series], list[pl.Series]]:
         """Returns the aggregates of the targets, and the partials to store for each key."""
-        layout, pieces = self._layout, self._pieces(job)
-        low, high = bounds(layout, job.frame)
-        code = layout.code[layout.targets]
-        columns = results(job, pieces, self._begin[code], self._place(np.maximum(high, low), code))
-        folds = layout.passed - (layout.count - _folded(layout, layout.count))
-        partials = over(job.aggregation, pieces, self._begin, self._place(folds, self._keys))
+        layout, pieces, from_end = self._layout, self._pieces(job), self._layout.plan.from_end
+        columns = results(job, pieces, self._ranges(job), from_end=from_end)
+        folds = layout.passed - (layout.count - layout.folded)
+        rows = [(self._begin, self._place(folds, self._keys))]
+        partials = over(job.aggregation, pieces, rows, from_end=from_end)
         return columns.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
+
+    def _ranges(self, job: Job) -> list[tuple[Numbers, Numbers]]:
+        """Returns the frames of the targets as ranges of pieces, the first with the stored partial."""
+        code = self._layout.code[self._layout.targets]
+        first = self._layout.start[code]
+        places = [
+            (self._place(np.maximum(low, first), code), self._place(np.maximum(high, first), code))
+            for low, high in ranges(self._layout, job.frame)
+        ]
+        return [(self._begin[code], places[0][1]), *places[1:]]
 
     def _place(self, position: Numbers, code: Numbers) -> Numbers:
         """Returns the number of the piece of the row at each position. `code` is the key of the position.
@@ -82,12 +73,3 @@ class Running:
         order[self._place(positions, self._layout.code[positions])] = positions
         order[self._begin[keys]] = rows.height + keys
         return take_rows(vstack_frames([rows, known]), order)
-
-
-def _folded(layout: Layout, count: Numbers) -> Numbers:
-    """Returns for each key the number of rows that its partial covers after `count` rows have passed.
-
-    These are the rows that the frames of all rows not yet emitted contain.
-    """
-    folded: Numbers = np.maximum(0, np.maximum(0, count - layout.plan.ahead) + layout.plan.folds_to)
-    return folded

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
+from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT, UNEMITTED
 from panewise.engine.kernels.small_frames import (
     expand_ranges,
     group_positions,
@@ -29,11 +29,30 @@ from panewise.engine.kernels.small_frames import (
 )
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.over.plan import TIME, OverPlan
+from panewise.spec import RowFunction
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 _CODE = "__code"
 _ANY = "__any"  # a column that is always selected, as a frame without columns would have no rows
+
+
+@dataclass(frozen=True)
+class CountedRows:
+    """Some of the positions of a layout.
+
+    Attributes:
+        places: these positions, in order.
+        before: by position, and one more at the end, how many of these positions are before it.
+    """
+
+    places: Numbers
+    before: Numbers
+
+    @classmethod
+    def where(cls, counted: Flags) -> "CountedRows":
+        """Returns the positions at which a flag is true."""
+        return cls(np.flatnonzero(counted), np.append(0, np.cumsum(counted)))
 
 
 @dataclass(frozen=True)
@@ -163,16 +182,62 @@ class Layout:
     @cached_property
     def first_unemitted(self) -> Numbers:
         """By key, the position of its first row that earlier steps have not emitted."""
-        first: Numbers = self.first_new - np.minimum(self.plan.ahead, self.stored_count)
-        return first
+        if self.plan.waits_for_values:
+            unemitted: Numbers = self.running[UNEMITTED].fill_null(0).to_numpy()
+        else:
+            unemitted = np.minimum(self.plan.ahead, self.stored_count)
+        return self.first_new - unemitted
 
     @cached_property
     def emitted_until(self) -> Numbers:
         """By key, the position after the last row that this step emits."""
         if self.step.finished:
             return self.passed
-        until: Numbers = np.maximum(self.passed - self.plan.ahead, self.first_unemitted)
+        until: Numbers = self.passed - self.plan.ahead
+        for what in self.plan.waiting_for_values():
+            until = np.minimum(until, self._values_until(what))
+        return np.maximum(until, self.first_unemitted)
+
+    def _values_until(self, what: RowFunction) -> Numbers:
+        """Returns, by key, the position of the n-th last value. Rows before it have n values behind them."""
+        values = self.counted(what)
+        behind = values.before[self.passed] - min(what.n or 0, len(self.code) + 1)
+        some = behind >= values.before[self.start]
+        until: Numbers = np.where(some, 0, self.start)
+        until[some] = values.places[behind[some]]
         return until
+
+    def counted(self, what: RowFunction, rows: Flags | None = None) -> CountedRows:
+        """Returns the positions that a function counts, out of these rows: without ignored nulls."""
+        counted = np.ones(len(self.code), dtype=np.bool_) if rows is None else rows
+        if what.ignorenulls:
+            counted = counted & self.values[what.columns[0]].is_not_null().to_numpy()
+        return CountedRows.where(counted)
+
+    @cached_property
+    def folded_before(self) -> Numbers:
+        """By key, the number of rows that partials and lists cover that earlier steps have stored.
+
+        These are rows that the frames of all rows not yet emitted contain.
+        """
+        return self._folded(self.count_before, self.first_new, self.first_unemitted)
+
+    @cached_property
+    def folded(self) -> Numbers:
+        """By key, the number of rows that partials and lists cover that this step stores."""
+        return self._folded(self.count, self.passed, self.emitted_until)
+
+    def _folded(self, count: Numbers, end: Numbers, unemitted: Numbers) -> Numbers:
+        """Returns, by key, the number of rows to cover, if `count` rows have passed.
+
+        The last of these is before the position `end`, and the first that is not emitted at `unemitted`.
+        """
+        folded: Numbers = np.maximum(0, count - (end - unemitted) + self.plan.folds_to)
+        waits = unemitted < end
+        if self.plan.lacks_peers and waits.any():
+            first = self.peers_begin[np.where(waits, unemitted, 0)]
+            folded = np.where(waits, np.minimum(folded, count - (end - first)), folded)
+        return folded
 
     @cached_property
     def targets(self) -> Numbers:

@@ -12,12 +12,13 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.over.bounds import bounds
+from panewise.engine.over.bounds import ranges as ranges_of
+from panewise.engine.over.merged import results
+from panewise.engine.over.nth import FAR, nth, values_at
 from panewise.engine.over.ranges import pieces
-from panewise.engine.over.running import Running, results
-from panewise.engine.over.sequences import Flags, Layout, Numbers
+from panewise.engine.over.running import Running
+from panewise.engine.over.sequences import Layout
 from panewise.spec import OverColumn, RowFunction
-
-_FAR = 1 << 62  # a number of rows that no stream reaches; sums with a position fit in 64 bits
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,13 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
     new_columns, running = list[pl.Series](), list[pl.Series]()
     # Each kind of frame has pieces of its own: single rows here, rows and blocks for ranges that look back,
     # and a stored partial with rows for frames without a start.
+    from_end = plan.from_end
     for job in plan.bounded:
-        low, high = bounds(layout, job.frame)
-        new_columns += results(job, job.aggregation.singles(layout.values), low, high).get_columns()
+        singles, frames = job.aggregation.singles(layout.values), ranges_of(layout, job.frame)
+        new_columns += results(job, singles, frames, from_end=from_end).get_columns()
     for job, sequence in zip(plan.ranges, ranges, strict=True):
-        new_columns += results(job, pieces(sequence, job), *bounds(sequence, job.frame)).get_columns()
+        frames = ranges_of(sequence, job.frame)
+        new_columns += results(job, pieces(sequence, job), frames, from_end=from_end).get_columns()
     for job in plan.unbounded:
         columns, remembered = Running(layout).results(job)
         new_columns += columns
@@ -69,26 +72,28 @@ def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
             return pl.Series(what.name, layout.ranks[1][at] + 1)
         case "nth_value":
             return _nth(layout, column, what)
+    return _shifted(layout, column, what)
+
+
+def _shifted(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
+    """Returns `lag` or `lead`."""
     assert what.n is not None
-    code, longest = layout.code[at], len(layout.code)
-    place = at + min(what.n, longest) * (-1 if what.fn == "lag" else 1)
-    inside = (place >= layout.start[code]) & (place < layout.passed[code])
-    values_there = _values_at(layout, what, place, inside)
+    at, code, longest = layout.targets, layout.code[layout.targets], len(layout.code)
+    if what.skips and what.fn == "lag":
+        there = nth(layout, what, [(layout.start[code], at)], from_end=True)
+        values_there, inside = there.values, there.reached
+    elif what.skips:
+        there = nth(layout, what, [(at + 1, layout.passed[code])], from_end=False)
+        values_there, inside = there.values, there.reached
+    else:
+        place = at + min(what.n, longest) * (-1 if what.fn == "lag" else 1)
+        inside = (place >= layout.start[code]) & (place < layout.passed[code])
+        values_there = values_at(layout, what, place, inside)
     default = layout.plan.defaults[column.name]
     if default is not None and not inside.all():
-        values_there = values_there.zip_with(
-            pl.Series(inside), pl.repeat(default[0], len(at), dtype=values_there.dtype, eager=True)
-        )
+        defaults = pl.repeat(default[0], len(at), dtype=values_there.dtype, eager=True)
+        values_there = values_there.zip_with(pl.Series(inside), defaults)
     return values_there.alias(what.name)
-
-
-def _values_at(layout: Layout, what: RowFunction, place: Numbers, inside: Flags) -> pl.Series:
-    """Returns the column of the function at each place, null where `inside` is false."""
-    values = layout.values[what.columns[0]]
-    index = pl.Series(np.where(inside, place, 0).astype(np.uint32))
-    return values.gather(
-        index if inside.all() else index.zip_with(pl.Series(inside), pl.Series([None], dtype=pl.UInt32))
-    )
 
 
 def _nth(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
@@ -99,17 +104,16 @@ def _nth(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
     """
     assert column.frame is not None
     assert what.n is not None
+    if what not in [other for _, other in layout.plan.firsts()]:
+        from_end = layout.plan.from_end
+        return nth(layout, what, ranges_of(layout, column.frame), from_end=from_end).values.alias(what.name)
     low, high = bounds(layout, column.frame)
-    skipped = min(what.n, len(layout.code) + 1) - 1
-    if column.frame.start is not None:
-        place = low + skipped
-        return _values_at(layout, what, place, (place < high)).alias(what.name)
     code = layout.code[layout.targets]
     first = layout.count_before - layout.stored_count  # by key, the number of the first row of its sequence
-    place = layout.start[code] + (min(what.n, _FAR) - 1 - first[code])
+    place = layout.start[code] + (min(what.n, FAR) - 1 - first[code])
     reached = place < np.maximum(low, high)  # whether the frame has n rows
     inside = reached & (place >= layout.start[code])
-    values_there = _values_at(layout, what, np.where(inside, place, 0), inside)
+    values_there = values_at(layout, what, np.where(inside, place, 0), inside)
     known = layout.running[_stored(layout, what)].gather(pl.Series(code.astype(np.uint32)))
     return values_there.zip_with(pl.Series(inside | ~reached), known).alias(what.name)
 
@@ -123,8 +127,8 @@ def firsts(layout: Layout) -> list[pl.Series]:
     remembered = []
     for name, what in layout.plan.firsts():
         assert what.n is not None
-        place = layout.first_new + (min(what.n, _FAR) - 1 - layout.count_before)
+        place = layout.first_new + (min(what.n, FAR) - 1 - layout.count_before)
         inside = (layout.count_before < what.n) & (layout.count >= what.n)
-        values_there = _values_at(layout, what, np.where(inside, place, 0), inside)
+        values_there = values_at(layout, what, np.where(inside, place, 0), inside)
         remembered.append(values_there.zip_with(pl.Series(inside), layout.running[name]).alias(name))
     return remembered

@@ -7,15 +7,20 @@ from typing import Any, Final, TypeAlias
 
 import pyspark.sql
 
-from panewise import spec
+from panewise import functions, spec
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import text_of
 
 # Returns the name of the input column for a column, which may be an expression.
 Reader: TypeAlias = Callable[[Any], str]
 
-_ASCENDING = re.compile(r" ASC NULLS FIRST$")
-_DESCENDING = re.compile(r" (DESC NULLS (FIRST|LAST)|ASC NULLS LAST)$")
+_DIRECTED = re.compile(r"(.*) ((?:ASC|DESC) NULLS (?:FIRST|LAST))$", re.DOTALL)
+_DIRECTIONS: Final[dict[str, Callable[[str], Any]]] = {
+    "ASC NULLS FIRST": functions.asc,
+    "ASC NULLS LAST": functions.asc_nulls_last,
+    "DESC NULLS FIRST": functions.desc_nulls_first,
+    "DESC NULLS LAST": functions.desc,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +39,8 @@ class WindowSpec:
     def orderBy(self, *cols: Any) -> "WindowSpec":  # noqa: N802 - PySpark's name
         """Sets the order, as in pyspark.
 
-        On a stream the first column is the event time, and the order is ascending, nulls first.
+        On a stream the first column is the event time. If it is descending, the rows before a row are those
+        that arrive after it (semantics 29.13).
         """
         return replace(self, order=_flat(cols))
 
@@ -70,31 +76,26 @@ class WindowSpec:
         Raises:
             SpecError: if a stream cannot have this window.
         """
-        order = [_ascending(column) for column in self.order]
-        names = [read(column) for column in order]
-        if names and names[0] != text_of(order[0]):
+        order = [_directed(column) for column in self.order]
+        terms = [(read(column), direction) for column, direction in order]
+        if terms and terms[0][0] != text_of(order[0][0]):
             rule = "the first order column of a stream is its event time, not an expression"
             raise SpecError(
-                f"orderBy({text_of(order[0])})",
+                f"orderBy({text_of(order[0][0])})",
                 rule,
                 "order by the TIMESTAMP itself, and give ranges such as '-10 minutes'",
             )
-        window = spec.WindowSpec().partitionBy(*map(read, self.keys)).orderBy(*names)
+        window = spec.WindowSpec().partitionBy(*map(read, self.keys))
+        window = window.orderBy(*(_DIRECTIONS[direction](name) for name, direction in terms))
         if self.kind is None:
             return window
         return window.rowsBetween(*self.bounds) if self.kind == "rows" else window.rangeBetween(*self.bounds)
 
 
-def _ascending(column: Any) -> Any:
-    text = text_of(column)
-    if _DESCENDING.search(text):
-        rule = "the order of a stream is ascending, nulls first"
-        raise SpecError(
-            f"orderBy({text})",
-            rule,
-            "order by the event time, ascending; exchange lag and lead, and the two sides of frames",
-        )
-    return _ASCENDING.sub("", text) if _ASCENDING.search(text) else column
+def _directed(column: Any) -> tuple[Any, str]:
+    """Returns a column of `orderBy` without its direction, and the direction."""
+    directed = _DIRECTED.fullmatch(text_of(column))
+    return (column, "ASC NULLS FIRST") if directed is None else (directed[1], directed[2])
 
 
 def _flat(cols: tuple[Any, ...]) -> tuple[Any, ...]:

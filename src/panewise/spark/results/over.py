@@ -18,14 +18,14 @@ class OverResult(SingleInputResult):
     """The outputs of an OVER operator.
 
     Attributes:
-        made: the new columns, if :class:`panewise.spark.OverBuilder` made the specification.
+        new_columns: the new columns, if :class:`panewise.spark.OverBuilder` made the specification.
         fields: the other arguments of `over_operator` that made it.
     """
 
     OUTPUT: ClassVar[str] = "rows"
 
     spec: OverOperator
-    made: Mapping[str, Over] | None = None
+    new_columns: Mapping[str, Over] | None = None
     fields: Mapping[str, Any] | None = None
 
     @cached_property
@@ -69,25 +69,26 @@ class OverResult(SingleInputResult):
                 rule = "new columns have different names, so that none is lost (semantics 35.8)"
                 raise SpecError(f"new column {name!r} twice", rule, "give one of them another name")
             read = column.what.columns if isinstance(column, Over) else ()
-            of = [read_name for read_name in read if read_name in known]
-            if of:
+            new = [read_name for read_name in read if read_name in known]
+            if new:
                 raise SpecError(
-                    f"{name!r} reads {of[0]!r}, a new column",
+                    f"{name!r} reads {new[0]!r}, a new column",
                     "the new columns of an operator are computed from those of its input",
                     "compute it in a second operator, as in over(result)",
                 )
         together = {**known, **columns}
         result: OverResult = self.given.apply_again(over_operator(together, **fields))
-        return replace(result, made=together, fields=fields)
+        return replace(result, new_columns=together, fields=fields)
 
     def _description(self) -> tuple[Mapping[str, Over], Mapping[str, Any]]:
         """Returns the arguments of `over_operator` that make the specification."""
         spec = self.given.spec
-        if self.made is not None and self.fields is not None:
-            return self.made, self.fields
+        if self.new_columns is not None and self.fields is not None:
+            return self.new_columns, self.fields
         assert isinstance(spec, OverOperator)
         timed = spec.event_time is not None
         window = WindowSpec(spec.keys, (spec.event_time, *spec.order) if spec.event_time is not None else ())
+        window = replace(window, descending=spec.descending, nulls_last=spec.nulls_last)
         columns = {
             column.name: Over(column.what, replace(window, frame=column.frame)) for column in spec.columns
         }

@@ -8,16 +8,17 @@ from typing import Any, Final
 from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.fields import check_flag, is_name
+from panewise.spec.window_spec import DirectedColumn, SortColumn
 
 # The public functions, which panewise.functions has.
-__all__ = ["asc", "desc"]
+__all__ = ["asc", "asc_nulls_last", "desc", "desc_nulls_first"]
 
 _DIRECTED: Final = re.compile(r"`?([^`]+?)`? (ASC|DESC) NULLS (FIRST|LAST)")
 _NULLS: Final = {"ASC": "FIRST", "DESC": "LAST"}  # where PySpark's asc and desc put nulls
 
 
 @dataclass(frozen=True)
-class OrderColumn:
+class OrderColumn(DirectedColumn):
     """A column by which rows are ordered, and its direction. :func:`asc` and :func:`desc` make it.
 
     Args:
@@ -36,6 +37,11 @@ class OrderColumn:
             rule = "an order column is named by a non-empty string"
             raise SpecError(f"column={self.column!r}", rule, "give the column's name")
         check_flag("ascending", self.ascending)
+
+    @property
+    def descends(self) -> bool:
+        """Whether the largest values come first."""
+        return not self.ascending
 
 
 def asc(column: ColumnOrName) -> OrderColumn:
@@ -72,6 +78,22 @@ def desc(column: ColumnOrName) -> OrderColumn:
     Source: semantics 24.26; pyspark desc.
     """
     return _directed(column, ascending=False)
+
+
+def asc_nulls_last(column: ColumnOrName) -> SortColumn:
+    """Returns a column of `orderBy`, whose smallest values come first and whose nulls come last.
+
+    Source: semantics 29.13; pyspark asc_nulls_last.
+    """
+    return SortColumn(checked_column(column), descending=False)
+
+
+def desc_nulls_first(column: ColumnOrName) -> SortColumn:
+    """Returns a column of `orderBy`, whose nulls come first, and then its largest values.
+
+    Source: semantics 29.13; pyspark desc_nulls_first.
+    """
+    return SortColumn(checked_column(column), descending=True)
 
 
 def order_columns(fn: str, by: Any, *, ascending: bool) -> tuple[OrderColumn, ...]:

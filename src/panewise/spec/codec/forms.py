@@ -35,7 +35,8 @@ from panewise.spec.operators.deduplicate import DeduplicateOperator
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.streams import SideWindow
-from panewise.spec.operators.over.operator import ROW_FUNCTIONS, OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.over.operator import OverColumn, OverOperator
+from panewise.spec.operators.over.row_function import ROW_FUNCTIONS, RowFunction
 from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import DeltaPolicy
@@ -208,7 +209,11 @@ def _row_function(decoder: Decoder, cls: Any, values: dict[str, Any], where: str
     values = {"n": 1 if fn in ("lag", "lead") else None, **values}
     if column is None:
         return RowFunction(**{**values, "name": f"{fn}()" if values["name"] is None else values["name"]})
-    return RowFunction(**_named(values, fn, column, values["n"], values.get("default")))
+    arguments = [values["n"], values.get("default")]
+    named = _named(values, fn, column, *arguments)
+    if values["name"] is None and values.get("ignorenulls") is True:
+        named["name"] += " ignore nulls"
+    return RowFunction(**named)
 
 
 def _named(values: dict[str, Any], *of: Any) -> dict[str, Any]:
@@ -228,6 +233,24 @@ def _over_column(decoder: Decoder, value: Any, where: str) -> OverColumn:
         known = f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}"
         raise SpecError(f"{where}.fn={fn!r}", known, "give one of these")
     return OverColumn(decoder.read(Aggregate, function, where), frame)
+
+
+def _write_frame(encoder: Encoder, value: Frame) -> dict[str, Any]:
+    """Writes a frame as earlier releases do, if it excludes no rows."""
+    written = encoder.fields(value)
+    if value.exclude == "no others":
+        del written["exclude"]
+    return written
+
+
+def _write_over(encoder: Encoder, value: OverOperator) -> dict[str, Any]:
+    """Writes an OVER operator as earlier releases do, if all columns of its order are ascending."""
+    written = encoder.fields(value)
+    if not value.descending:
+        del written["descending"]
+    if set(value.nulls_last) == set(value.descending) - {value.event_time}:
+        del written["nulls_last"]
+    return written
 
 
 def _write_over_column(encoder: Encoder, value: OverColumn) -> dict[str, Any]:
@@ -358,7 +381,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     ),
     RowFunction: Form(sparse=True, left_out=_NO_NAME, parts=_UNCHECKED, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),
-    Frame: Form(left_out={"start": None}),
+    Frame: Form(left_out={"start": None}, write=_write_frame),
     Selected: Form(several="columns", parts={"name": str | None}),
     nodes.Node: Form(read=_node),
     nodes.Column: Form("column", parts={"side": _one_of(nodes.SIDES), "name": _read(_column_name)}),
@@ -374,7 +397,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     Cumulating: Form(parts=dict.fromkeys(("size", "step"), Duration | Rows)),  # which the constructor refuses
     Stage: Form(several="stages", write=_write_stage),
     WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN)),
-    OverOperator: Form(left_out=_OLD_NULL_KEYS),
+    OverOperator: Form(left_out=_OLD_NULL_KEYS, write=_write_over),
     DeduplicateOperator: Form(parts={"emit": str | None}),
     StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, parts={"null_keys": bool}),
     Chain: Form(read=_chain, write=_write_chain),

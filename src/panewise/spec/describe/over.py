@@ -1,11 +1,21 @@
 """Describes OVER operators in words."""
 
+from typing import Final
+
 from panewise.chrono import Duration
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.describe.inputs import of_invalid_rows, of_late_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.frames import Frame
-from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.over.operator import OverColumn, OverOperator
+from panewise.spec.operators.over.row_function import RowFunction
+
+_EXCLUDED: Final = {
+    "no others": "",
+    "current row": ", without the row itself",
+    "group": ", without the row and the rows that are equal to it in the order",
+    "ties": ", without the other rows that are equal to it in the order",
+}
 
 
 def describe(spec: OverOperator) -> str:
@@ -72,23 +82,31 @@ def _function(what: RowFunction, frame: Frame | None, spec: OverOperator) -> str
                 f"one more than the number of distinct positions in the order among {_of_key(spec)} before it"
             )
         case "nth_value":
-            return (
-                f"the {what.column} of row {what.n} of {_framed(frame, spec)}, null if there are fewer rows"
-            )
+            counted = f"row {what.n} with a value" if what.skips else f"row {what.n}"
+            return f"the {what.column} of {counted} of {_framed(frame, spec)}, null if there are fewer rows"
     side = "before" if what.fn == "lag" else "after"
     default = "null" if what.default is None else repr(what.default)
+    if what.skips:
+        return f"value {what.n} of {what.column} {side} it that is not null, {default} if there is none"
     return f"the {what.column} of the row that is {what.n} {side} it, {default} if there is none"
 
 
 def _framed(frame: Frame | None, spec: OverOperator) -> str:
     """Returns in words which rows a frame contains."""
     assert frame is not None
+    return _whole(frame, spec) + _EXCLUDED[frame.exclude]
+
+
+def _whole(frame: Frame, spec: OverOperator) -> str:
+    """Returns in words which rows a frame contains before any are left out."""
     if frame.kind == "rows":
         return _rows(frame, spec)
-    if frame == Frame("range", None, 0):
+    if (frame.start, frame.end) == ((0, None) if spec.backwards else (None, 0)):
         return f"all {_of_key(spec)} up to its time"
-    start = "the first" if frame.start is None else _offset(frame.start)
-    return f"the {_of_key(spec)} from {start} to {_offset(frame.end)}, both included"
+    sign = -1 if spec.backwards else 1
+    start = "the first" if frame.start is None else _offset(frame.start * sign)
+    end = "the last" if frame.end is None else _offset(frame.end * sign)
+    return f"the {_of_key(spec)} from {start} to {end}, both included"
 
 
 def _offset(us: int) -> str:
@@ -103,7 +121,8 @@ def _rows(frame: Frame, spec: OverOperator) -> str:
     if frame.end == 0 and frame.start is not None and frame.start < 0:
         return f"the row and {_of_key(spec, _counted(-frame.start))} before it"
     start = "the first row" if frame.start is None else _place(frame.start)
-    return f"the {_of_key(spec)} from {start} to {_place(frame.end)}"
+    end = "the last row" if frame.end is None else _place(frame.end)
+    return f"the {_of_key(spec)} from {start} to {end}"
 
 
 def _place(n: int) -> str:
@@ -117,24 +136,50 @@ def _order(spec: OverOperator) -> str:
         columns = spec.position.columns if spec.position else spec.order
         within = f", those of a batch in the order of {listed(columns)}" if columns else ""
         return f"Order: rows{of} are taken as they arrive{within}{replays}."
-    ties = f"by {listed(spec.order)}, then as they arrive" if spec.order else "as they arrive"
+    arrival = "the last to arrive first" if spec.backwards else "as they arrive"
+    directed = tuple(_directed(spec, name) for name in spec.order)
+    ties = f"by {listed(directed)}, then {arrival}" if directed else arrival
+    descending = "descending " if spec.backwards else ""
     return (
-        f"Order: rows{of} are taken in the order of {spec.event_time}, those of equal time {ties}{replays}."
+        f"Order: rows{of} are taken in the {descending}order of {spec.event_time}, those of equal time "
+        f"{ties}{replays}."
     )
+
+
+def _directed(spec: OverOperator, name: str) -> str:
+    """Returns an order column with its direction, where that is not the default."""
+    descends, nulls_last = name in spec.descending, name in spec.nulls_last
+    if descends:
+        return f"{name} descending" if nulls_last else f"{name} descending with nulls first"
+    return f"{name} with nulls last" if nulls_last else name
 
 
 def _output(spec: OverOperator) -> str:
     ahead = f" and the time of {_of_key(spec, _counted(spec.rows_ahead))} after it" if spec.rows_ahead else ""
+    ahead += _values_ahead(spec)
     end = "; at the end of input all rows are emitted" if spec.rows_ahead or spec.us_ahead else ""
     if spec.event_time is None:
         when = (
             f"when it and {_of_key(spec, _counted(spec.rows_ahead))} after it have arrived"
+            f"{_values_ahead(spec)}"
             if spec.rows_ahead
             else "when it arrives"
         )
         return f"Output: a row is emitted {when}{end}."
     past = f" by {Duration(spec.us_ahead)}" if spec.us_ahead else ""
     return f"Output: a row is emitted when the watermark has passed its time{past}{ahead}{end}."
+
+
+def _values_ahead(spec: OverOperator) -> str:
+    """Returns how many values a row waits for, if functions ignore nulls."""
+    fn = "lag" if spec.backwards else "lead"
+    skipping = {what.column: what.n for what in _functions(spec) if what.fn == fn and what.skips}
+    waits = [f"{_counted(n or 0)} after it with a value of {column}" for column, n in skipping.items()]
+    return "".join(f", and of {wait}" for wait in waits)
+
+
+def _functions(spec: OverOperator) -> list[RowFunction]:
+    return [column.what for column in spec.columns if isinstance(column.what, RowFunction)]
 
 
 def _state(spec: OverOperator) -> str:
@@ -147,8 +192,9 @@ def _state(spec: OverOperator) -> str:
         )
     if time:
         stored.append(f"rows of the last {Duration(time)} before the watermark")
-    unbounded = any(column.frame is not None and column.frame.start is None for column in spec.columns)
-    if unbounded or _numbers(spec):
+    unbounded = any(None in (column.frame.start, column.frame.end) for column in spec.columns if column.frame)
+    fn = "lead" if spec.backwards else "lag"
+    if unbounded or _numbers(spec) or any(what.fn == fn and what.skips for what in _functions(spec)):
         stored.append(f"what the columns need of all earlier rows{of}, permanently")
     return f"State: {'; '.join(stored) or 'none'}."
 
@@ -158,12 +204,9 @@ def _numbers(spec: OverOperator) -> bool:
 
 
 def _rows_behind(spec: OverOperator) -> int:
-    lags = [
-        column.what.n or 0
-        for column in spec.columns
-        if isinstance(column.what, RowFunction) and column.what.fn == "lag"
-    ]
-    return max([0, *lags, *_starts(spec, "rows")])
+    fn = "lead" if spec.backwards else "lag"
+    shifts = [what.n or 0 for what in _functions(spec) if what.fn == fn and not what.skips]
+    return max([0, *shifts, *_starts(spec, "rows")])
 
 
 def _us_behind(spec: OverOperator) -> int:
@@ -171,6 +214,9 @@ def _us_behind(spec: OverOperator) -> int:
 
 
 def _starts(spec: OverOperator, kind: str) -> list[int]:
-    """Returns how far the frames of a kind reach back."""
+    """Returns how far the frames of a kind reach back in the stream."""
     frames = [column.frame for column in spec.columns if column.frame is not None]
-    return [-(frame.start or 0) for frame in frames if frame.kind == kind]
+    bounds = [
+        (frame.end or 0) if spec.backwards else -(frame.start or 0) for frame in frames if frame.kind == kind
+    ]
+    return [max(0, bound) for bound in bounds]

@@ -10,7 +10,8 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.describe.over import describe
-from panewise.spec.operators.over.operator import OverOperator, RowFunction
+from panewise.spec.operators.over.operator import OverOperator
+from panewise.spec.operators.over.row_function import RowFunction
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
 from panewise.spec.type_checks import check_row_order, is_of_type
 

@@ -7,7 +7,7 @@ from sqlglot import exp
 from panewise.spec import PANE_COLUMNS
 from panewise.sql.function_calls import column_name, columns_in
 from panewise.sql.parser import QueryParser
-from panewise.sql.rewriting import WrittenText, clauses
+from panewise.sql.rewriting import WrittenText, add_emit, clauses
 from panewise.sql.syntax import Emit, Select, SelectItem, TextSpan
 from panewise.sql.texts import quoted
 
@@ -39,7 +39,7 @@ class BehindJoin:
             SqlError: for `*`.
         """
         select, text = self.select, WrittenText()
-        changes = {self.parser.span_of(node): quoted(self._name(node)) for node in self.nodes}
+        changes = {self.parser.span_of(node): self._text(node) for node in self.nodes}
         text.add("SELECT DISTINCT " if select.distinct else "SELECT ", select.span.start)
         for number, item in enumerate(select.items):
             text.add(", " if number else "", item.span.start)
@@ -53,27 +53,29 @@ class BehindJoin:
             ("HAVING", None if select.having is None else select.having.span),
             ("", named),
             ("QUALIFY", None if select.qualify is None else select.qualify.span),
-            ("", None if self.emit is None else self.emit.span),
         ]
         clauses(text, self.parser.sql, spans, changes)
+        add_emit(text, self.parser.sql, self.emit)
         return text
 
     def _columns(self) -> Iterator[exp.Column]:
         """Yields the columns of the join that the outer SELECT reads."""
         select = self.select
-        exprs = [item.expr for item in select.items]
-        exprs += [expr for expr in (select.having, select.qualify) if expr is not None]
+        exprs = [expr for expr in (select.having, select.qualify) if expr is not None]
         exprs += select.group.expressions if select.group is not None else ()
-        for node in (*(expr.node for expr in exprs), *select.windows):
+        behind = [*(expr.node for expr in exprs), *select.windows]
+        listed = [item.expr.node for item in select.items]
+        for node, of_list in (*((node, True) for node in listed), *((node, False) for node in behind)):
             for column in columns_in(node):
-                if self._is_of_join(column):
+                if self._is_of_join(column, of_list=of_list):
                     yield column
 
-    def _is_of_join(self, node: exp.Column) -> bool:
+    def _is_of_join(self, node: exp.Column, *, of_list: bool) -> bool:
+        """Returns whether a column is one of the join. Behind the SELECT list its names may be of that."""
         if node.table:
             return node.table.lower() in self.tables
         name = (column_name(node, frozenset()) or "").lower()
-        return bool(name) and name not in self.aliases and name not in _OWN
+        return bool(name) and name not in _OWN and (of_list or name not in self.aliases)
 
     def _names(self) -> dict[tuple[str, str], str]:
         """Returns the names of the inner columns, by table and name. Equal names have their tables."""
@@ -86,6 +88,12 @@ class BehindJoin:
 
     def _name(self, node: exp.Column) -> str:
         return self.names[node.table.lower(), node.name.lower()]
+
+    def _text(self, node: exp.Column) -> str:
+        """Returns a column of the join as the outer SELECT writes it: without its table, if it has none."""
+        name = self._name(node)
+        written = self.parser.characters(self.parser.span_of(node))
+        return quoted(name) if name != node.name.lower() else written.rpartition(".")[2]
 
     def _item(self, text: WrittenText, item: SelectItem, changes: dict[TextSpan, str]) -> None:
         node = item.expr.node
@@ -105,7 +113,7 @@ class BehindJoin:
         for node in {self._name(node): node for node in self.nodes}.values():
             span = self.parser.span_of(node)
             text.add("" if first else ", ", span.start)
-            text.add(f"{self.parser.characters(span)} AS {quoted(self._name(node))}", span.start)
+            text.add(f"{self.parser.characters(span)} AS {self._text(node)}", span.start)
             first = False
         if first:
             text.add("1 AS `row`", select.span.start)

@@ -7,6 +7,7 @@ from sqlglot import exp
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import SameWindow, Session, left, right
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.chained import is_ours, timed
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import conjuncts, has_aggregate
@@ -64,11 +65,9 @@ class JoinCompiler:
         if not is_join(self.join) and not self.conditions.timed and self.windows is None:
             return None
         self._check()
-        how = HOWS.get(self.join.kind)
-        if how is None:
-            rule = f"a join is one of {', '.join(HOWS)}"
-            raise self._fail(self.join.kind, rule, "use one of these")
+        how = HOWS[self.join.kind]
         stages, match = self._stages_and_match()
+        self._check_type(match, how)
         stages, times = self._of_results(stages, match.times)
         keys, condition = self._keys()
         rest, selecting = self._rest(self.conditions, how)
@@ -113,6 +112,9 @@ class JoinCompiler:
         return (), condition
 
     def _check(self) -> None:
+        if self.join.kind not in HOWS:
+            rule = f"a join is one of {', '.join(HOWS)}"
+            raise self._fail(self.join.kind, rule, "use one of these")
         names = self.columns.names
         if names[0] == names[1] or not all(names):
             rule = "the sides of a join have different names"
@@ -156,6 +158,13 @@ class JoinCompiler:
         stages = without_bounds(self.sides[0].stage), without_bounds(self.sides[1].stage)
         match = self.matches.checked(lambda: SameWindow(first.window, **fields))
         return stages, TimedMatch(match, (first.time, second.time))
+
+    def _check_type(self, match: TimedMatch, how: str) -> None:
+        """Refuses the types that the match does not have (semantics 27.2)."""
+        known = match_parts(match.match)
+        if how not in known.hows:
+            kinds = [kind for kind, name in HOWS.items() if name in known.hows and "ASOF" not in kind]
+            raise self._fail(self.join.kind, known.how_rule, f"write one of {', '.join(kinds)}")
 
     def _check_sessions(self, first: AssignedStage, second: AssignedStage) -> None:
         """Refuses sessions of other keys than those of the join."""

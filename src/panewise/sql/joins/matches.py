@@ -16,7 +16,7 @@ from panewise.sql.joins.kinds import HOWS, is_as_of, system_time
 from panewise.sql.joins.policies import UpdateSyntax
 from panewise.sql.joins.side_columns import SideColumns
 from panewise.sql.joins.stream_matches import stream_match, stream_windows, updated_match
-from panewise.sql.syntax import Expr, Join, JoinedRows, StreamWindow
+from panewise.sql.syntax import CqlWindow, Expr, Join, JoinedRows
 
 _NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 _CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, True): "left"}
@@ -91,7 +91,7 @@ class MatchReader:
             raise self.fail("FOR SYSTEM_TIME AS OF", rule, "write its table and name", system.node)
         return TimedMatch(AsOf(), (column[1], self.own[1]))
 
-    def _of_streams(self, left: StreamWindow | None, right: StreamWindow | None) -> TimedMatch:
+    def _of_streams(self, left: CqlWindow | None, right: CqlWindow | None) -> TimedMatch:
         """Returns the match of windows of CQL."""
         times = tuple(
             window.time if window is not None and window.time is not None else own

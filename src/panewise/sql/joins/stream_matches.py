@@ -5,16 +5,16 @@ from typing import Any
 from panewise.chrono import Duration
 from panewise.spec import Every, Interval, JoinWindow, LastRows, Tumbling, WindowedStreams, rows
 from panewise.spec.windows.size_in_rows import MOST_ROWS
-from panewise.sql.syntax import Join, NamedTable, StreamWindow
+from panewise.sql.syntax import CqlWindow, Join, NamedTable
 
 
-def stream_windows(join: Join) -> tuple[StreamWindow | None, StreamWindow | None] | None:
+def stream_windows(join: Join) -> tuple[CqlWindow | None, CqlWindow | None] | None:
     """Returns the windows of CQL of both sides, None if neither has one."""
     left, right = (side.window if isinstance(side, NamedTable) else None for side in (join.left, join.right))
     return None if left is None and right is None else (left, right)
 
 
-def stream_match(left: StreamWindow | None, right: StreamWindow | None) -> Any:
+def stream_match(left: CqlWindow | None, right: CqlWindow | None) -> Any:
     """Returns the match of two windows: of rows that are in the windows of their tables at one time."""
     kinds = {_kind(window) for window in (left, right)}
     if "rows" not in kinds:
@@ -39,30 +39,30 @@ def updated_match(kind: str, length: Any, period: Duration | None, *, late: bool
     return WindowedStreams(JoinWindow(early=policy), JoinWindow(window, early=policy, late=after))
 
 
-def _kind(window: StreamWindow | None) -> str:
+def _kind(window: CqlWindow | None) -> str:
     return "unbounded" if window is None else window.kind
 
 
-def _interval(left: StreamWindow | None, right: StreamWindow | None) -> Interval:
+def _interval(left: CqlWindow | None, right: CqlWindow | None) -> Interval:
     """Returns the match of windows of time: a row is in its window from its event time on, for the length."""
     lower, upper = _length(right), _length(left)
     retained = "unlimited" if lower is None or upper is None else None
     return Interval(None if lower is None else Duration(-lower.us), upper, retain_for=retained)
 
 
-def _length(window: StreamWindow | None) -> Duration | None:
+def _length(window: CqlWindow | None) -> Duration | None:
     if window is None or window.kind == "unbounded":
         return None
     return Duration(0) if window.kind == "now" else Duration(window.length.us)
 
 
-def _count(window: StreamWindow | None) -> int:
+def _count(window: CqlWindow | None) -> int:
     if window is None or window.kind == "unbounded":
         return MOST_ROWS
     return 0 if window.kind == "now" else int(window.length)
 
 
-def _join_window(window: StreamWindow | None) -> JoinWindow:
+def _join_window(window: CqlWindow | None) -> JoinWindow:
     if window is None or window.kind == "unbounded":
         return JoinWindow()
     return JoinWindow(rows(window.length) if window.kind == "rows" else Tumbling(window.length))

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.parser import QueryParser
-from panewise.sql.rewriting import WrittenText
+from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.sources import names_of
 from panewise.sql.syntax import Emit, Select, TextSpan
 from panewise.sql.texts import quoted
@@ -84,9 +84,7 @@ def as_join(parser: QueryParser, select: Select, emit: Emit | None, subquery: Su
         text.add(" AND " if number else " WHERE ", span.start)
         text.copy(sql, span, {})
     text.copy(sql, TextSpan(select.where.span.end, select.span.end), {})
-    if emit is not None:
-        text.add(" ", emit.span.start)
-        text.copy(sql, emit.span, {})
+    add_emit(text, sql, emit)
     return text
 
 

@@ -26,6 +26,7 @@ class Pattern:
         rest: the condition of the outer query without the limit, None if there is none.
         alias: the name of the inner query in the outer one.
         items: the SELECT list of the outer query.
+        names: the columns of its result, if the inner SELECT has further ones.
         emit: the EMIT clause.
     """
 
@@ -37,6 +38,7 @@ class Pattern:
     alias: str | None
     items: tuple[SelectItem, ...] | None
     emit: Emit | None
+    names: tuple[str, ...] | None = None
 
     @property
     def function(self) -> str:
@@ -121,9 +123,36 @@ def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Patte
         return called or (rank is not None and is_column(node, rank))
 
     limit = _limit(select.qualify, is_rank, parser)
-    if limit is None or limit[1] is not None:
+    if limit is None:
         return None
-    return Pattern(replace(select, qualify=None), window, rank, limit[0], None, None, None, emit)
+    pattern = Pattern(replace(select, qualify=None), window, rank, *limit, None, None, emit)
+    return pattern if limit[1] is None else _with_rest(pattern, select.qualify, is_rank, parser)
+
+
+def _with_rest(
+    pattern: Pattern, qualify: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser
+) -> Pattern | None:
+    """Returns a Top-N whose rows have a further condition, None if that reads another function over a window.
+
+    The inner SELECT also has the columns that only the condition reads.
+    """
+    others = [part for part in conjuncts(qualify.node) if _bound(part, is_rank) is None]
+    if any(windows_in(part) for part in others):
+        return None
+    items = pattern.inner.items
+    if any(isinstance(item.expr.node, exp.Star) for item in items):
+        return pattern
+    names = [item.alias or item.expr.node.name for item in items]
+    known, further = {name.lower() for name in names}, list[SelectItem]()
+    for node in (column for part in others for column in part.find_all(exp.Column)):
+        if node.name.lower() not in known:
+            known.add(node.name.lower())
+            span = parser.span_of(node)
+            further.append(SelectItem(Expr(node, span), None, span))
+    if not further:
+        return pattern
+    inner = replace(pattern.inner, items=(*items, *further))
+    return replace(pattern, inner=inner, names=tuple(names))
 
 
 def _limit(

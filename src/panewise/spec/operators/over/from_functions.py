@@ -1,11 +1,13 @@
 """The OVER operator of functions over windows (semantics 29.10)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.spec.frames import Frame
-from panewise.spec.operators.over.operator import OverColumn, OverOperator, RowFunction
+from panewise.spec.operators.over.operator import OverColumn, OverOperator
+from panewise.spec.operators.over.row_function import RowFunction
 from panewise.spec.window_spec import Over, WindowSpec
 
 _DEFAULT: Final = Frame("range", None, 0)
@@ -36,25 +38,12 @@ def over_operator(
     >>> spec.keys, spec.event_time, spec.columns[1].frame
     (('k',), 'ts', Frame(kind='rows', start=-2, end=0))
     """
-    given: Any = new_columns
-    if not isinstance(given, Mapping):
-        rule = "new columns are given by their names"
-        raise SpecError(f"new_columns={given!r}", rule, "give such as {'total': F.sum('v').over(window)}")
-    for name, made in given.items():
-        if not isinstance(made, Over):
-            rule = (
-                "a new column is a function over a window; other columns are computed before "
-                "or after the operator"
-            )
-            raise SpecError(f"{name}={made!r}", rule, "give one such as F.sum('v').over(window)")
+    _check_new(new_columns)
     windows = [over.window for over in new_columns.values()] or [WindowSpec()]
-    if len({(window.keys, window.order) for window in windows}) > 1:
+    if len({replace(window, frame=None) for window in windows}) > 1:
         rule = "the windows of one operator have the same keys and order, and may differ in their frames"
-        raise SpecError(
-            f"windows by {[(list(window.keys), list(window.order)) for window in windows]}",
-            rule,
-            "use an operator for each",
-        )
+        shown = [(list(window.keys), _shown(window)) for window in windows]
+        raise SpecError(f"windows by {shown}", rule, "use an operator for each")
     keys, order = windows[0].keys, windows[0].order
     if event_time is not None and order and order[0] != event_time:
         rule = "the rows of a stream are ordered by event time, or by arrival"
@@ -65,11 +54,32 @@ def over_operator(
         )
     if order:
         fields = {**fields, "event_time": order[0], "order": (*order[1:], *fields.get("order", ()))}
+        nulls = [name for name in windows[0].nulls_last if name != order[0]]
+        fields |= {"descending": windows[0].descending, "nulls_last": nulls}
     else:
         ordered = fields.get("order") or fields.get("position") or event_time is None
         fields = {**fields, "event_time": None, **({} if ordered else {"order": (event_time,)})}
     columns = [_column(over.alias(name), ordered=bool(order)) for name, over in new_columns.items()]
     return OverOperator(columns=columns, keys=keys, **fields)
+
+
+def _check_new(new_columns: Any) -> None:
+    if not isinstance(new_columns, Mapping):
+        rule = "new columns are given by their names"
+        remedy = "give such as {'total': F.sum('v').over(window)}"
+        raise SpecError(f"new_columns={new_columns!r}", rule, remedy)
+    for name, column in new_columns.items():
+        if not isinstance(column, Over):
+            rule = (
+                "a new column is a function over a window; other columns are computed before "
+                "or after the operator"
+            )
+            raise SpecError(f"{name}={column!r}", rule, "give one such as F.sum('v').over(window)")
+
+
+def _shown(window: WindowSpec) -> list[str]:
+    """Returns the order of a window as an error shows it."""
+    return [f"{name} DESC" if name in window.descending else name for name in window.order]
 
 
 def _column(over: Over, *, ordered: bool) -> OverColumn:

@@ -1,11 +1,13 @@
 """Functions over windows, as in pyspark.sql.functions; users import them from :mod:`panewise.functions`."""
 
+from typing import Any
+
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 from panewise.spec.aggregates.functions import first, last
-from panewise.spec.operators.over.operator import RowFunction
+from panewise.spec.operators.over.row_function import RowFunction
 
 
 def row_number() -> RowFunction:
@@ -40,12 +42,16 @@ def dense_rank() -> RowFunction:
 
 
 def lag(
-    column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None
+    column: ColumnOrName,
+    offset: int = 1,
+    default: bool | int | float | str | None = None,
+    ignoreNulls: bool = False,  # noqa: N803 - as in PySpark's nth_value
 ) -> RowFunction:
     """Returns the function: value of the column in the row of the key that is `offset` rows before.
 
-    If there is no such row, the value is the default. A negative offset looks ahead, as `lead` does. The
-    function is used only with `over`. The default has the type of the column.
+    If there is no such row, the value is the default. A negative offset looks ahead, as `lead` does. With
+    ignoreNulls=True only rows whose value is not null are counted. The function is used only with `over`. The
+    default has the type of the column.
 
     Raises:
         SpecError: for an offset that is not a whole number below 2^63.
@@ -53,46 +59,45 @@ def lag(
     >>> lag("v", 2, 0).name
     'lag(v, 2, 0)'
 
-    Source: semantics 29.7; pyspark lag.
+    Source: semantics 29.7, 29.14; pyspark lag.
     """
-    return _shift("lag", column, offset, default)
+    return _shift("lag", column, offset, default, ignoreNulls)
 
 
 def lead(
-    column: ColumnOrName, offset: int = 1, default: bool | int | float | str | None = None
+    column: ColumnOrName,
+    offset: int = 1,
+    default: bool | int | float | str | None = None,
+    ignoreNulls: bool = False,  # noqa: N803 - as in PySpark's nth_value
 ) -> RowFunction:
     """Returns the function: value of the column in the row of the key that is `offset` rows after.
 
     A row is emitted only when that row has passed, or at the end of input. If there is no such row, the value
-    is the default. A negative offset looks back, as `lag` does. The function is used only with `over`. The
-    default has the type of the column.
+    is the default. A negative offset looks back, as `lag` does. With ignoreNulls=True only rows whose value
+    is not null are counted, and a row waits until so many of them have passed. The function is used only with
+    `over`. The default has the type of the column.
 
     Raises:
         SpecError: for an offset that is not a whole number below 2^63.
 
-    Source: semantics 29.7, 29.8; pyspark lead.
+    Source: semantics 29.7, 29.8, 29.14; pyspark lead.
     """
-    return _shift("lead", column, offset, default)
+    return _shift("lead", column, offset, default, ignoreNulls)
 
 
 def nth_value(column: ColumnOrName, offset: int, ignoreNulls: bool = False) -> RowFunction:  # noqa: N803 - PySpark's name
     """Returns the function: value of the column in the row `offset` of the frame, counted from 1.
 
-    It is null if the frame has fewer rows. Rows with a null count. The function is used only with `over`.
+    It is null if the frame has fewer rows. With ignoreNulls=True only rows whose value is not null are
+    counted. The function is used only with `over`.
 
     Raises:
-        SpecError: for ignoreNulls=True, and for an offset below 1.
+        SpecError: for an offset below 1.
 
-    Source: semantics 29.6; pyspark nth_value.
+    Source: semantics 29.6, 29.14; pyspark nth_value.
     """
-    if ignoreNulls is not False:
-        rule = "nth_value also counts rows with a null"
-        raise SpecError(
-            f"nth_value({column!r}, ignoreNulls={ignoreNulls!r})",
-            rule,
-            "take the element of collect_list, which skips nulls",
-        )
-    return RowFunction("nth_value", checked_column(column), default_name("nth_value", column, offset), offset)
+    name = default_name("nth_value", column, offset) + _suffix(ignoreNulls)
+    return RowFunction("nth_value", checked_column(column), name, offset, ignorenulls=ignoreNulls)
 
 
 def first_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
@@ -118,15 +123,18 @@ def last_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  #
     return last(column, ignoreNulls)
 
 
-def _shift(
-    fn: str, column: ColumnOrName, offset: int, default: bool | int | float | str | None
-) -> RowFunction:
+def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls: bool) -> RowFunction:
     """Returns `lag` or `lead`. With a negative offset it is the other one, under the name of the first."""
-    name = default_name(fn, column, offset, default)
+    name = default_name(fn, column, offset, default) + _suffix(ignorenulls)
     if isinstance(offset, bool) or not isinstance(offset, int) or abs(offset) >= MAX_INSTANT:
         raise SpecError(
             f"{fn}(offset={offset!r})", f"{fn} takes a whole number of rows", "give such a number, below 2^63"
         )
     if offset < 0:
         fn, offset = ("lead" if fn == "lag" else "lag"), -offset
-    return RowFunction(fn, checked_column(column), name, offset, default)
+    return RowFunction(fn, checked_column(column), name, offset, default, ignorenulls)
+
+
+def _suffix(ignorenulls: bool) -> str:
+    """Returns what a default name says about nulls, in Spark's words."""
+    return " ignore nulls" if ignorenulls else ""

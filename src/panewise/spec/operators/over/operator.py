@@ -1,99 +1,19 @@
 """OVER operators emit each row once, with columns computed from nearby rows (semantics 29). Values only."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from panewise.chrono import MAX_INSTANT, Duration, DurationLike
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import OVER, Family
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.fields import check_alias, set_fields, several, skew_of
+from panewise.spec.fields import check_columns, set_fields, several, skew_of
 from panewise.spec.frames import Frame
+from panewise.spec.operators.over.row_function import NUMBERINGS, SHIFTS, RowFunction
 from panewise.spec.operators.row_operator import RowOperator, check_input
 from panewise.spec.position import Position
 from panewise.spec.watermarks import Watermark
-from panewise.spec.window_spec import Over, WindowSpec
-
-NUMBERINGS: Final = ("row_number", "rank", "dense_rank")
-SHIFTS: Final = ("lag", "lead")
-ROW_FUNCTIONS: Final = (*NUMBERINGS, *SHIFTS, "nth_value")
-
-
-@dataclass(frozen=True)
-class RowFunction:
-    """A function for OVER that is not an aggregate: lag, lead, row_number, rank, dense_rank or nth_value.
-
-    The functions of these names in :mod:`panewise.functions` create it.
-
-    Args:
-        fn: the name of the function.
-        column: the column that it reads; None for row_number, rank and dense_rank.
-        name: the name of the resulting column.
-        n: for lag and lead the distance in rows, 0 or more; for nth_value the number of the row, from 1.
-        default: for lag and lead the value where there is no such row.
-
-    Raises:
-        SpecError: if the function is unknown, or does not take the arguments that are given.
-    """
-
-    fn: str
-    column: str | None
-    name: str
-    n: int | None = None
-    default: bool | int | float | str | None = None
-
-    def __post_init__(self) -> None:
-        if self.fn not in ROW_FUNCTIONS:
-            rule = f"a row function is one of {sorted(ROW_FUNCTIONS)}"
-            raise SpecError(f"fn={self.fn!r}", rule, "use a function of panewise.functions")
-        reads = self.fn not in NUMBERINGS
-        if reads != (isinstance(self.column, str) and bool(self.column)) or (
-            not reads and self.column is not None
-        ):
-            rule = f"{self.fn} takes {'the name of a column' if reads else 'no column'}"
-            raise SpecError(
-                f"{self.fn}(column={self.column!r})", rule, "give its name" if reads else "leave it out"
-            )
-        least = 1 if self.fn == "nth_value" else 0
-        counts = isinstance(self.n, int) and not isinstance(self.n, bool) and least <= self.n < MAX_INSTANT
-        if counts != reads or (not reads and self.n is not None):
-            rule = (
-                f"{self.fn} takes a number of rows, {least} or more"
-                if reads
-                else f"{self.fn} takes no number"
-            )
-            remedy = {"lag": "use lead to look ahead", "lead": "use lag to look back"}.get(
-                self.fn, "give such a number" if reads else "leave it out"
-            )
-            raise SpecError(f"{self.fn}(n={self.n!r})", rule, remedy)
-        if self.default is not None and (
-            self.fn not in SHIFTS or not isinstance(self.default, (bool, int, float, str))
-        ):
-            rule = "only lag and lead have a default, which is a number, a string or a Boolean"
-            remedy = "leave it out, and replace nulls after the operator"
-            raise SpecError(f"{self.fn}(default={self.default!r})", rule, remedy)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The input columns that the function reads."""
-        return () if self.column is None else (self.column,)
-
-    def alias(self, name: str) -> "RowFunction":
-        """Returns the same function under another name.
-
-        Raises:
-            SpecError: if the name is not a string, or empty.
-        """
-        check_alias(name)
-        return replace(self, name=name)
-
-    def over(self, window: WindowSpec) -> Over:
-        """Returns the function over a window of the OVER operator, as in pyspark.
-
-        For instance `F.lag("v").over(Window.partitionBy("k").orderBy("ts"))`.
-        """
-        return Over(self, window)
 
 
 @dataclass(frozen=True)
@@ -135,15 +55,28 @@ class OverColumn:
 
     @property
     def rows_ahead(self) -> int:
-        """How many rows after the current row the column depends on."""
-        if isinstance(self.what, RowFunction) and self.what.fn == "lead":
-            return self.what.n or 0
-        return max(0, self.frame.end) if self.frame is not None and self.frame.kind == "rows" else 0
+        """How many rows after the current row the column depends on, at least."""
+        return self._reach("rows", "lead", None if self.frame is None else self.frame.end)
+
+    @property
+    def rows_behind(self) -> int:
+        """How many rows before the current row the column depends on, at least, if there is a bound."""
+        return self._reach("rows", "lag", None if self.frame is None else -(self.frame.start or 0))
 
     @property
     def us_ahead(self) -> int:
         """How far the range reaches beyond the current row's event time, in microseconds."""
-        return max(0, self.frame.end) if self.frame is not None and self.frame.kind == "range" else 0
+        return self._reach("range", None, None if self.frame is None else self.frame.end)
+
+    @property
+    def us_behind(self) -> int:
+        """How far the range reaches back from the current row's event time, in microseconds."""
+        return self._reach("range", None, None if self.frame is None else -(self.frame.start or 0))
+
+    def _reach(self, kind: str, shift: str | None, bound: int | None) -> int:
+        if isinstance(self.what, RowFunction) and self.what.fn in SHIFTS:
+            return (self.what.n or 0) if self.what.fn == shift else 0
+        return max(0, bound or 0) if self.frame is not None and self.frame.kind == kind else 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +90,9 @@ class OverOperator(RowOperator):
             passed it. None: rows are in arrival order, and do not wait for a watermark. In both cases a row
             also waits for the rows ahead of it that a column depends on.
         order: columns that order rows of equal event time; without an event time, the rows of one batch.
+        descending: the columns, out of `order` and the event time, whose largest values come first. If the
+            event time is one of them, the row before a row is the next one of the stream.
+        nulls_last: the `order` columns whose nulls come last. Default: those that are descending.
         position: the columns of the source position, which defines the arrival order within a batch.
         null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows
             invalid. Default: True if there are keys.
@@ -182,18 +118,22 @@ class OverOperator(RowOperator):
     keys: tuple[str, ...] = ()
     event_time: str | None = "event_time"
     order: tuple[str, ...] = ()
+    descending: tuple[str, ...] = ()
+    nulls_last: tuple[str, ...] = ()
     position: Position | None = None
     null_keys: bool = False
     max_future_skew: Duration | None = None
     watermark: Watermark | None = None
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a field
         self,
         *,
         columns: Iterable[OverColumn] = (),
         keys: Iterable[str] = (),
         event_time: str | None = "event_time",
         order: Iterable[str] = (),
+        descending: Iterable[str] = (),
+        nulls_last: Iterable[str] | None = None,
         position: Position | None = None,
         null_keys: bool | None = None,
         max_future_skew: DurationLike | None = None,
@@ -201,15 +141,19 @@ class OverOperator(RowOperator):
     ) -> None:
         values = dict(locals())
         del values["self"]
-        for name in ("columns", "keys", "order"):
+        for name in ("columns", "keys", "order", "descending"):
             values[name] = several(name, values[name])
+        default = [name for name in values["descending"] if name != event_time]
+        values["nulls_last"] = several("nulls_last", default if nulls_last is None else nulls_last)
         values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
         values["max_future_skew"] = skew_of(max_future_skew)
         set_fields(self, **values)
         _check_kinds(self)
         _check_names(self)
         _check_order(self)
+        _check_directions(self)
         _check_frames(self)
+        _check_ends(self)
 
     @property
     def columns_read(self) -> tuple[str, ...]:
@@ -218,19 +162,26 @@ class OverOperator(RowOperator):
         return tuple(dict.fromkeys((*super().columns_read, *values)))
 
     @property
+    def backwards(self) -> bool:
+        """Whether the event time is descending: the first row of the order is the last of the stream."""
+        return self.event_time in self.descending
+
+    @property
     def rows_ahead(self) -> int:
         """How many rows of its key must pass after a row before the row is emitted (semantics 29.8)."""
-        return max((column.rows_ahead for column in self.columns), default=0)
+        reach = [column.rows_behind if self.backwards else column.rows_ahead for column in self.columns]
+        return max(reach, default=0)
 
     @property
     def us_ahead(self) -> int:
         """How far the ranges reach ahead of a row, in microseconds: d in semantics 29.2."""
-        return max((column.us_ahead for column in self.columns), default=0)
+        reach = [column.us_behind if self.backwards else column.us_ahead for column in self.columns]
+        return max(reach, default=0)
 
 
 def _check_kinds(spec: OverOperator) -> None:
-    given: tuple[Any, ...] = spec.columns
-    for column in given:
+    columns: tuple[Any, ...] = spec.columns
+    for column in columns:
         if not isinstance(column, OverColumn):
             remedy = "give one such as OverColumn(F.sum('v'), Frame('rows', -2, 0))"
             raise SpecError(f"columns=[{column!r}]", "a new column is a OverColumn", remedy)
@@ -241,8 +192,8 @@ def _check_kinds(spec: OverOperator) -> None:
 
 
 def _check_names(spec: OverOperator) -> None:
-    made = [column.name for column in spec.columns]
-    twice = sorted({name for name in made if made.count(name) > 1 or name in spec.columns_read})
+    names = [column.name for column in spec.columns]
+    twice = sorted({name for name in names if names.count(name) > 1 or name in spec.columns_read})
     if twice:
         rule = "new columns have different names, which no input column has"
         raise SpecError(f"{twice[0]!r} twice", rule, "give the new column another name")
@@ -256,16 +207,63 @@ def _check_order(spec: OverOperator) -> None:
         )
 
 
+def _check_directions(spec: OverOperator) -> None:
+    for field, names in (("descending", spec.descending), ("nulls_last", spec.nulls_last)):
+        check_columns(names)
+        others = [name for name in names if name not in spec.order and name != spec.event_time]
+        if others or len(set(names)) < len(names) or (spec.event_time is None and names):
+            rule = (
+                "a direction is that of the event time, or of an order column beside it, and is stated once"
+            )
+            shown = f"{field}={names!r}, event_time={spec.event_time!r}, order={spec.order!r}"
+            raise SpecError(shown, rule, "add the column to the order, or leave it out")
+    if spec.event_time in spec.nulls_last:
+        rule = "an event time is never null"
+        raise SpecError(f"nulls_last={spec.nulls_last!r}", rule, "leave it out")
+    # An order of values: the tuples say which columns, and two equal specifications have equal ones.
+    for field in ("descending", "nulls_last"):
+        names = getattr(spec, field)
+        set_fields(spec, **{field: tuple(name for name in (spec.event_time, *spec.order) if name in names)})
+
+
 def _check_frames(spec: OverOperator) -> None:
+    # The one range that order columns allow ends with the last peer of the row, which the mirrored order
+    # begins with.
+    to_peers = ("range", 0, None) if spec.backwards else ("range", None, 0)
     for column in spec.columns:
-        ranged = column.frame is not None and column.frame.kind == "range"
+        frame = column.frame
+        ranged = frame is not None and frame.kind == "range"
         ranks = isinstance(column.what, RowFunction) and column.what.fn in ("rank", "dense_rank")
-        if (ranged or ranks) and spec.event_time is None:
+        peers = frame is not None and frame.exclude in ("group", "ties")
+        if (ranged or ranks or peers) and spec.event_time is None:
             rule = "without an event time rows have no time to compare"
-            remedy = "order by the event time" if ranks else "order by the event time, or use rows"
+            remedy = "order by the event time" + ("" if ranks else ", or use rows")
             what = "a RANGE frame" if ranged else column.what.fn
+            if peers and not ranged and frame is not None:
+                what, remedy = (
+                    f"exclude={frame.exclude!r}",
+                    "order by the event time, or exclude the current row",
+                )
             raise SpecError(f"{column.name}: {what} without an event time", rule, remedy)
-        if ranged and spec.order and column.frame != Frame("range", None, 0):
+        if ranged and frame is not None and spec.order and (frame.kind, frame.start, frame.end) != to_peers:
             rule = "a RANGE frame measures the distance of rows by the event time alone"
-            given = f"{column.name}: {column.frame!r} with order={spec.order!r}"
-            raise SpecError(given, rule, "leave the other columns out, or use rows")
+            shown = f"{column.name}: {frame!r} with order={spec.order!r}"
+            raise SpecError(shown, rule, "leave the other columns out, or use rows")
+
+
+def _check_ends(spec: OverOperator) -> None:
+    """Checks that no column depends on all rows that are still to come."""
+    for column in spec.columns:
+        frame = column.frame
+        if spec.backwards and isinstance(column.what, RowFunction) and column.what.fn in NUMBERINGS:
+            rule = "with descending event time each new row would change the numbers of all rows before it"
+            remedy = "order by ascending event time, or take the first rows: a ranking, or ROW_NUMBER() <= n"
+            raise SpecError(f"{column.name}: {column.what.fn} with descending event time", rule, remedy)
+        if frame is not None and (frame.start if spec.backwards else frame.end) is None:
+            rule = "a stream has no last row, so no frame reaches to it"
+            if spec.backwards:
+                shown = f"{column.name}: {frame!r} with descending event time"
+                raise SpecError(shown, rule, "start the frame at the current row, or at a number before it")
+            raise SpecError(
+                f"{column.name}: {frame!r}", rule, "end the frame at the current row, or at a number"
+            )

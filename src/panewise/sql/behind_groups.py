@@ -1,0 +1,176 @@
+"""A SELECT whose functions over windows, or QUALIFY, read its groups, as two SELECTs (semantics 46.82).
+
+SQL computes functions over windows behind the groups. So the inner SELECT has the groups with all that the
+outer one reads of them, and the outer one has the functions.
+"""
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from panewise.errors import SqlError
+from panewise.sql.function_calls import function_name, windows_in
+from panewise.sql.functions import is_aggregate
+from panewise.sql.parser import QueryParser
+from panewise.sql.rewriting import WrittenText, add_emit
+from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TextSpan
+from panewise.sql.texts import normal, one_line, quoted
+
+_BEHIND_CALLS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
+
+
+class GroupedSelect:
+    """Writes the two SELECTs."""
+
+    def __init__(self, parser: QueryParser, select: Select, emit: Emit | None) -> None:
+        self.parser, self.select, self.emit = parser, select, emit
+        self.outer = [item for item in select.items if windows_in(item.expr.node)]
+        expressions = select.group.expressions if select.group is not None else ()
+        self.keys = {normal(parser.characters(expr.span)) for expr in expressions}
+        # What the inner SELECT has: the names, and the characters.
+        self.columns: dict[str, tuple[str, TextSpan]] = {}
+
+    def written(self) -> WrittenText:
+        """Returns the text of both SELECTs.
+
+        Raises:
+            SqlError: if a column has no name.
+        """
+        qualify = self.select.qualify
+        if qualify is not None and not self.outer and not windows_in(qualify.node):
+            rule = "QUALIFY is a condition on functions over windows"
+            raise self.parser.fail("QUALIFY", rule, "write it as HAVING", qualify.span)
+        for item in self.select.items:
+            if item not in self.outer:
+                self._add(self._name(item), item.expr.span)
+        text = WrittenText()
+        text.add("SELECT ", self.select.span.start)
+        for number, item in enumerate(self.select.items):
+            text.add(", " if number else "", item.span.start)
+            self._item(text, item)
+        clauses = self._clauses()  # which may add columns to the inner SELECT
+        text.add(" FROM (", self.select.span.start)
+        self._inner(text)
+        text.add(") ", self.select.span.start)
+        _append(text, clauses)
+        return text
+
+    def _clauses(self) -> WrittenText:
+        """Returns the clauses WINDOW and QUALIFY."""
+        text, windows, condition = WrittenText(), WrittenText(), WrittenText()
+        if self.select.windows_span is not None:
+            nodes = exp.Array(expressions=list(self.select.windows))
+            self._replaced(windows, nodes, self.select.windows_span)
+        if self.select.qualify is not None:
+            self._replaced(condition, self.select.qualify.node, self.select.qualify.span)
+        for word, clause in (("", windows), ("QUALIFY ", condition)):
+            if clause.sql:
+                text.add(word, clause.places[0][1])
+                _append(text, clause)
+                text.add(" ", clause.places[0][1])
+        return text
+
+    def _name(self, item: SelectItem) -> str:
+        if item.alias is not None:
+            return item.alias
+        node = item.expr.node
+        if isinstance(node, exp.Column):
+            return node.name
+        rule = "beside functions over windows, the columns of a query with GROUP BY have names"
+        text = self.parser.characters(item.expr.span)
+        raise self.parser.fail(text, rule, "add AS and a name", item.span)
+
+    def _add(self, name: str, span: TextSpan) -> None:
+        self.columns.setdefault(name.lower(), (name, span))
+
+    def _item(self, text: WrittenText, item: SelectItem) -> None:
+        span, place = item.expr.span, item.span.start
+        if item not in self.outer:
+            text.add(quoted(self._name(item)), place)
+            return
+        self._replaced(text, item.expr.node, span)
+        name = item.alias or one_line(self.parser.characters(span))
+        text.add(f" AS {quoted(name)}", item.span.end)
+
+    def _replaced(self, text: WrittenText, node: exp.Expr, span: TextSpan) -> None:
+        """Adds an expression, with names of the inner columns in the places of what the groups have."""
+        at = span.start
+        for part in sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start):
+            place = self.parser.span_of(part)
+            text.add(self.parser.sql[at : place.start], at)
+            text.add(quoted(self._column(part)), place.start)
+            at = place.end
+        text.add(self.parser.sql[at : span.end], at)
+
+    def _of_groups(self, node: exp.Expr) -> Iterator[exp.Expr]:
+        """Yields the largest parts of an expression that the groups have: aggregates, keys and columns."""
+        call = node
+        while isinstance(call, _BEHIND_CALLS):
+            call = call.this
+        name = function_name(call)
+        is_call = name is not None and is_aggregate(name)
+        whole = isinstance(node, exp.Column) or is_call or normal(self._text(node)) in self.keys
+        if whole and not isinstance(node, exp.Window):
+            yield node
+            return
+        children = node.iter_expressions()
+        if isinstance(node, exp.Window):
+            function: exp.Expr = node.this
+            while isinstance(function, _BEHIND_CALLS):
+                function = function.this
+            alias = node.args.get("alias")
+            others = [child for child in node.iter_expressions() if child not in (node.this, alias)]
+            children = iter([*function.iter_expressions(), *others])
+        for child in children:
+            yield from self._of_groups(child)
+
+    def _text(self, node: exp.Expr) -> str:
+        try:
+            return self.parser.characters(self.parser.span_of(node))
+        except (ValueError, SqlError):
+            return ""
+
+    def _column(self, node: exp.Expr) -> str:
+        """Returns the name of an inner column."""
+        span = self.parser.span_of(node)
+        text = self.parser.characters(span)
+        if isinstance(node, exp.Column) and not node.table and self._is_alias(node.name):
+            return node.name
+        name = node.name if isinstance(node, exp.Column) else one_line(text)
+        same = [
+            known for known, at in self.columns.values() if normal(self.parser.characters(at)) == normal(text)
+        ]
+        if same:
+            return same[0]
+        self._add(name, span)
+        return name
+
+    def _is_alias(self, name: str) -> bool:
+        return name.lower() in {item.alias.lower() for item in self.select.items if item.alias is not None}
+
+    def _inner(self, text: WrittenText) -> None:
+        select = self.select
+        text.add("SELECT ", select.span.start)
+        for number, (name, span) in enumerate(self.columns.values()):
+            text.add(", " if number else "", span.start)
+            text.add(self.parser.characters(span), span.start)
+            text.add(f" AS {quoted(name)}", span.end)
+        clauses: list[tuple[str, Expr | TextSpan | None]] = [
+            ("FROM", select.source_span),
+            *(("", span) for _, span in select.others),
+            ("WHERE", select.where),
+            ("GROUP BY", None if select.group is None else select.group.span),
+            ("HAVING", select.having),
+        ]
+        for word, clause in clauses:
+            place = clause.span if isinstance(clause, Expr) else clause
+            if place is not None:
+                text.add(f" {word} ", place.start)
+                text.add(self.parser.characters(place), place.start)
+        add_emit(text, self.parser.sql, self.emit)
+
+
+def _append(text: WrittenText, other: WrittenText) -> None:
+    begins = [begin for begin, _ in other.places] + [len(other.sql)]
+    for (begin, place), end in zip(other.places, begins[1:], strict=True):
+        text.add(other.sql[begin:end], place)

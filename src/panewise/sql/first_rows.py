@@ -1,0 +1,106 @@
+"""SELECTs of the first rows, and of the different rows: Top-N and deduplications (semantics 46.19, 46.33)."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sqlglot import exp
+
+from panewise.sql.chained import is_ours
+from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
+from panewise.sql.emit import PLAIN
+from panewise.sql.function_calls import windows_in
+from panewise.sql.join_queries import JoinQueryCompiler
+from panewise.sql.options import options_of
+from panewise.sql.rewriting import WrittenText, add_emit
+from panewise.sql.sources import OperatorInput, WithQuery
+from panewise.sql.spark_queries import expressions_of
+from panewise.sql.stages import Stage, over_rows
+from panewise.sql.syntax import Derived, Emit, NamedTable, Select, Source, TableFunction, TextSpan
+from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_of
+
+
+class FirstRowsCompiler(JoinQueryCompiler):
+    """Compiles Top-N and DISTINCT."""
+
+    def top_n(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
+        """Returns a Top-N, None if the SELECT is none."""
+        pattern, source, inner = pattern_of(select, emit, self.parser), select.source, known
+        named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
+        if pattern is None and named is not None and named.query is not None:
+            assert isinstance(source, NamedTable)
+            written = Derived(named.query, source.alias or source.name, source.columns, None, source.span)
+            pattern, inner = pattern_of(replace(select, source=written), emit, self.parser), named.known
+            named.inlined = named.inlined or pattern is not None
+        if pattern is None:
+            return None
+        numbered = pattern.inner
+        first = self.first_rows(pattern, inner)
+        if first is not None:
+            return first
+
+        def read(source: Source) -> OperatorInput:
+            whole = source is numbered.source
+            return self.input(numbered, None, inner) if whole else self.single(source, inner)
+
+        return TopNCompiler(self.parser, pattern, read).compile()
+
+    def first_rows(self, pattern: Pattern, known: Mapping[str, WithQuery]) -> Stage | None:
+        """Returns the first row of each key as a deduplication, None if it is none."""
+        inner = pattern.inner
+        if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
+            return None
+        source = self.input(inner, None, known)
+        by = order_of_first(pattern, source.time, self.parser)
+        if by is None or is_ours(source.stage):
+            return None
+        options = options_of(inner.source, self.parser)
+        stage = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options).first_rows(pattern, by)
+        if pattern.items is None and pattern.rest is None:
+            return stage
+        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
+
+    def distinct(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
+        """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
+        if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
+            return None
+        stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+        if stars or any(windows_in(expr.node) for expr in expressions_of(select)):
+            return None
+        source = self.input(select, None, known)
+        if source.time is None:
+            return None
+        if emit is not None:
+            self.check_plain(emit)
+        options = options_of(select.source, self.parser)
+        return DeduplicateCompiler(self.parser, select, source, None, options).distinct()
+
+    def check_plain(self, emit: Emit) -> None:
+        """Refuses an EMIT of rows that are emitted more than once."""
+        words = {phrase.words for phrase in emit.phrases}
+        if not words <= PLAIN:
+            rule = "a row is emitted once, when the watermark has passed it"
+            raise self.parser.fail("EMIT", rule, "write EMIT AFTER WATERMARK, or leave it out", emit.span)
+
+    def groups_of_first_rows(
+        self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]
+    ) -> Stage | None:
+        """Returns GROUP BY over a Top-N whose limit stands beside it, None for another query.
+
+        The Top-N is written as a query of its own in FROM.
+        """
+        source, where = select.source, select.where
+        if not isinstance(source, Derived) or where is None or select.source_span is None:
+            return None
+        if pattern_of(replace(select, group=None, having=None), None, self.parser) is None:
+            return None
+        text, sql = WrittenText(), self.parser.sql
+        text.copy(sql, TextSpan(select.span.start, select.source_span.start), {})
+        text.add("(SELECT * FROM ", source.span.start)
+        text.copy(sql, select.source_span, {})
+        text.add(" WHERE ", where.span.start)
+        text.copy(sql, where.span, {})
+        text.add(")", where.span.end)
+        text.add("" if source.alias is None else f" AS `{source.alias}`", source.span.end)
+        text.copy(sql, TextSpan(where.span.end, select.span.end), {})
+        add_emit(text, sql, emit)
+        return self.rewritten(text, known)
