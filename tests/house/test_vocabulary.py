@@ -145,7 +145,7 @@ CLEAN = (
     "calls.py",
     "checkpoints/",
     "chrono.py",
-    "cli.py",
+    "cli/",
     "demo/",
     "engine/",
     "families.py",
