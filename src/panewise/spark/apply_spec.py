@@ -183,8 +183,8 @@ def _checked(
     check_inputs(entry)
     if df.isStreaming:
         check_ancestry(df, entry)
-        lateness = getattr(entry, "allowed_lateness", None)
-        if lateness and lateness != Duration(0):
+        lateness = parts(spec).allowed_lateness(spec, port)
+        if lateness != Duration(0):
             warn_of_late_rows(df, f"allowed_lateness={str(lateness)!r}")
         check_stream(df, entry.time_columns, own_watermark=makes_own(entry), port=port)
         return with_watermark(df, entry)

@@ -22,7 +22,7 @@ from panewise.spark.sql_names import new_columns, simple_name, source_of, withou
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import EndlessError, SparkText, named_tables
 from panewise.spark.upstream_inputs import Source, default_time, frame_of
-from panewise.spec import Hopping, Tumbling, parts
+from panewise.spec import Hopping, parts
 from panewise.sql.chained import respecified
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
@@ -188,9 +188,6 @@ class Runner(SparkText):
 
     def _assigned(self, stage: AssignedStage) -> DataFrame:
         df, window = frame_of(self.run(stage.input)), stage.window
-        if not isinstance(window, (Tumbling, Hopping)) or getattr(window, "gaps", False):
-            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
-            raise SqlError(type(window).__name__, rule, "add GROUP BY window_start, window_end")
         slide = window.hop if isinstance(window, Hopping) else window.size
         assert isinstance(window.size, Duration), "windows of rows are refused"
         assert isinstance(slide, Duration), "windows of rows are refused"

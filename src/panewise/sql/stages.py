@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Chain, DeduplicateOperator, OverOperator, WindowOperator
+from panewise.spec import Chain, DeduplicateOperator, Hopping, OverOperator, Tumbling, WindowOperator
 
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
@@ -126,12 +126,12 @@ class AssignedStage(FollowingStage):
     """Rows with the bounds of their windows, once for each window.
 
     Attributes:
-        window: the windows.
+        window: the windows, of time and without gaps.
         time: the column of the event time.
         partition: the columns of PARTITION BY, in lower case.
     """
 
-    window: AnyWindow
+    window: Tumbling | Hopping
     time: str
     partition: frozenset[str] = frozenset()
 
