@@ -95,6 +95,12 @@ PAIRS = [
         GROUP BY window(x.ts, '10 seconds')""",
     ),
     (
+        """SELECT v, sum(v) OVER (PARTITION BY upper(k), v % 2, 1::int ORDER BY ts
+            ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t""",
+        """SELECT v, sum(v) OVER (PARTITION BY upper(k), v % 2, 1::int ORDER BY ts
+            ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM {t}""",
+    ),
+    (
         "SELECT k, v FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY v DESC NULLS LAST) = 1",
         """SELECT k, v, '+' AS op
         FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS rn FROM {t})
