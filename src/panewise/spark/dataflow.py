@@ -247,11 +247,13 @@ class Dataflow:
         *,
         reports: bool = False,
         others: int = 0,
+        selected: bool = False,
     ) -> DataFrame:
         """Returns the output of the operator for these envelopes.
 
         The output is envelopes or, on a stream with `direct`, the real columns of one kind of output. On a
-        stream the metrics are observed here. Envelopes keep the metrics column.
+        stream the metrics are observed here. Envelopes keep the metrics column, and so do real
+        columns that are `selected` later.
         """
         if not packed.isStreaming:
             # Every shard gets the end of input, as an operator may emit something even if there are no rows.
@@ -282,7 +284,7 @@ class Dataflow:
             )
         )
         stepped = observed(stepped, self._metrics_name(others))
-        return stepped if direct is None else without_metrics(stepped)
+        return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
     def _initial(self, schemas: Mapping[str, Any]) -> Any:
         """Returns the rows of static sides as the initial state of the shards; None without such a side."""

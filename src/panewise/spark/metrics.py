@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 import polars as pl
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -132,12 +133,24 @@ def observed(stepped: DataFrame, name: str) -> DataFrame:
         return stepped
     # The text is read once for each row that has any, not once for each metric.
     read = stepped.withColumn(COLUMN, F.from_json(COLUMN, _TYPES))
-    return read.observe(name, *map(F.expr, _COMBINED))
+    return read.observe(name, *_columns(stepped.sparkSession))
 
 
-def without_metrics(stepped: DataFrame) -> DataFrame:
-    """Returns the output without the rows and the column of the metrics."""
-    return stepped.where(f"{COLUMN} IS NULL").drop(COLUMN)
+_COLUMNS: WeakKeyDictionary[SparkSession, tuple[Column, ...]] = WeakKeyDictionary()
+
+
+def _columns(session: SparkSession) -> tuple[Column, ...]:
+    """Returns the metrics of all shards. They are made once for each session."""
+    columns = _COLUMNS.get(session)
+    if columns is None:
+        columns = _COLUMNS[session] = tuple(map(F.expr, _COMBINED))
+    return columns
+
+
+def without_metrics(stepped: DataFrame, *, drop: bool = True) -> DataFrame:
+    """Returns the output without the rows and, unless a selection follows, the column of the metrics."""
+    rows = stepped.where(f"{COLUMN} IS NULL")
+    return rows.drop(COLUMN) if drop else rows
 
 
 LENGTHS: Final = "lengths"  # the field of the header that has the stored length of each run, by name

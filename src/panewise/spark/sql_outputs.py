@@ -1,15 +1,14 @@
 """A SELECT list over the rows of a result, and its description."""
 
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
-from panewise.spark.reports import PROGRESS
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.schemas import columns_of
+from panewise.spark.results.selection import Selection
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
 from panewise.sql.texts import one_line, quoted
@@ -23,42 +22,9 @@ def selected(rows: ResultRows, outputs: Iterable[OutputColumn]) -> ResultRows:
     columns = tuple(outputs)
     if any(output.name is None for output in columns):
         return rows.select(*map(column_of, columns))
-    steps: tuple[Callable[[DataFrame], DataFrame], ...] = (*rows.steps, Selection(columns))
+    selection = Selection(tuple((output.text, str(output.name)) for output in columns))
+    steps: tuple[Callable[[DataFrame], DataFrame], ...] = (*rows.steps, selection)
     return replace(rows, steps=steps)
-
-
-@dataclass(frozen=True)
-class Selection:
-    """The step of a SELECT list in which all columns have names."""
-
-    outputs: tuple[OutputColumn, ...]
-
-    def __call__(self, df: DataFrame) -> DataFrame:
-        """Returns the rows with these columns."""
-        if PROGRESS not in columns_of(df):
-            return df.selectExpr(*map(_text_of, self.outputs))
-        of_row = SF.col(PROGRESS).isNull()
-        columns = (
-            column_of(output)
-            if output.text.strip("`") == output.name
-            else SF.when(of_row, SF.expr(output.text)).alias(str(output.name))
-            for output in self.outputs
-        )
-        return df.select(*columns, PROGRESS)
-
-    def only_reads(self, names: Collection[str]) -> bool:
-        """Returns whether each column is one of these columns of the rows, perhaps under another name."""
-        return all(_is_column(output.text, names) for output in self.outputs)
-
-
-def _text_of(output: OutputColumn) -> str:
-    """Returns a column and its name as a text. The text may end in a comment."""
-    return f"{output.text}\nAS {quoted(str(output.name))}"
-
-
-def _is_column(text: str, names: Collection[str]) -> bool:
-    """Returns whether a text is the name of one of these columns, in this case."""
-    return (text in names and text.isidentifier()) or (text[:1] == "`" and text in map(quoted, names))
 
 
 def column_of(output: OutputColumn) -> Column:

@@ -16,11 +16,12 @@ from panewise.spark.apply_spec import apply
 from panewise.spark.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.results.selection import Selection
 from panewise.spark.schemas import columns_of, schema_of
 from panewise.spark.sides_builder import inputs_of_sides
 from panewise.spark.sinks import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
-from panewise.spark.sql_outputs import Selection, column_of, expression_of, ranked_rows, selected, words_of
+from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import EndlessError, SparkText, named_tables
 from panewise.spark.upstream_inputs import Source, default_time, frame_of, result_of
 from panewise.spec import Hopping, Tumbling, parts
@@ -233,7 +234,7 @@ class Runner(SparkText):
         source: Any = self.run(stage.input)
         input = source  # noqa: A001 - the field's name
         if isinstance(source, DataFrame):
-            input = source.alias(stage.alias) if _reads_by_alias(stage) else source  # noqa: A001
+            input = source.alias(stage.alias) if stage.alias and _reads_input(stage) else source  # noqa: A001
             input = input if stage.where is None else input.where(stage.where)  # noqa: A001
         elif stage.where is not None:
             input = source.where(stage.where)  # noqa: A001
@@ -368,10 +369,10 @@ class Runner(SparkText):
         return columns
 
 
-def _reads_by_alias(stage: SingleStage) -> bool:
-    """Returns whether expressions of Spark's read the input, which may use its alias."""
+def _reads_input(stage: SingleStage) -> bool:
+    """Returns whether expressions of Spark's read the input, in which its alias may stand."""
     exploded = stage.exploded if isinstance(stage, WindowsStage) else None
-    return stage.alias is not None and bool(stage.where or stage.computed or exploded)
+    return bool(stage.where or stage.computed or exploded)
 
 
 def _instants(df: DataFrame) -> list[str]:
