@@ -41,9 +41,9 @@ class TestingParts:
             the other input.
         windows: returns the windows that rows of two inputs are assigned to, as an operator; None if there
             are none.
-        windowed: returns the specification whose fields describe the windows of rows: that itself, or one
-            within it; None if there are none.
-        with_windowed: returns the specification with another one in its place.
+        windowed: returns the specification whose fields describe the windows of rows. That is the operator's
+            specification or a part of it; None if it has no windows of rows.
+        with_windowed: returns the operator's specification with another one in place of `windowed`.
     """
 
     __test__ = False  # pytest would collect it by its name

@@ -54,7 +54,7 @@ def _values(aggregate: Aggregate) -> str:
 
 def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
     """Returns a part that already is the result of a holistic aggregate. A later value overwrites it."""
-    name, column = f"__told:{aggregate.name}", _values(aggregate)
+    name, column = f"__result:{aggregate.name}", _values(aggregate)
     functions: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
         "median": lambda values, first, last: _quantile(values, first, last, 0.5),
         "percentile": lambda values, first, last: _quantile(values, first, last, aggregate.percentage or 0.0),
