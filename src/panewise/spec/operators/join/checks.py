@@ -82,7 +82,7 @@ def check_shared_columns(names: Iterable[str], types: Mapping[str, Mapping[str, 
 
 def has_event_times(*sides: Any) -> bool:
     """Returns whether rows of one of the sides have event times. What is no side counts as one that has."""
-    return any(getattr(side, "event_time", "") is not None for side in sides)
+    return not all(isinstance(side, Side) and side.event_time is None for side in sides)
 
 
 def check_event_times(spec: "JoinOperator") -> None:
