@@ -9,7 +9,7 @@ from panewise.chrono import Duration
 from panewise.families import INPUT, Family, part
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.column_types import Type
-from panewise.spec.position import Position
+from panewise.spec.source_position import Position
 from panewise.spec.watermarks import FixedLag, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 

@@ -10,7 +10,7 @@ from panewise.families import part
 from panewise.spec import JoinOperator, Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
 from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
-from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.spec.operators.join.windowing import window_operator
 
 if TYPE_CHECKING:  # for an annotation alone: a plugin of pytest imports this without Polars

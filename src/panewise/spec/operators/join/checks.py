@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
 from panewise.spec.fields import refuse_fields
-from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 if TYPE_CHECKING:
