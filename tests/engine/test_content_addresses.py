@@ -260,7 +260,7 @@ def test_runs_of_format_1_have_checksums_once_they_are_read_and_written_about(
 TRUNCATED = """
 import sys
 from pathlib import Path
-import panewise.state.mirror as module
+import panewise.state.run_mirror as module
 import polars as pl
 from panewise.state.run_format import stream_of
 mirror = module.Mirror(Path(sys.argv[1]))

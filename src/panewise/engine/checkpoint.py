@@ -61,7 +61,7 @@ class StoredOperator:
         text = library.store.manifest()
         manifest = Manifest(_document(spec), shards) if text is None else Manifest.decode(text)
         operator, state, horizons = _read(manifest, spec, schema, shards)
-        library.version = manifest.version + 1
+        library = replace(library, version=manifest.version + 1)
         libraries = (library, *(library.for_table(n) for n in range(1, len(state.tables))))
         tables = {
             name: replace(

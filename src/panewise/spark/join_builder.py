@@ -13,7 +13,7 @@ from panewise.spark.results.sides import JoinResult
 from panewise.spark.sides_builder import OF_EACH_SIDE, ColumnLike, SidesBuilder, inputs_of_sides
 from panewise.spark.upstream_inputs import Source, frame_of
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
-from panewise.spec.aggregates.expressions import is_column, name_of
+from panewise.spec.aggregates.expressions import Expression, is_column, name_of
 from panewise.spec.conditions import Term, as_condition
 from panewise.spec.operators.join.columns import EITHER, LEFT, ONE_SIDED, RIGHT, SIDES, How, Selected
 from panewise.spec.operators.join.interval import Interval
@@ -421,7 +421,7 @@ class JoinBuilder(SidesBuilder):
     def _place(self, name: str, side: str) -> int | None:
         """Returns the place of a key column of a side, given its name or alias in any case."""
         df, keys = frame_of(self.inputs[side]), self.sides[side].get("keys", ())
-        columns = [key.parts[0] if hasattr(key, "parts") else None for key in keys]
+        columns = [key.parts[0] if isinstance(key, Expression) else None for key in keys]
         names = [
             key if column is None else df.select(column).columns[0]
             for key, column in zip(keys, columns, strict=True)

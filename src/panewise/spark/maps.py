@@ -47,9 +47,10 @@ def _ranks(what: Aggregate | RowFunction) -> tuple[str, ...]:
 
 def _carries(what: Aggregate | RowFunction) -> bool:
     """Returns whether a function returns values unchanged, only counts them, or is user-defined."""
-    user = getattr(what, "user", None) is not None
     unchanged = what.fn in VALUE_FUNCTIONS | LIST_FUNCTIONS | _COUNTS
-    return user or (unchanged and not getattr(what, "distinct", False))
+    if not isinstance(what, Aggregate):
+        return unchanged
+    return what.user is not None or (unchanged and not what.distinct)
 
 
 def spark_types(spec: Specification, inputs: Mapping[str, StructType]) -> dict[str, DataType]:

@@ -193,8 +193,8 @@ class ShardRunner:
     ) -> dict[str | None, int]:
         """Returns the watermarks that move after the rows, as :func:`step` takes them.
 
-        These are that of the query, and those of the inputs that other operators feed. Spark has one
-        watermark for the whole query. Of several inputs it is only that of those which have no other.
+        Spark has one watermark for the whole query. It is the watermark of every input, except of those that
+        another operator feeds: these have the output watermark of that operator.
         """
         control = self._settings.clocks == "control"
         own = map(self._source, self._settings.query_ports)

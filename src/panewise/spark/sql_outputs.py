@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
@@ -73,20 +72,20 @@ def _orders(ties: Ties, rows: Column) -> Column:
     return _structs(ties.lists) if ties.lists else SF.transform(rows, lambda row: row[ties.field])
 
 
-def words_of(stage: Any) -> str:
+def words_of(
+    outputs: tuple[OutputColumn, ...] | None, computed: tuple[Computed, ...] = (), having: str | None = None
+) -> str:
     """Returns a description of what Spark computes from the rows of a stage."""
     lines = []
-    computed = getattr(stage, "computed", ())
     if computed:
         lines.append(
             f"SQL: before the operator Spark computes {', '.join(column.name for column in computed)}."
         )
-    if getattr(stage, "having", None):
-        lines.append(f"SQL: a condition selects the emitted rows: {one_line(stage.having)}.")
-    if stage.outputs is not None:
+    if having:
+        lines.append(f"SQL: a condition selects the emitted rows: {one_line(having)}.")
+    if outputs is not None:
         shown = ", ".join(
-            f"{one_line(column.text)} AS {column.name}" if column.name else column.text
-            for column in stage.outputs
+            f"{one_line(column.text)} AS {column.name}" if column.name else column.text for column in outputs
         )
         lines.append(f"SQL: the columns are {shown}.")
     return "\n".join(lines)

@@ -189,7 +189,9 @@ class Runner(SparkText):
         rows = rows if stage.where is None else rows.where(stage.where)
         if stage.outputs is not None:
             rows = selected(rows, stage.outputs)
-        return replace(rows_before, steps=rows.steps, words=f"{rows_before.words}\n{words_of(stage)}".strip())
+        return replace(
+            rows_before, steps=rows.steps, words=f"{rows_before.words}\n{words_of(stage.outputs)}".strip()
+        )
 
     def _assigned(self, stage: AssignedStage) -> DataFrame:
         df, window = frame_of(self.run(stage.input)), stage.window
@@ -225,7 +227,7 @@ class Runner(SparkText):
         for condition in join.where:
             rows = rows.where(condition)
         rows = selected(rows, join.outputs)
-        return replace(result, steps=rows.steps, words=words_of(join))
+        return replace(result, steps=rows.steps, words=words_of(join.outputs))
 
     def _operator(self, stage: SingleStage) -> OperatorResult:
         source: Any = self.run(stage.input)
@@ -351,7 +353,8 @@ class Runner(SparkText):
             rows = rows.where(stage.having)
         if outputs is not None:
             rows = selected(rows, self._columns(outputs, result, new_columns(stage)))
-        return replace(result, steps=rows.steps, words=words_of(stage))
+        words = words_of(stage.outputs, stage.computed, stage.having)
+        return replace(result, steps=rows.steps, words=words)
 
     def _columns(
         self, outputs: tuple[OutputColumn, ...], result: OperatorResult, new: frozenset[str]

@@ -221,7 +221,7 @@ def unpack_of(
     Args:
         kind: the kind of the envelopes: "panes" or, with the port if it has a name, "late", "invalid" or
             "counts".
-        output_names: maps those of them that the user's DataFrames have to their names there, by port.
+        output_names: by port, the names that columns have in the user's DataFrames.
     """
     port = port_of(kind)
     if kind != "panes":

@@ -28,8 +28,8 @@ from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import UNLIMITED, WindowOperator
-from panewise.spec.position import Position
 from panewise.spec.protocol import Entry, Specification, SpecParts, parts
+from panewise.spec.source_position import Position
 from panewise.spec.triggers import presets as policies
 from panewise.spec.triggers.composite import (
     DEFAULT_TRIGGER,

@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 from panewise.chrono import Duration
 from panewise.families import INPUT, Family, part
+from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.column_types import Type
-from panewise.spec.position import Position
+from panewise.spec.source_position import Position
 from panewise.spec.watermarks import FixedLag, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 
@@ -329,9 +330,8 @@ def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: 
     """
     carried: dict[str, Any] = {}
     for what in functions:
-        user = getattr(what, "user", None)
-        if user is not None:
-            carried[what.name] = kinds.of_name(user.result)
+        if isinstance(what, Aggregate) and what.user is not None:
+            carried[what.name] = kinds.of_name(what.user.result)
         elif what.column in known and what.fn in _VALUES | _LISTS:
             kind = known[what.column]
             carried[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind

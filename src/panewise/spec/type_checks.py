@@ -11,8 +11,8 @@ from panewise.families import INPUT
 from panewise.spec.column_types import BIGINT, BOOLEAN, Type, check_bytes
 from panewise.spec.column_values import BITS, is_whole_of
 from panewise.spec.operators.policy.policies import DeltaPolicy
-from panewise.spec.position import Position
 from panewise.spec.protocol import Entry, Specification, Types, parts
+from panewise.spec.source_position import Position
 from panewise.spec.triggers.composite import Trigger, walk
 from panewise.spec.triggers.simple import OnDelta, OnPunctuation
 from panewise.spec.watermarks import input_columns

@@ -9,7 +9,6 @@ from sqlglot import exp
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
-from panewise.sql.behind_groups import GroupedSelect
 from panewise.sql.chained import chained, timed, window_column
 from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import (
@@ -23,6 +22,7 @@ from panewise.sql.function_calls import (
 from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
+from panewise.sql.over_behind_groups import GroupedSelect
 from panewise.sql.panes import CALLS
 from panewise.sql.parser import QueryParser, parse
 from panewise.sql.sources import WithQuery, leaves

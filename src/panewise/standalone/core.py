@@ -1,4 +1,4 @@
-"""What the host of operators in process needs of an operator."""
+"""What the front of an operator in process, which callers use, needs of its core."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class Core(ABC):
-    """The steps, the clock, the commits and the checkpoints of an operator, which its host calls."""
+    """The steps, the clock, the commits and the checkpoints of an operator, which its front calls."""
 
     @property
     @abstractmethod

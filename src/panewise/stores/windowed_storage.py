@@ -3,6 +3,8 @@
 An entry has the places of :mod:`panewise.stores.timed_layout`: its time is the end of the window, its rest
 the start, which precedes the key. So entries are in the order of purging, and a window is a range. Only
 sessions are also in the order of keys, as only they are found by key.
+
+Cost: at most a few searches for each read or write of an entry. Purging is linear in the deleted entries.
 """
 
 from collections.abc import Iterator

@@ -24,7 +24,6 @@ from panewise.spec import (
 from panewise.spec.codec import from_dict
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
-from panewise.spec.operators.join.entry import SideEntry
 from panewise.spec.operators.policy.events import name_of
 from panewise.spec.protocol import is_specification
 from panewise.testing.columns import Row, infer, inferred
@@ -344,7 +343,7 @@ def _check_watermarks(spec: Specification, events: tuple[Event, ...]) -> None:
     if len(spec.ports) > 1:
         for event in moves:
             for port in spec.ports if event.source is None else (event.source,):
-                _check_outside(spec.ports[port], f", of {port!r}")
+                _check_outside(spec.ports[port], port)
         return
     [entry] = spec.ports.values()
     _check_outside(entry)
@@ -357,12 +356,12 @@ def _check_watermarks(spec: Specification, events: tuple[Event, ...]) -> None:
             raise InputError(f"a watermark of the input {event.source!r}", rule, remedy)
 
 
-def _check_outside(entry: Entry, which: str = "") -> None:
-    """Refuses a watermark from outside where the operator makes its own."""
+def _check_outside(entry: Entry, side: str | None = None) -> None:
+    """Refuses a watermark from outside where the operator, or the `side` of two, makes its own."""
     if counted(entry.window):
         rule = "the watermark of windows of rows is the number of rows received (semantics 8.6)"
         remedy = "add rows"
-    elif isinstance(entry, SideEntry) and entry.time == "processing":
+    elif side is not None and entry.time == "processing":
         rule = "rows of a side without event times have no watermark (semantics 36.13)"
         remedy = "leave it out"
     elif entry.time == "processing":
@@ -375,6 +374,7 @@ def _check_outside(entry: Entry, which: str = "") -> None:
         remedy = "add rows"
     else:
         return
+    which = "" if side is None else f", of {side!r}"
     raise InputError(f"a watermark from outside{which}", rule, remedy)
 
 

@@ -10,7 +10,7 @@ from panewise.families import part
 from panewise.spec import JoinOperator, Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
 from panewise.spec.operators.cogroup.windowing import window_operator as windows_of_cogroup
-from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.spec.operators.join.windowing import window_operator
 
 if TYPE_CHECKING:  # for an annotation alone: a plugin of pytest imports this without Polars
@@ -41,9 +41,9 @@ class TestingParts:
             the other input.
         windows: returns the windows that rows of two inputs are assigned to, as an operator; None if there
             are none.
-        windowed: returns the specification whose fields describe the windows of rows: that itself, or one
-            within it; None if there are none.
-        with_windowed: returns the specification with another one in its place.
+        windowed: returns the specification whose fields describe the windows of rows. That is the operator's
+            specification or a part of it; None if it has no windows of rows.
+        with_windowed: returns the operator's specification with another one in place of `windowed`.
     """
 
     __test__ = False  # pytest would collect it by its name

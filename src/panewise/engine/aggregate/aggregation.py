@@ -6,7 +6,9 @@ can leave the range of its type and all carries are 0.
 """
 
 from collections.abc import Collection, Sequence
+from copy import copy
 from dataclasses import replace
+from typing import Self
 
 import polars as pl
 
@@ -54,6 +56,12 @@ class Aggregation:
             self.ordered = True
             self.results += contents.results
             self.result_types |= contents.result_types
+
+    def with_parts(self, parts: list[Part], results: list[pl.Expr]) -> Self:
+        """Returns a copy with other parts, and other expressions of the results."""
+        other = copy(self)
+        other.parts, other.results = parts, results
+        return other
 
     @property
     def schema(self) -> dict[str, pl.DataType]:

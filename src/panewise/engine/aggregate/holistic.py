@@ -8,7 +8,6 @@ time for each value that enters or leaves as the range moves on from the one bef
 """
 
 from collections.abc import Callable
-from copy import copy
 from heapq import heappop, heappush
 from typing import TypeVar
 
@@ -32,7 +31,7 @@ def range_aggregation(aggregation: _Kind) -> _Kind:
     In it each holistic aggregate has a part that already is the result. This part replaces the part with
     the values, unless another aggregate needs the values.
     """
-    of_ranges, parts, results, needed = copy(aggregation), list[Part](), list[pl.Expr](), set[str]()
+    parts, results, needed = list[Part](), list[pl.Expr](), set[str]()
     own = {aggregate.name: aggregate for aggregate in aggregation.aggregates if aggregate.fn in _LISTS}
     for read in aggregation.results:
         name = read.meta.output_name()
@@ -43,9 +42,9 @@ def range_aggregation(aggregation: _Kind) -> _Kind:
             results.append(read)
             needed.update(read.meta.root_names())
     replaced = {_values(aggregate) for aggregate in own.values()} - needed
-    of_ranges.parts = [*(part for part in aggregation.parts if part.name not in replaced), *parts]
-    of_ranges.results = results
-    return of_ranges
+    return aggregation.with_parts(
+        [*(part for part in aggregation.parts if part.name not in replaced), *parts], results
+    )
 
 
 def _values(aggregate: Aggregate) -> str:
@@ -54,7 +53,7 @@ def _values(aggregate: Aggregate) -> str:
 
 def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
     """Returns a part that already is the result of a holistic aggregate. A later value overwrites it."""
-    name, column = f"__told:{aggregate.name}", _values(aggregate)
+    name, column = f"__result:{aggregate.name}", _values(aggregate)
     functions: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
         "median": lambda values, first, last: _quantile(values, first, last, 0.5),
         "percentile": lambda values, first, last: _quantile(values, first, last, aggregate.percentage or 0.0),

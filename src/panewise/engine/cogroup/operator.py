@@ -75,7 +75,7 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
         panes = advanced(follower, evaluation.clocks)
         if evaluation.panes.height:
             output = follower.add_valid(evaluation.panes)
-            self.first.late.append(output.late)
+            self.first.add_late(output.late)
             panes.append(output.panes)
         named = (frame.rename(self.plan.names) for frame in panes if frame.height)
         return vstack_frames([self.no_panes, *named])

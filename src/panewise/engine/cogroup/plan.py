@@ -23,7 +23,7 @@ from panewise.spec.operators.cogroup.windowing import (
     window_operator,
 )
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 
 HEADER: Final = "windows"  # the field of the header that has the header of the windows

@@ -28,7 +28,7 @@ class CogroupSides(WindowsOfSides):
         self._partials: dict[str, pl.DataFrame] = {}  # of each side in a batch
         self._evaluations: list[EvaluatedPanes] = []  # of the present step, as the two that follow
         self._fresh: list[RowsBySide] = []  # the rows that are no replays
-        self.late: list[pl.DataFrame] = []  # the rows that are late for the windows, as rows of these
+        self._late: list[pl.DataFrame] = []  # the rows that are late for the windows, as rows of these
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns nothing, as there are no tables."""
@@ -58,12 +58,16 @@ class CogroupSides(WindowsOfSides):
 
     def evaluated(self, step: Callable[[], Iterable[Output]]) -> tuple[list[Output], list[EvaluatedPanes]]:
         """Does a step; returns its outputs, as if no row was late for the windows, and its evaluations."""
-        self._evaluations, self._fresh, self.late = [], [], []
+        self._evaluations, self._fresh, self._late = [], [], []
         return [*step()], self._evaluations
+
+    def add_late(self, rows: pl.DataFrame) -> None:
+        """Adds rows of the present step that are late for the windows, as rows of these."""
+        self._late.append(rows)
 
     def with_late(self, output: Output) -> Output:
         """Returns the output of a side of the present step with its rows that are late for the windows."""
-        side, late = output.port, [rows_late for rows_late in self.late if rows_late.height]
+        side, late = output.port, [rows_late for rows_late in self._late if rows_late.height]
         fresh = [rows[side] for rows in self._fresh if side in rows]
         if not late or not fresh:
             return output

@@ -19,7 +19,7 @@ from panewise.engine.deduplicate.keys import Keys
 from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
 from panewise.engine.deduplicate.state import DeduplicateState
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.rows_in_time import RowsInTime
+from panewise.engine.ingest.row_engine import RowEngine
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import ordered, output_key, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
@@ -29,7 +29,7 @@ from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP
 
 
-class DeduplicateEngine(RowsInTime[DeduplicatePlan, DeduplicateState]):
+class DeduplicateEngine(RowEngine[DeduplicatePlan, DeduplicateState]):
     """A deduplication on Polars frames."""
 
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:

@@ -8,7 +8,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import FixedLag, JoinOperator, StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side_entry import TwoSided
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from panewise.spec.operators.join.columns import (
     TIMING,
     Selected,
 )
-from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
 
 

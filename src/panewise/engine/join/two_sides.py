@@ -20,7 +20,7 @@ from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, SIDES
-from panewise.spec.operators.join.entry import SideEntry, TwoSided
+from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 from panewise.state.manifest import Checks, check_fields, checked, inputs, marks, whole
 
 

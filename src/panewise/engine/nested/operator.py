@@ -17,7 +17,7 @@ from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EvaluatedPanes, Operator, Plan, Stateful
+from panewise.engine.protocol import EvaluatedPanes, Operator, PartitionControl, Plan, Stateful
 from panewise.families import INPUT
 from panewise.spec import Specification
 
@@ -40,7 +40,7 @@ class NestedEngine(ABC, Generic[F, S]):
     """
 
     HEADER: ClassVar[str | None] = None
-    partitions: ClassVar = None
+    partitions: ClassVar[PartitionControl | None] = None
 
     def __init__(
         self, spec: Specification, plan: Plan, first: F, following: Iterable[S], places: Places

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.over.merged import Ranges
+from panewise.engine.over.range_partials import Ranges
 from panewise.engine.over.sequences import Flags, Layout, Numbers
 from panewise.spec import RowFunction
 

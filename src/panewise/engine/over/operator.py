@@ -15,7 +15,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TOMBSTONE, UNEMITTED
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.rows_in_time import RowsInTime
+from panewise.engine.ingest.row_engine import RowEngine
 from panewise.engine.kernels.small_frames import distinct, joined, output_key
 from panewise.engine.over import retention
 from panewise.engine.over.order import emitted_in_order, in_arrival_order, in_each_direction, passing_in_order
@@ -29,7 +29,7 @@ from panewise.engine.store.stored_table import StoredTable, sealed_if_long
 from panewise.spec import OverOperator
 
 
-class OverEngine(RowsInTime[OverPlan, OverState]):
+class OverEngine(RowEngine[OverPlan, OverState]):
     """An OVER operator on Polars frames.
 
     Args:

@@ -13,8 +13,8 @@ import polars as pl
 
 from panewise.engine.over.bounds import bounds
 from panewise.engine.over.bounds import ranges as ranges_of
-from panewise.engine.over.merged import results
 from panewise.engine.over.nth import FAR, nth, values_at
+from panewise.engine.over.range_partials import results
 from panewise.engine.over.ranges import pieces
 from panewise.engine.over.running import Running
 from panewise.engine.over.sequences import Layout

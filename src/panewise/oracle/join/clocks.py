@@ -5,7 +5,7 @@ import math
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.errors import InputError
 from panewise.spec import FixedLag, StreamTime
-from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side_entry import TwoSided
 
 
 class SideClocks:

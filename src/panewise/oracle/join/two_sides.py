@@ -12,7 +12,7 @@ from panewise.oracle.outputs import Output, rows_after_finish
 from panewise.oracle.received_offsets import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_delta_reason, invalid_reason, read
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.entry import SideEntry, TwoSided
+from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 
 SideTypes: TypeAlias = Mapping[str, Mapping[str, str]]  # the types of the columns of each side, by name
 

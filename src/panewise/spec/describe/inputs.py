@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from panewise.chrono import Duration
 from panewise.spec.describe.listing import listed
-from panewise.spec.position import Position
 from panewise.spec.protocol import Entry
+from panewise.spec.source_position import Position
 from panewise.spec.watermarks import FixedLag, Inputs, StreamTime, row_driven
 
 

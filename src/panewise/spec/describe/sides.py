@@ -2,8 +2,8 @@
 
 from panewise.chrono import Duration
 from panewise.spec.describe.listing import listed
-from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 

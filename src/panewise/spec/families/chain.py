@@ -12,8 +12,8 @@ from panewise.spec.column_types import check_bytes
 from panewise.spec.families import windows
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Columns, Known, Origins, Types, carried_values
+from panewise.spec.source_position import Position
 from panewise.spec.type_checks import check_kinds
 
 

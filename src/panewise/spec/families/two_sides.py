@@ -9,10 +9,10 @@ from panewise.errors import SpecError
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.join.checks import check_comparable
-from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.side import Side
-from panewise.spec.position import Position
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.spec.protocol import Types
+from panewise.spec.source_position import Position
 from panewise.spec.type_checks import check_entry
 from panewise.spec.watermarks import StreamTime, row_driven
 

@@ -13,8 +13,8 @@ from panewise.spec.families.windows import PaneParts
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Columns, Known, Origins, Refusal, Types, parts
+from panewise.spec.source_position import Position
 
 
 class _WindowedJoinParts(PaneParts):

@@ -11,10 +11,10 @@ from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.position import Position
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
-from panewise.spec.rules.never_late import ends_above
+from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
+from panewise.spec.source_position import Position
 from panewise.spec.triggers.composite import Trigger, walk
 from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole

@@ -13,7 +13,7 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow, has_ends
 from panewise.spec.operators.join.windowing import window_operator
 from panewise.spec.operators.windows import data_loss_reason
-from panewise.spec.rules.never_late import on_milliseconds
+from panewise.spec.rules.never_late_on_spark import on_milliseconds
 from panewise.spec.triggers.composite import AfterWatermark
 from panewise.spec.triggers.simple import Never
 from panewise.spec.windows.custom import Custom

@@ -9,8 +9,8 @@ from panewise.families import CHAIN, INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import LISTS, Aggregate, check_some
 from panewise.spec.fields import check_columns, set_fields, several, silently_replaced
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
-from panewise.spec.position import Position
 from panewise.spec.protocol import Shown, is_specification
+from panewise.spec.source_position import Position
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.kinds import counted, merging
 

@@ -9,7 +9,7 @@ from panewise.errors import SpecError
 from panewise.families import DEDUPLICATE, Family
 from panewise.spec.fields import check_choice, set_fields, several, skew_of
 from panewise.spec.operators.row_operator import RowOperator, check_input
-from panewise.spec.position import Position
+from panewise.spec.source_position import Position
 from panewise.spec.watermarks import Watermark
 from panewise.spec.windows.kinds import positive
 

@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal, Self
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.fields import check_choice, check_columns, check_once, refuse_fields
-from panewise.spec.position import Position, check_position
 from panewise.spec.protocol import Shown
+from panewise.spec.source_position import Position, check_position
 from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks, input_columns
 
 

@@ -11,10 +11,10 @@ from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.chain import Chain
 from panewise.spec.operators.join.checks import check_has_event_times
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
-from panewise.spec.operators.join.entry import SideEntry
+from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
-from panewise.spec.position import Position
 from panewise.spec.protocol import Shown, is_specification, parts
+from panewise.spec.source_position import Position
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import counted, gap_columns
 

@@ -14,11 +14,11 @@ from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields, several, skew_of
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
-from panewise.spec.position import Position, check_position
 from panewise.spec.protocol import Refusal, Shown
 from panewise.spec.rules.processing_time import check_time
 from panewise.spec.rules.row_numbering import check_counted
 from panewise.spec.rules.sliding import check_sliding
+from panewise.spec.source_position import Position, check_position
 from panewise.spec.triggers.composite import (
     DEFAULT_TRIGGER,
     AfterWatermark,

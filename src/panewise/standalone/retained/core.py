@@ -1,4 +1,4 @@
-"""Retained windows behind their host: the steps of a message in S1's order (semantics 26.5), and flushes.
+"""Retained windows behind their front: the steps of a message in S1's order (semantics 26.5), and flushes.
 
 The message is checked for retention and replay. Then its windows are opened, it is added to them, and the
 update policies let windows emit.

@@ -18,6 +18,7 @@ from panewise.standalone.front import Front
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.content import Content
 from panewise.standalone.retained.core import WindowCore
+from panewise.standalone.retained.from_metadata import window_of
 from panewise.standalone.retained.outputs import (
     Classified,
     RetainedMessage,
@@ -26,7 +27,6 @@ from panewise.standalone.retained.outputs import (
     WindowOutput,
     copy_of,
 )
-from panewise.standalone.retained.put import window_of
 from panewise.standalone.retained.state import RetainedState
 from panewise.standalone.retained.window import RetainedWindow, session_bytes
 

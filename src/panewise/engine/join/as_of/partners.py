@@ -1,4 +1,12 @@
-"""The partners of left rows of an as-of join among stored right rows (semantics 37.2)."""
+"""The partners of left rows of an as-of join among stored right rows (semantics 37.2).
+
+Right rows lie in parts, each sorted by hash of the key, time and number. For each part, and then for all of
+them, a left row has at most one best right row. Invariant: after a part, `best` has the best right row of all
+parts so far, by a total order of right rows (`_ranks`). So the order of the parts does not matter.
+
+Cost: a binary search for each left row and part. With a condition, or if keys with equal hashes differ, all
+right rows in the range of the left row are compared, in pieces of about `PIECE`.
+"""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,15 @@
-"""The rows that a join emits, their order, and which of them had partners before (semantics 39, 40)."""
+"""The rows that a join emits, their order, and which of them had partners before (semantics 39, 40).
+
+Invariant: where it matters, a stored row is in the table of matches of its side, or marked `MATCHED`, if and
+only if it has had a partner. So a pair is the first of a row if the row is not among them, and if no earlier
+pair of the batch has the row.
+
+Rows are emitted by turn, then by part of the turn. Both are encoded in one number, and rows of one number
+keep their order. Pairs come in this order, so they are merged with the other rows piece by piece.
+
+Cost: linear in the emitted rows, with a stable sort of the rows of a piece where parts interleave; the memory
+of pairs is that of a piece. The tables of matches are searched only for rows that get a pair or expire.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -135,6 +146,10 @@ class JoinEmission:
         """Adds rows to a part. Parts are added in their order."""
         if rows.height:
             self.parts.append((part, turns, rows))
+
+    def add_pairs(self, pairs: Iterable[tuple[Instants, pl.DataFrame]]) -> None:
+        """Sets the pairs, in pieces, with the turns of their rows."""
+        self.pairs = pairs
 
     def rows(self) -> pl.DataFrame:
         """Returns all rows in the order of 40.3: by turn, then by part."""
@@ -309,7 +324,7 @@ class Outcome:
             rows = self.partnered[LEFT]
             emission.add(PAIRED, self.turns(rows[FIRST]), single_rows(plan, LEFT, rows))
         elif spec.how != "anti":
-            emission.pairs = (
+            emission.add_pairs(
                 (self.turns(pl.Series(pairs.later)), pair_rows(plan, pairs)) for pairs in self.pieces
             )
 

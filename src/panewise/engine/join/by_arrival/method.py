@@ -5,6 +5,9 @@ The latest rows (37.7) are windows of one row on both sides, in which rows may a
 The rows of a batch are inserted first, all of them. Then each row looks up what the window of the other side
 contained when it arrived: rows are numbered, so that is the window up to its number. Only then are evicted
 rows dropped, and the others stored.
+
+Cost: linear in the rows of the batch and in the candidates of the pairs, besides the insertion
+(:mod:`panewise.engine.join.by_arrival.windows`).
 """
 
 from collections.abc import Iterator, Mapping

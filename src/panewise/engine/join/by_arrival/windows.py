@@ -7,9 +7,14 @@ row determines it:
 - by time it is the first row that has not expired;
 - by delta each row is stored with the number of the first row of the window that it was inserted into.
 
-By delta the first row of a window is the first one up to which no value is too far below the highest value M
-of the window. The row with the value M stays until a higher value comes. M has evicted all rows up to the
-first that is near enough to it, and no row evicts more.
+By delta an arriving row evicts rows from the start of the window while their values are more than the delta
+below its own. The row with the highest value so far, M, has evicted the most, and only a higher value evicts
+it. So the window begins with the first row whose value is near enough to M. That is also the first row up to
+which the running maximum is near enough. The running maximum never decreases, so a binary search finds it.
+
+Cost: the insertion of a batch sorts its rows. By delta, or if it matters whether rows had partners, it also
+reads the rows in the windows of its keys. A look-up reads the rows that it returns, by time also the rows of
+the batch that arrived later.
 """
 
 from collections.abc import Iterator

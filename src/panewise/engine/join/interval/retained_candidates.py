@@ -1,9 +1,10 @@
 """Candidates of a batch if rows are retained by number (semantics 37.1).
 
-A row that arrives matches earlier rows only, and of a side that is retained by number only the last ones of
-its key. So candidates are looked up by a range of arrival and a range of time: their number is that of the
-pairs, but for the condition and `retain_for`. Looked up by time alone, all rows of a key in a batch could be
-candidates of one another.
+A row matches only rows that arrived earlier. If a side retains n rows of a key, a row matches only the last n
+of them. So candidates are looked up by a range of arrival and a range of time.
+
+Cost: each candidate is a pair, unless the condition or `retain_for` excludes it. A look-up by time alone
+would compare each row of a batch with all rows of its key in the batch.
 """
 
 from collections.abc import Iterator, Mapping

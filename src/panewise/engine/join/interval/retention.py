@@ -5,6 +5,10 @@ A retained row expires by event time. Without `retain_for` that is at the end of
 By number, each stored row has its place among the applied rows of its key and side. Places begin at 0, and
 again at 0 once all earlier rows of the key have expired. A table has the number of rows of each key. So a row
 is retained while the place of the next row of its key is at most `retain_rows` above its own.
+
+Cost: a look-up of its count for each key of a batch, and a sort of the batch by key and arrival. For the rows
+that a batch evicts, the places of all stored rows of its keys are read, and the other columns only of these
+rows. Rows that are no longer retained are dropped when runs are merged.
 """
 
 from collections.abc import Mapping, Sequence

@@ -4,6 +4,10 @@ The content of a window is its pairs, and the rows without a partner that the ty
 the content with that of the last firing. Each row that was in the window at an earlier firing has a
 *group*, whether or not it was emitted. Two rows were in one pane before if their groups are equal and not
 `NO_GROUP`.
+
+Cost: each firing makes the pairs of its window again, in pieces of about `PIECE`, and sorts what it emits. It
+makes no pairs that were in an earlier pane of a discarding window, nor any of "semi" and "anti" without a
+condition, where counts suffice.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,4 +1,11 @@
-"""Looks new rows up by key and range of time: their candidates are slices of rows of the other side."""
+"""Looks new rows up by key and range of time: their candidates are slices of rows of the other side.
+
+A table is sorted by the hash of the key, then by time. So the candidates of a row are a slice of each part of
+the table. Slices may contain rows with an equal hash and another key, so keys are compared afterwards.
+
+Cost: a look-up takes one binary search for each new row and part. Candidates are read and compared in pieces
+of about `PIECE`, which bounds the memory.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

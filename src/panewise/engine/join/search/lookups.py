@@ -1,8 +1,8 @@
 """The pairs of new rows with what the windows of the other side contained when each of them arrived.
 
-A look-up has new rows of one side. Where the rows lie that each of them finds is known before the tables
-change. The rows are read when the pairs are requested, in pieces of a bounded number of candidates, so that
-the memory of a step does not grow with the number of pairs.
+A look-up has new rows of one side. Before the tables change, it determines the positions of the rows that
+each of them finds. It reads these rows when the pairs are requested, in pieces of a bounded number of
+candidates. So the memory of a step does not grow with the number of pairs.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

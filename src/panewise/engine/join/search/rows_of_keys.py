@@ -2,6 +2,9 @@
 
 Rows of one hash may have different keys, so keys are compared. Such rows are rare: the last rows of a slice
 are compared first, and all of its rows only if one of these has another key.
+
+Cost: a binary search for each key and part of the table, and one read of each of the last `count` rows. If
+keys with equal hashes differ, all rows of the slices of that part are read.
 """
 
 from collections.abc import Sequence

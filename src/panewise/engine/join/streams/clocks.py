@@ -11,7 +11,7 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import JoinState, read_clocks
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
 from panewise.spec.operators.join.columns import OTHER, SIDES
-from panewise.spec.operators.join.entry import TwoSided
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.state.manifest import Checks, check_fields, optional, whole
 
 WAITING: Final = "waiting"

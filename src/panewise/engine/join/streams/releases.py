@@ -5,6 +5,11 @@ ends. Its release time and the end of its window are known when it arrives, and 
 
 Evaluations are numbered by *position*. In a batch, position 2n is the evaluation after the rows of turn n,
 and 2n + 1 the one after its watermarks have moved. A move of the clocks has the position 0.
+
+Invariant: the state has for each side lower bounds of the release times and window ends of the rows that
+wait. No waiting row is read until one of these is reached or the input ends; then all of them are read.
+
+Cost: linear in the new rows and in the rows read, besides a sort of the released rows.
 """
 
 from collections.abc import Mapping

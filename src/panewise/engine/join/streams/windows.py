@@ -6,8 +6,9 @@ A row is inserted when it is released, and has the number of its release. So the
 - a retention by size contains the n rows with the latest event times;
 - all others contain all rows.
 
-A row matches those in a range of event times. The range begins with what the window of their side and its
-retention allow, and ends with what the window of its own side does.
+A row with the event time t matches rows of the other side from t - s to t + o. Here s is the size of the
+window of the other side, and o that of the window of the row's own side; a side without a size has no such
+bound. A retention of the other side may move the start of the range to a later time.
 """
 
 from collections.abc import Iterator, Mapping

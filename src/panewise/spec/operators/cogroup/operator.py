@@ -20,8 +20,8 @@ from panewise.spec.operators.join.checks import (
     check_watermarks,
 )
 from panewise.spec.operators.join.columns import LEFT
-from panewise.spec.operators.join.entry import SideEntry, TwoSided
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
 from panewise.spec.watermarks import StreamTime

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
 from panewise.spec.fields import refuse_fields
-from panewise.spec.operators.join.entry import TwoSided
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def check_shared_columns(names: Iterable[str], types: Mapping[str, Mapping[str, 
 
 def has_event_times(*sides: Any) -> bool:
     """Returns whether rows of one of the sides have event times. What is no side counts as one that has."""
-    return any(getattr(side, "event_time", "") is not None for side in sides)
+    return not all(isinstance(side, Side) and side.event_time is None for side in sides)
 
 
 def check_event_times(spec: "JoinOperator") -> None:

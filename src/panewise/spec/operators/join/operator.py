@@ -32,10 +32,10 @@ from panewise.spec.operators.join.columns import (
     all_columns,
     check_different,
 )
-from panewise.spec.operators.join.entry import SideEntry, TwoSided
 from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.watermarks import StreamTime

@@ -17,7 +17,7 @@ from panewise.spec.fields import (
     skew_of,
 )
 from panewise.spec.operators.row_operator import InputFields
-from panewise.spec.position import Position, check_position
+from panewise.spec.source_position import Position, check_position
 from panewise.spec.watermarks import FixedLag, StreamTime
 
 

@@ -12,7 +12,7 @@ from panewise.spec.fields import check_columns, set_fields, several, skew_of
 from panewise.spec.frames import Frame
 from panewise.spec.operators.over.row_function import NUMBERINGS, SHIFTS, RowFunction
 from panewise.spec.operators.row_operator import RowOperator, check_input
-from panewise.spec.position import Position
+from panewise.spec.source_position import Position
 from panewise.spec.watermarks import Watermark
 
 

@@ -21,8 +21,8 @@ from panewise.spec.operators.policy.policies import (
     TimePolicy,
     policy_columns,
 )
-from panewise.spec.position import Position, check_position
 from panewise.spec.protocol import Shown
+from panewise.spec.source_position import Position, check_position
 
 TUMBLING_EVENTS: Final = ("INSERTION", "EVICTION", "PARTITION_EVICTION", "FINAL")
 SLIDING_EVENTS: Final = ("INITIAL_FULL", "INSERTION", "TRIGGER", "EVICTION", "PARTITION_EVICTION", "FINAL")

@@ -12,7 +12,7 @@ from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
 
 
-class RowsInTime(UncombinedOperator, SingleInput[P, S]):
+class RowEngine(UncombinedOperator, SingleInput[P, S]):
     """An operator for which a row is late if its time is behind the watermark (semantics 29.3, 45.11)."""
 
     def _added(self, valid: pl.DataFrame) -> Output:

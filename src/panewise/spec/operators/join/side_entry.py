@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Final, Literal
 from panewise.chrono import Duration
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side import Side
-from panewise.spec.position import Position
 from panewise.spec.protocol import Shown
+from panewise.spec.source_position import Position
 from panewise.spec.watermarks import StreamTime, Watermark
 from panewise.spec.windows.kinds import AnyWindow
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from panewise.state import Mirror, mirror
+from panewise.state import Mirror, run_mirror
 from panewise.state.run_format import stream_of
 
 ROWS = 1_000
@@ -45,7 +45,7 @@ def test_a_process_does_not_look_at_the_directory_with_each_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looked: list[Path] = []
-    monkeypatch.setattr(mirror, "_files", lambda directory: looked.append(directory) or [])
+    monkeypatch.setattr(run_mirror, "_files", lambda directory: looked.append(directory) or [])
     process = Mirror(tmp_path, 64 * 10 * LENGTH)
     for number in range(41):
         process.write(f"{number}", stream())
@@ -139,7 +139,7 @@ def test_a_file_that_another_process_deletes_meanwhile_is_no_error(
     process = Mirror(tmp_path, 2 * LENGTH)
     process.write("a", stream())
     gone = (0, 1, tmp_path / "gone.run")
-    monkeypatch.setattr(mirror, "_files", lambda directory: [gone, (1, 2 * LENGTH, tmp_path / "a.run")])
+    monkeypatch.setattr(run_mirror, "_files", lambda directory: [gone, (1, 2 * LENGTH, tmp_path / "a.run")])
     process.write("b", stream())
     assert addresses(tmp_path) == ["b"]
     process.drop(["a", "b"])
@@ -150,7 +150,7 @@ def test_a_file_that_another_process_deletes_meanwhile_is_no_error(
 def test_a_copy_under_another_address_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, long: bool
 ) -> None:
-    monkeypatch.setattr(mirror, "MAPPED_FROM", 0 if long else 1 << 22)
+    monkeypatch.setattr(run_mirror, "MAPPED_FROM", 0 if long else 1 << 22)
     process = Mirror(tmp_path)
     process.write("a", stream(1))
     process.write("b", stream(2))
@@ -172,7 +172,7 @@ def test_a_copy_of_another_release_is_left_to_it(tmp_path: Path) -> None:
 
 
 def test_a_mapped_copy_outlives_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mirror, "MAPPED_FROM", 0)
+    monkeypatch.setattr(run_mirror, "MAPPED_FROM", 0)
     process = Mirror(tmp_path)
     process.write("a", stream(5))
     frame = process.read("a")
@@ -184,7 +184,7 @@ def test_a_mapped_copy_outlives_its_file(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_table_is_copied_as_its_stream_is(tmp_path: Path) -> None:
     """The second table is long. The process that wrote its copy does not compute the checksum again."""
     process = Mirror(tmp_path)
-    for rows in (3, mirror.MAPPED_FROM // 8):
+    for rows in (3, run_mirror.MAPPED_FROM // 8):
         table = pl.DataFrame({"n": range(rows)}).to_arrow()
         process.write("a", table)
         for reader in (process, Mirror(tmp_path)):
