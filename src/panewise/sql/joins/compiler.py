@@ -131,12 +131,15 @@ class JoinCompiler:
         parts = [*((node, key) for node in self.conditions.open), *((node, False) for node in others)]
         return tuple(
             OpenCondition(
-                self.matches.checked(lambda node=node: row_condition([node], self.columns)),
+                self._row_condition(node),
                 may_be_key,
                 self.columns.referring(self._expr(node), None) if inner else None,
             )
             for node, may_be_key in parts
         )
+
+    def _row_condition(self, node: exp.Expr) -> Any:
+        return self.matches.checked(lambda: row_condition([node], self.columns))
 
     def _expr(self, node: exp.Expr) -> Expr:
         return Expr(node, self.parser.span_of(node))
