@@ -101,6 +101,13 @@ PAIRS = [
             ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM {t}""",
     ),
     (
+        """SELECT x.v, w FROM t x LEFT JOIN (SELECT k AS j, v AS w, ts AS us FROM t) y
+        ON k = j AND y.us > x.ts AND y.us <= x.ts + INTERVAL 20 SECONDS
+        AND x.v < w""",
+        """SELECT x.v, w FROM {t} x LEFT JOIN (SELECT k AS j, v AS w, ts AS us FROM {t}) y
+        ON k = j AND us > ts AND us <= ts + INTERVAL 20 SECONDS AND v < w""",
+    ),
+    (
         "SELECT k, v FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY v DESC NULLS LAST) = 1",
         """SELECT k, v, '+' AS op
         FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS rn FROM {t})
