@@ -1,5 +1,6 @@
 """A SELECT from a join with a range of time, windows or an order of time (semantics 46.20)."""
 
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -131,15 +132,12 @@ class JoinCompiler:
         parts = [*((node, key) for node in self.conditions.open), *((node, False) for node in others)]
         return tuple(
             OpenCondition(
-                self._row_condition(node),
+                self.matches.checked(partial(row_condition, [node], self.columns)),
                 may_be_key,
                 self.columns.referring(self._expr(node), None) if inner else None,
             )
             for node, may_be_key in parts
         )
-
-    def _row_condition(self, node: exp.Expr) -> Any:
-        return self.matches.checked(lambda: row_condition([node], self.columns))
 
     def _expr(self, node: exp.Expr) -> Expr:
         return Expr(node, self.parser.span_of(node))
