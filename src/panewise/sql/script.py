@@ -165,7 +165,7 @@ def parse_script(text: str) -> SqlScript:
     Raises:
         SqlError: at the first token that does not fit.
 
-    >>> script = parse_script("SET a = ';'; -- a comment; \\nINSERT INTO t SELECT 1;")
+    >>> script = parse_script("SET a = ';'; -- a comment; \nINSERT INTO t SELECT 1;")
     >>> [type(statement).__name__ for statement in script.statements]
     ['Setting', 'Insert']
     """

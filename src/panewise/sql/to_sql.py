@@ -31,7 +31,7 @@ def to_sql(spec: Specification, table: str = "t") -> str:
     Raises:
         SqlError: if SQL cannot say a field; the error names it.
 
-    >>> from panewise import Tumbling, functions as F
+    >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> print(to_sql(WindowOperator(keys=["k"], window=Tumbling("1 hour"), event_time="ts",
     ...     aggregates=[F.sum("v").alias("total")])))
     SELECT `k`, window_start, window_end, sum(`v`) AS `total`

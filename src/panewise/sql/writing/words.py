@@ -29,7 +29,7 @@ def different(field: str, calls: list[str]) -> list[str]:
 def length(value: Any) -> str:
     """Returns a duration as an interval, or a number of rows.
 
-    >>> length(Duration.of("-5 minutes"))
+    >>> length(Duration(-300_000_000))
     "- INTERVAL '5 minutes'"
     """
     if not isinstance(value, Duration):
