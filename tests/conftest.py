@@ -71,6 +71,19 @@ def spark() -> Iterator["SparkSession"]:
         session.stop()
 
 
+@pytest.fixture
+def restored_settings(spark: "SparkSession") -> Iterator[None]:
+    """Restores the settings of the session after a test that changes them, as a script with SET does."""
+    before = spark.conf.getAll
+    yield
+    after = spark.conf.getAll
+    for name in after.keys() - before.keys():
+        spark.conf.unset(name)
+    for name, value in before.items():
+        if after.get(name) != value:
+            spark.conf.set(name, value)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Ignores warnings about open sockets on PySpark 4.1.
 

@@ -20,7 +20,8 @@ def test_a_replaced_name_names_the_new_one(module: str, old: str, new: str) -> N
     exec(f"from {module} import {new}", {})
 
 
-@pytest.mark.parametrize("module", REPLACED)
+# The last one has no replaced names, and imports some of its names when they are first used.
+@pytest.mark.parametrize("module", [*REPLACED, "panewise.standalone"])
 def test_any_other_name_is_missing_as_in_every_module(module: str) -> None:
     assert not hasattr(importlib.import_module(module), "no_such_name")
     with pytest.raises(ImportError, match="cannot import name 'no_such_name'"):

@@ -31,7 +31,7 @@ def no_attribute(module: str, name: str) -> NoReturn:
     panewise.errors.RetiredNameError: panewise.FrameColumn | another name has replaced it
     | use panewise.OverColumn
     """
-    new = REPLACED[module].get(name)
+    new = REPLACED.get(module, {}).get(name)
     if new is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
     raise RetiredNameError(f"{module}.{name}", "another name has replaced it", f"use {module}.{new}")

@@ -116,11 +116,11 @@ def example_in(folder: Path) -> Path:
 
 @pytest.mark.spark
 @pytest.mark.nightly
+@pytest.mark.usefixtures("restored_settings")
 def test_the_example_has_the_output_of_the_page(
     spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """semantics 46.40, 46.45 to 46.47"""
-    time_zone = spark.conf.get("spark.sql.session.timeZone")
     script = str(example_in(tmp_path))
     assert main(["sql", script]) == 0
     output = capfd.readouterr()
@@ -139,10 +139,10 @@ def test_the_example_has_the_output_of_the_page(
     assert "\x1b[" in shown
     assert "watermark" in shown
     assert capfd.readouterr().out.split("\n")[:12] == output.out.split("\n")[:12]
-    spark.conf.set("spark.sql.session.timeZone", time_zone or "UTC")
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
 def test_a_query_that_fails(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """semantics 46.47"""
     script = tmp_path / "job.sql"
@@ -157,6 +157,8 @@ def test_a_query_that_fails(spark: SparkSession, tmp_path: Path, capsys: pytest.
     assert "panewise: the query of t failed:" in capsys.readouterr().err
 
 
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
 def test_ctrl_c_stops_the_queries(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -177,6 +177,11 @@ def test_what_late_rows_need_is_named(minutes: Feed) -> None:
         assert windows(df).late.isStreaming
     with pytest.warns(DroppedLateRowsWarning, match=r"^allowed_lateness='1 minute' \| "):
         windowed(df, event_time="ts").groupBy("k").window(TWO).allowed_lateness("1 minute").agg(SUM)
+    pairs = joined(df, stream(minutes), "ts").on("k").prefix(right="r_")
+    with pytest.warns(DroppedLateRowsWarning, match=r"^allowed_lateness='1 minute' \| "):
+        _ = pairs.window(TWO, allowed_lateness="1 minute").how("inner").rows
+    with pytest.warns(DroppedLateRowsWarning, match=r"^allowed_lateness='1 minute' \| "):
+        _ = pairs.within("-1 minute", "1 minute").allowed_lateness("1 minute").how("inner").rows
     assert windows(minutes.batch().distinct().withColumnRenamed("v", "n")).late.count() == 0
 
 

@@ -70,6 +70,7 @@ def run_script(spark: SparkSession, text: str) -> dict[str, QueryFigures]:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
 def test_a_script(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """semantics 46.40 to 46.42, 46.44 to 46.47"""
     put(tmp_path, ORDERS, "1.json")
@@ -89,6 +90,7 @@ def test_a_script(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixt
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
 def test_what_spark_refuses_has_its_place_in_the_script(spark: SparkSession, tmp_path: Path) -> None:
     """semantics 46.43"""
     (tmp_path / "orders").mkdir()

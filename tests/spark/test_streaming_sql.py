@@ -12,6 +12,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SqlError
 from panewise.spark import DeduplicateResult, JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
+from panewise.spark.results.selection import Selection
 from tests.engine.effort import examples
 from tests.nightly import first_here
 from tests.spark.conftest import Feed
@@ -93,6 +94,19 @@ PAIRS = [
         GROUP BY window(ts, '10 seconds')""",
         """SELECT count(*) AS n FROM {t} x JOIN {t} y ON x.k = y.k AND y.ts >= x.ts
         GROUP BY window(x.ts, '10 seconds')""",
+    ),
+    (
+        """SELECT v, sum(v) OVER (PARTITION BY upper(k), v % 2, 1::int ORDER BY ts
+            ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t""",
+        """SELECT v, sum(v) OVER (PARTITION BY upper(k), v % 2, 1::int ORDER BY ts
+            ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM {t}""",
+    ),
+    (
+        """SELECT x.v, w FROM t x LEFT JOIN (SELECT k AS j, v AS w, ts AS us FROM t) y
+        ON k = j AND y.us > x.ts AND y.us <= x.ts + INTERVAL 20 SECONDS
+        AND x.v < w""",
+        """SELECT x.v, w FROM {t} x LEFT JOIN (SELECT k AS j, v AS w, ts AS us FROM {t}) y
+        ON k = j AND us > ts AND us <= ts + INTERVAL 20 SECONDS AND v < w""",
     ),
     (
         "SELECT k, v FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY v DESC NULLS LAST) = 1",
@@ -311,3 +325,21 @@ def test_a_result_is_a_table(feed: Feed) -> None:
         "SELECT sum(n) AS n FROM TUMBLE(r, timestamp, INTERVAL '1' MINUTE) GROUP BY window_start, window_end"
     )
     assert [row.n for row in rows_of(sql(text, r=result)).collect()] == [7]
+
+
+@pytest.mark.parametrize(
+    ("text", "explicit", "only_reads"),
+    [
+        ("n", True, True),
+        ("`n`", True, True),
+        ("`sum(v)`", True, True),
+        ("N", True, False),  # that depends on a setting
+        ("sum(v)", True, False),
+        ("n + 1", True, False),
+        ("n.x", True, False),
+        ("struct(*)", False, False),
+    ],
+)
+def test_what_a_selection_reads(text: str, explicit: bool, only_reads: bool) -> None:
+    selection = Selection(((text, "c"),))
+    assert (selection.explicit, selection.only_reads(["n", "sum(v)"])) == (explicit, only_reads)

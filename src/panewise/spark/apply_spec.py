@@ -26,6 +26,7 @@ from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.sides import CogroupResult, JoinResult, WindowedJoinResult
 from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
+from panewise.spark.schemas import schema_of
 from panewise.spark.static_side import static_ports
 from panewise.spark.upstream_inputs import Source, check_feeds, feeds_of, frame_of, result_of
 from panewise.spark.watermarks import check_batch, check_inputs, check_sides, makes_own, with_watermark
@@ -183,8 +184,8 @@ def _checked(
     check_inputs(entry)
     if df.isStreaming:
         check_ancestry(df, entry)
-        lateness = getattr(entry, "allowed_lateness", None)
-        if lateness and lateness != Duration(0):
+        lateness = parts(spec).allowed_lateness(spec, port)
+        if lateness != Duration(0):
             warn_of_late_rows(df, f"allowed_lateness={str(lateness)!r}")
         check_stream(df, entry.time_columns, own_watermark=makes_own(entry), port=port)
         return with_watermark(df, entry)
@@ -197,7 +198,7 @@ def _checked(
 
 def _instants(df: DataFrame) -> set[str]:
     """Returns the columns that can be an event time (semantics 8.5)."""
-    return {field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)}
+    return {field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)}
 
 
 def _delays(dfs: Mapping[str, DataFrame], spec: Specification) -> dict[str, Duration | None]:

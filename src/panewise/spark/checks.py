@@ -13,6 +13,7 @@ from panewise.families import INPUT
 from panewise.spark.column_types import check_names_and_types, simple_text
 from panewise.spark.maps import check_maps
 from panewise.spark.reports import PROGRESS
+from panewise.spark.schemas import schema_of
 from panewise.spark.settings import PARTITIONS, PROVIDER
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
@@ -41,21 +42,22 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
 
     The event time must be a TIMESTAMP. New columns of an OVER operator must not have names of input columns.
     """
-    entry = spec.ports[port]
+    entry, schema = spec.ports[port], schema_of(df)
     for name in entry.columns_read:
-        if name not in df.columns:
+        if name not in schema.names:
             rule, remedy = (
                 "the columns that an operator reads are in its input",
-                f"use one of the columns {df.columns}",
+                f"use one of the columns {schema.names}",
             )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
             raise SpecError(f"column {name!r}{_in_error(port)}", rule, remedy + field)
     read = entry.columns_read
-    check_names_and_types(field for field in df.schema.fields if entry.whole_rows or field.name in read)
-    check_maps(spec, df.schema, port)
-    same = same_name(df)
-    for name in parts(spec).new_columns(spec):
-        if same(name) in map(same, df.columns):
+    check_names_and_types(field for field in schema.fields if entry.whole_rows or field.name in read)
+    check_maps(spec, schema, port)
+    new_columns = parts(spec).new_columns(spec)
+    same = same_name(df) if new_columns else str
+    for name in new_columns:
+        if same(name) in map(same, schema.names):
             rule = "new columns have different names, which no input column has"
             raise SpecError(
                 f"{name!r} twice",
@@ -63,7 +65,7 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 "give the new column another name, or drop the old one before the operator",
             )
     for name in entry.time_columns:
-        kind = df.schema[name].dataType
+        kind = schema[name].dataType
         if not isinstance(kind, TimestampType):
             rule = "the event time is a TIMESTAMP, which names an instant (semantics 1)"
             remedy = f"cast it: df.withColumn({name!r}, F.to_timestamp({name!r}))"
@@ -96,7 +98,7 @@ def check_free(names: Iterable[str]) -> None:
 def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> None:
     """Checks that the columns have types that the specification can use (semantics 24.19)."""
     types = {
-        port: {name: Type(simple_text(df.schema[name].dataType)) for name in own_columns(df)}
+        port: {name: Type(simple_text(schema_of(df)[name].dataType)) for name in own_columns(df)}
         for port, df in dfs.items()
     }
     parts(spec).check_types(spec, types)
@@ -153,7 +155,7 @@ def warn_of_partitions(df: DataFrame) -> None:
 
 def own_columns(df: DataFrame) -> list[str]:
     """Returns the columns of an input, without the reports if the input is the result of an operator."""
-    return [name for name in df.columns if name != PROGRESS]
+    return [name for name in schema_of(df).names if name != PROGRESS]
 
 
 def watermarked(df: DataFrame) -> bool:
@@ -163,13 +165,13 @@ def watermarked(df: DataFrame) -> bool:
 
 def watermark_columns(df: DataFrame) -> list[str]:
     """Returns the columns of a stream that have a watermark."""
-    return [field.name for field in df.schema.fields if DELAY in (field.metadata or {})]
+    return [field.name for field in schema_of(df).fields if DELAY in (field.metadata or {})]
 
 
 def delay_of(df: DataFrame, event_times: tuple[str, ...]) -> Duration | None:
     """Returns the delay of the watermark that a stream has of one of these columns, None if it has none."""
     columns = [name for name in watermark_columns(df) if name in event_times]
-    return Duration(1000 * int(df.schema[columns[0]].metadata[DELAY])) if columns else None
+    return Duration(1000 * int(schema_of(df)[columns[0]].metadata[DELAY])) if columns else None
 
 
 def same_name(df: DataFrame) -> Callable[[str], str]:

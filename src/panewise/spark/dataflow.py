@@ -27,11 +27,12 @@ from panewise.spark.checks import (
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.envelope import kind_of
 from panewise.spark.metrics import observed, with_metrics, without_metrics
-from panewise.spark.names import quoted
+from panewise.spark.names import in_backticks
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor
 from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import KIND, PROGRESS
+from panewise.spark.schemas import columns_of, schema_of
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
@@ -93,7 +94,7 @@ class Dataflow:
         By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
         """
         feeds = fed or {}
-        columns = {port: own_columns(df) if port in feeds else df.columns for port, df in dfs.items()}
+        columns = {port: own_columns(df) if port in feeds else columns_of(df) for port, df in dfs.items()}
         inner = inner_names([name for names in columns.values() for name in names], spec)
         check_free(inner)
         if inner:
@@ -158,15 +159,15 @@ class Dataflow:
         """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
-    def _read(self, port: str, *, all_columns: bool) -> DataFrame:
-        """Returns the input of a port: whole rows if they are needed, else only the columns that are read.
+    def _columns(self, port: str, *, all_columns: bool) -> tuple[str, ...]:
+        """Returns the columns that enter the operator: all if they are needed, else those that are read.
 
-        It has at least one column, because rows without columns would be lost.
+        There is at least one column, because rows without columns would be lost.
         """
         df, entry = self.dfs[port], self.spec.ports[port]
         if all_columns or entry.whole_rows:
-            return df.drop(NOW, PROGRESS)
-        return df.select(*map(quoted, entry.columns_read or own_columns(df)[:1]))
+            return tuple(name for name in own_columns(df) if name != NOW)
+        return entry.columns_read or tuple(own_columns(df)[:1])
 
     def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
         """Returns the inputs, and the clock stream if there is one, as envelopes.
@@ -197,15 +198,16 @@ class Dataflow:
     ) -> DataFrame:
         """Returns the input of a port as envelopes."""
         whole, entry = self.dfs[port], self.spec.ports[port]
-        df = self._read(port, all_columns=all_columns)
+        columns = self._columns(port, all_columns=all_columns)
         more = [PROGRESS] if port in self.fed else []
         if entry.max_future_skew is not None:
             more = [NOW, *more]
-            whole = whole if NOW in whole.columns else whole.withColumn(NOW, F.current_timestamp())
-        df = whole.select(*map(quoted, df.columns), *more) if more else df
-        plain = all(name.isidentifier() for name in df.columns)
+            whole = whole if NOW in columns_of(whole) else whole.withColumn(NOW, F.current_timestamp())
+        wanted = [*columns, *more]
+        df = whole if wanted == columns_of(whole) else whole.selectExpr(*map(in_backticks, wanted))
+        plain = all(name.isidentifier() for name in wanted)
         # mapInArrow takes a dot in a name for a field of a struct.
-        df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(df.columns))))
+        df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(wanted))))
         label = label_of(whole, entry, list(self.dfs).index(port), len(self.dfs), fed=port in self.fed)
         strict = port in self.static
         pack = Pack(
@@ -245,11 +247,13 @@ class Dataflow:
         *,
         reports: bool = False,
         others: int = 0,
+        selected: bool = False,
     ) -> DataFrame:
         """Returns the output of the operator for these envelopes.
 
         The output is envelopes or, on a stream with `direct`, the real columns of one kind of output. On a
-        stream the metrics are observed here. Envelopes keep the metrics column.
+        stream the metrics are observed here. Envelopes keep the metrics column, and so do real
+        columns that are `selected` later.
         """
         if not packed.isStreaming:
             # Every shard gets the end of input, as an operator may emit something even if there are no rows.
@@ -280,7 +284,7 @@ class Dataflow:
             )
         )
         stepped = observed(stepped, self._metrics_name(others))
-        return stepped if direct is None else without_metrics(stepped)
+        return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
     def _initial(self, schemas: Mapping[str, Any]) -> Any:
         """Returns the rows of static sides as the initial state of the shards; None without such a side."""
@@ -319,7 +323,10 @@ class Dataflow:
 
     def inputs(self, *, all_columns: bool) -> dict[str, StructType]:
         """Returns the columns of the rows that enter the operator, by port."""
-        return {port: self._read(port, all_columns=all_columns).schema for port in self.dfs}
+        return {
+            port: StructType([schema_of(df)[name] for name in self._columns(port, all_columns=all_columns)])
+            for port, df in self.dfs.items()
+        }
 
     def schemas(self, *, all_columns: bool) -> dict[str, dict[str, pl.DataType]]:
         """Returns the same columns with their types in the engine."""
@@ -391,7 +398,7 @@ def _used_once(packed: DataFrame) -> DataFrame:
     no timer expires. In each micro-batch Spark gives every random number of a plan a seed of its own. So it
     does not take the two plans for the same. The condition is always true, which Spark must not know.
     """
-    return packed.where(~F.isnan(F.rand()))
+    return packed.where("NOT isnan(rand())")
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:

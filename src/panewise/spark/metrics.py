@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakKeyDictionary
 
 import polars as pl
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -34,6 +35,25 @@ METRICS: Final = (*_SUMS, *_LEAST, *_HIGHEST, *_REASONS)
 _TYPES: Final = ", ".join(
     f"{name} {'MAP<STRING, BIGINT>' if name in _REASONS else 'BIGINT'}" for name in METRICS
 )
+# The counts of two maps, added by key.
+_ADDED: Final = "map_zip_with(counts, other, (reason, a, b) -> coalesce(a, 0L) + coalesce(b, 0L))"
+
+
+def _combined(metric: str) -> str:
+    """Returns a metric of all shards, as a text of SQL. Those of instants are null if no shard has one.
+
+    Texts, because PySpark calls the JVM several times for each part of a Column.
+    """
+    value = f"{COLUMN}.{metric}"
+    if metric in _SUMS:
+        return f"coalesce(sum({value}), 0) AS {metric}"
+    if metric in _REASONS:
+        lists = f"collect_list({value}), CAST(map() AS MAP<STRING, BIGINT>)"
+        return f"aggregate({lists}, (counts, other) -> {_ADDED}) AS {metric}"
+    return f"{'min' if metric in _LEAST else 'max'}({value}) AS {metric}"
+
+
+_COMBINED: Final = tuple(map(_combined, METRICS))
 
 
 @dataclass
@@ -113,29 +133,24 @@ def observed(stepped: DataFrame, name: str) -> DataFrame:
         return stepped
     # The text is read once for each row that has any, not once for each metric.
     read = stepped.withColumn(COLUMN, F.from_json(COLUMN, _TYPES))
-    return read.observe(name, *(_combined(metric).alias(metric) for metric in METRICS))
+    return read.observe(name, *_columns(stepped.sparkSession))
 
 
-def _combined(metric: str) -> Column:
-    """Returns a metric of all shards. Those of instants are null if no shard has one."""
-    value = F.col(f"{COLUMN}.{metric}")
-    if metric in _SUMS:
-        return F.coalesce(F.sum(value), F.lit(0))
-    if metric in _REASONS:
-        nothing = F.create_map().cast("map<string, bigint>")
-        return F.aggregate(
-            F.collect_list(value), nothing, lambda counts, other: F.map_zip_with(counts, other, _plus)
-        )
-    return F.min(value) if metric in _LEAST else F.max(value)
+_COLUMNS: WeakKeyDictionary[SparkSession, tuple[Column, ...]] = WeakKeyDictionary()
 
 
-def _plus(_: Column, count: Column, other: Column) -> Column:
-    return F.coalesce(count, F.lit(0)) + F.coalesce(other, F.lit(0))
+def _columns(session: SparkSession) -> tuple[Column, ...]:
+    """Returns the metrics of all shards. They are made once for each session."""
+    columns = _COLUMNS.get(session)
+    if columns is None:
+        columns = _COLUMNS[session] = tuple(map(F.expr, _COMBINED))
+    return columns
 
 
-def without_metrics(stepped: DataFrame) -> DataFrame:
-    """Returns the output without the rows and the column of the metrics."""
-    return stepped.where(F.col(COLUMN).isNull()).drop(COLUMN)
+def without_metrics(stepped: DataFrame, *, drop: bool = True) -> DataFrame:
+    """Returns the output without the rows and, unless a selection follows, the column of the metrics."""
+    rows = stepped.where(f"{COLUMN} IS NULL")
+    return rows.drop(COLUMN) if drop else rows
 
 
 LENGTHS: Final = "lengths"  # the field of the header that has the stored length of each run, by name

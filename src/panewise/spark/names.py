@@ -17,6 +17,7 @@ from pyspark.sql import functions as SF
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.checks import own_columns, same_name
+from panewise.spark.schemas import columns_of
 from panewise.spec import Entry, Specification, parts
 from panewise.spec.aggregates.expressions import Expression
 
@@ -71,13 +72,23 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
 
 def quoted(name: str) -> Column:
     """Returns the column of this name, which may contain dots and backticks."""
-    return SF.col("`" + name.replace("`", "``") + "`")
+    return SF.col(in_backticks(name))
+
+
+def in_backticks(name: str) -> str:
+    """Returns a name as a text of SQL. A Column takes several calls of the JVM, and a text none.
+
+    >>> in_backticks("a`b")
+    '`a``b`'
+    """
+    return "`" + name.replace("`", "``") + "`"
 
 
 def matches(df: DataFrame, name: str) -> list[str]:
     """Returns the columns that Spark finds by the name."""
-    same = str if name in df.columns else same_name(df)
-    return [column for column in df.columns if same(column) == same(name)]
+    columns = columns_of(df)
+    same = str if name in columns else same_name(df)
+    return [column for column in columns if same(column) == same(name)]
 
 
 def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
@@ -132,7 +143,7 @@ def _plan(df: DataFrame, column: Any) -> Any:
 
 def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
     """Refuses two expressions to which Spark gives one name, such as the fields `id` of two structs."""
-    same = same_name(df)
+    same = same_name(df) if names else str
     seen: dict[str, str] = {}
     for expression, name in names.items():
         if seen.setdefault(same(name), expression) is not expression:
@@ -145,7 +156,7 @@ def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
 
 def _is_plain(df: DataFrame, expression: Expression, name: str) -> bool:
     """Returns whether an expression is only a column, such as a name in backticks."""
-    return expression.kind == "column" and str(expression).replace("`", "") == name and name in df.columns
+    return expression.kind == "column" and str(expression).replace("`", "") == name and name in columns_of(df)
 
 
 def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:

@@ -8,10 +8,12 @@ import re
 from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import dataclass
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
 PACK = "panewise"  # begins the name of the function of each pack in plans
+_PLAN: Final = "_panewise_plan"  # the attribute of a DataFrame that has its plan
 _LINE = re.compile(r"(?P<indent>(?:[ :] {2})*(?:[:+]- )?)(?P<stream>~?)(?P<name>\w+)(?P<rest>.*)")
 # These emit a row long after the rows that it is made from, so that newer rows may be emitted before it.
 _DELAYING = frozenset({"Aggregate", "Join"})
@@ -36,7 +38,16 @@ class PlanNode:
 
 
 def plan_of(df: DataFrame) -> str:
-    """Returns the analyzed plan as text. With Connect it is a section of what PySpark's `explain` prints."""
+    """Returns the analyzed plan of a DataFrame as text, which is read once."""
+    attributes: dict[str, Any] = df.__dict__
+    plan: str | None = attributes.get(_PLAN)
+    if plan is None:
+        plan = attributes[_PLAN] = _plan_of(df)
+    return plan
+
+
+def _plan_of(df: DataFrame) -> str:
+    """Returns the plan as text. With Connect it is a section of what PySpark's `explain` prints."""
     classic = getattr(df, "_jdf", None)
     if classic is not None:
         return str(classic.queryExecution().analyzed().toString())

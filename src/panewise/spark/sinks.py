@@ -11,9 +11,10 @@ from typing import TypeAlias
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.types import AtomicType, StructType
 
 from panewise.errors import SpecError
+from panewise.spark.names import in_backticks
 
 
 class PathSink(ABC):
@@ -143,5 +144,12 @@ def empty(session: SparkSession, schema: StructType) -> DataFrame:
 
     Spark plans it as a constant. One of createDataFrame would be read from an RDD.
     """
+    if schema.fields and all(isinstance(field.dataType, AtomicType) for field in schema.fields):
+        # A text is analyzed once, and Columns take several calls of the JVM each.
+        texts = (
+            f"CAST(NULL AS {field.dataType.simpleString()}) AS {in_backticks(field.name)}"
+            for field in schema.fields
+        )
+        return session.sql(f"SELECT {', '.join(texts)} LIMIT 0")
     columns = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields)
     return session.sql("SELECT 1").limit(0).select(*columns)

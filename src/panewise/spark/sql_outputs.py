@@ -6,8 +6,8 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
-from panewise.spark.reports import PROGRESS
 from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.results.selection import Selection
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
 from panewise.sql.texts import one_line, quoted
@@ -18,23 +18,11 @@ def selected(rows: ResultRows, outputs: Iterable[OutputColumn]) -> ResultRows:
 
     Spark is not called for names that are known, and a plain column stays as it is, also in reports.
     """
-    columns = [(column_of(output), output.name, output.text.strip("`") == output.name) for output in outputs]
-    if any(name is None for _, name, _ in columns):
-        return rows.select(*(column for column, _, _ in columns))
-
-    def step(df: DataFrame) -> DataFrame:
-        if PROGRESS not in df.columns:
-            return df.select(*(column for column, _, _ in columns))
-        of_row = SF.col(PROGRESS).isNull()
-        return df.select(
-            *(
-                column if plain else SF.when(of_row, column).alias(str(name))
-                for column, name, plain in columns
-            ),
-            PROGRESS,
-        )
-
-    steps: tuple[Callable[[DataFrame], DataFrame], ...] = (*rows.steps, step)
+    columns = tuple(outputs)
+    if any(output.name is None for output in columns):
+        return rows.select(*map(column_of, columns))
+    selection = Selection(tuple((output.text, str(output.name)) for output in columns))
+    steps: tuple[Callable[[DataFrame], DataFrame], ...] = (*rows.steps, selection)
     return replace(rows, steps=steps)
 
 

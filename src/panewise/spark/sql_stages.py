@@ -16,13 +16,15 @@ from panewise.spark.apply_spec import apply
 from panewise.spark.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.results.selection import Selection
+from panewise.spark.schemas import columns_of, schema_of
 from panewise.spark.sides_builder import inputs_of_sides
 from panewise.spark.sinks import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import EndlessError, SparkText, named_tables
-from panewise.spark.upstream_inputs import Source, default_time, frame_of
-from panewise.spec import Hopping, Tumbling, parts
+from panewise.spark.upstream_inputs import Source, default_time, frame_of, result_of
+from panewise.spec import Hopping, parts
 from panewise.sql.chained import respecified
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
@@ -103,6 +105,9 @@ class Runner(SparkText):
     def _check_shape(self, result: OperatorResult) -> None:
         """Refuses expressions over emitted rows that Spark does not have."""
         target = result.dataflow.unpacker("panes", all_columns=False).target
+        step = result.steps[0]
+        if len(result.steps) == 1 and isinstance(step, Selection) and step.only_reads(target.names):
+            return  # there is no expression
         self.guarded(lambda: result._shaped(empty(self.session, target)))
 
     def run(self, stage: Stage) -> Made:
@@ -190,9 +195,6 @@ class Runner(SparkText):
 
     def _assigned(self, stage: AssignedStage) -> DataFrame:
         df, window = frame_of(self.run(stage.input)), stage.window
-        if not isinstance(window, (Tumbling, Hopping)) or getattr(window, "gaps", False):
-            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
-            raise SqlError(type(window).__name__, rule, "add GROUP BY window_start, window_end")
         slide = window.hop if isinstance(window, Hopping) else window.size
         assert isinstance(window.size, Duration), "windows of rows are refused"
         assert isinstance(slide, Duration), "windows of rows are refused"
@@ -231,12 +233,12 @@ class Runner(SparkText):
         source: Any = self.run(stage.input)
         input = source  # noqa: A001 - the field's name
         if isinstance(source, DataFrame):
-            input = source if stage.alias is None else source.alias(stage.alias)  # noqa: A001
+            input = source.alias(stage.alias) if stage.alias and _reads_input(stage) else source  # noqa: A001
             input = input if stage.where is None else input.where(stage.where)  # noqa: A001
         elif stage.where is not None:
             input = source.where(stage.where)  # noqa: A001
         if isinstance(stage, OverStage):
-            stage = with_free_names(stage, frame_of(input).columns)
+            stage = with_free_names(stage, self._columns_of(input))
         if isinstance(stage, WindowsStage) and stage.exploded is not None:
             column = stage.exploded
             input = input.select("*", SF.expr(column.text).alias(column.name))  # noqa: A001
@@ -253,12 +255,22 @@ class Runner(SparkText):
         result: OperatorResult = self.checked(lambda: apply(input, spec, **run_options(stage)))
         return self._shaped(result, stage, self._outputs(stage, input))
 
+    def _columns_of(self, source: Any) -> list[str]:
+        """Returns the columns of an input. For those of a result no operator is built."""
+        if isinstance(source, DataFrame):
+            return columns_of(source)
+        result = result_of(source)
+        target = result.dataflow.unpacker("panes", all_columns=False).target
+        if not source.steps:
+            return list(target.names)
+        return columns_of(replace(result, steps=source.steps)._shaped(empty(self.session, target)))
+
     def _own_names(self, stage: SingleStage, source: Any) -> dict[str, Any]:
         """Returns the columns of the input by the names that the query has for them, where these differ.
 
         Case has no effect. The event time may be that of the watermark, without a name in the query.
         """
-        columns = frame_of(source).columns
+        columns = self._columns_of(source)
         names, known = dict[str, Any](), {column.lower(): column for column in reversed(columns)}
         for name in (*stage.spec.ports[INPUT].time_columns, *stage.spec.columns_read):
             if name == WATERMARKED:
@@ -357,9 +369,15 @@ class Runner(SparkText):
         return columns
 
 
+def _reads_input(stage: SingleStage) -> bool:
+    """Returns whether expressions of Spark's read the input, in which its alias may stand."""
+    exploded = stage.exploded if isinstance(stage, WindowsStage) else None
+    return bool(stage.where or stage.computed or exploded)
+
+
 def _instants(df: DataFrame) -> list[str]:
     """Returns the columns with instants. A batch DataFrame does not keep its watermark, as Spark drops it."""
-    return [field.name for field in df.schema.fields if isinstance(field.dataType, TimestampType)]
+    return [field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)]
 
 
 def _with_own_time(stage: SingleStage, spec: Any, names: Mapping[str, Any]) -> Any:

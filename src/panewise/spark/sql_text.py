@@ -39,13 +39,13 @@ class SparkText:
         try:
             return make()
         except (AnalysisException, ParseException) as error:
-            given = str(error).strip().split("\n", 1)[0]
-            start, end = self.place_of(re.findall(r"`([^`]+)`", given))
+            message = str(error).strip().split("\n", 1)[0]
+            start, end = self.place_of(re.findall(r"`([^`]+)`", message))
             rule, remedy = (
                 "expressions and names are those of Spark's SQL",
                 "correct the expression or the name",
             )
-            raise SqlError(given, rule, remedy, sql=self.text, start=start, end=end) from error
+            raise SqlError(message, rule, remedy, sql=self.text, start=start, end=end) from error
 
     def place_of(self, names: Iterable[str]) -> tuple[int | None, int | None]:
         """Returns where one of these names stands in the text first, None if none of them does."""

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.chrono import DurationLike
 from panewise.errors import SetupError, SpecError, SqlError
 from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sql_stages import Runner
 from panewise.spark.sql_text import EndlessError
 from panewise.spark.upstream_inputs import Source
@@ -96,24 +97,24 @@ def _of_spark(runner: Runner, text: str) -> DataFrame | None:
     if not is_sparks(text):
         return None
     try:
-        made = runner.plain()
+        plain = runner.plain()
     except SqlError:
         return None
-    return None if made.isStreaming else made
+    return None if plain.isStreaming else plain
 
 
-def _session(tables: Mapping[str, Source]) -> SparkSession:
-    for one in tables.values():
-        if isinstance(one, DataFrame):
-            return one.sparkSession
-        if isinstance(one, OperatorResult):
-            return one.dataflow.df.sparkSession
-        if not hasattr(one, "result"):
-            rule = "a table is a DataFrame, or the result of an operator"
-            raise SqlError(f"a table {one!r}", rule, "give one of these")
-        return one.result.dataflow.df.sparkSession
-    found = SparkSession.getActiveSession()
-    if found is None:
+def _session(tables: Mapping[str, object]) -> SparkSession:
+    for table in tables.values():
+        if isinstance(table, DataFrame):
+            return table.sparkSession
+        if isinstance(table, OperatorResult):
+            return table.dataflow.df.sparkSession
+        if isinstance(table, ResultRows):
+            return table.result.dataflow.df.sparkSession
+        rule = "a table is a DataFrame, or the result of an operator"
+        raise SqlError(f"a table {table!r}", rule, "give one of these")
+    session = SparkSession.getActiveSession()
+    if session is None:
         rule = "a query runs in a session"
         raise SetupError("sql(...) without a session", rule, "make one, or give a table")
-    return found
+    return session

@@ -256,6 +256,10 @@ class SpecParts(ABC):
         """Returns the aggregates and row functions over columns of a port."""
         return ()
 
+    def allowed_lateness(self, spec: Any, port: str) -> Duration | Literal["unlimited"]:
+        """Returns how far rows of a port may be behind the watermark and still be applied."""
+        return Duration(0)
+
     def lengths_ahead(self, spec: Any) -> tuple[int, ...]:
         """Returns lengths of time, in microseconds, by which an operator looks ahead, that no field has."""
         return ()

@@ -208,11 +208,11 @@ def _spanned(name: str) -> Callable[..., exp.Expr | None]:
     """Returns a parser's method that also notes the tokens of the node that it returns."""
     inner: Callable[..., exp.Expr | None] = getattr(SparkParser, name)
 
-    def parse(self: ExpressionParser, *given: Any, **named: Any) -> exp.Expr | None:
+    def parse(self: ExpressionParser, *args: Any, **named: Any) -> exp.Expr | None:
         index = self._index
-        node = inner(self, *given, **named)
+        node = inner(self, *args, **named)
         # A call that gets the left side of an operator begins behind it.
-        if isinstance(node, exp.Expr) and not given and not named.get("this") and self._index > index:
+        if isinstance(node, exp.Expr) and not args and not named.get("this") and self._index > index:
             node.meta[SPAN] = (index, self._index)
         return node
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 from sqlglot import exp
@@ -102,7 +103,7 @@ class _OverCompiler:
         text = self.parser.characters(self._span(window))
         if normal(text) in self.names:
             return
-        name = self._own_names().get(normal(text)) or one_line(text).replace("`", "")
+        name = self._own_names.get(normal(text)) or one_line(text).replace("`", "")
         self.names[normal(text)] = name
         described = self._described(window)
         key = self._key(described)
@@ -111,6 +112,7 @@ class _OverCompiler:
         )
         self.operators.setdefault(key, []).append(column)
 
+    @cached_property
     def _own_names(self) -> dict[str, str]:
         """Returns the names of functions that are a whole column, by normal texts.
 

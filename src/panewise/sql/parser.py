@@ -298,8 +298,8 @@ def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query
     except ParseError as error:
         start, end = error.place if isinstance(error, PlacedError) else (None, None)
         rule = "an expression is written as in Spark's SQL"
-        given = str(error).split("\n", 1)[0]
-        raise SqlError(given, rule, "correct it", sql=sql, start=start, end=end) from None
+        message = str(error).split("\n", 1)[0]
+        raise SqlError(message, rule, "correct it", sql=sql, start=start, end=end) from None
     except SqlError:
         raise
     except RecursionError:

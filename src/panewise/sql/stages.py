@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Chain, DeduplicateOperator, OverOperator, WindowOperator
+from panewise.spec import Chain, DeduplicateOperator, Hopping, OverOperator, Tumbling, WindowOperator
 
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
@@ -126,12 +126,12 @@ class AssignedStage(FollowingStage):
     """Rows with the bounds of their windows, once for each window.
 
     Attributes:
-        window: the windows.
+        window: the windows, of time and without gaps.
         time: the column of the event time.
         partition: the columns of PARTITION BY, in lower case.
     """
 
-    window: AnyWindow
+    window: Tumbling | Hopping
     time: str
     partition: frozenset[str] = frozenset()
 
@@ -269,6 +269,21 @@ class Referring:
 
 
 @dataclass(frozen=True)
+class OpenCondition:
+    """A part of ON with a column without a table, as only the tables show whose it is.
+
+    Attributes:
+        condition: the part, as a condition with such columns.
+        key: whether the join has a key if it compares a column of each side.
+        rows: the same as a condition on the rows of the join, None if it selects pairs.
+    """
+
+    condition: Any
+    key: bool
+    rows: Referring | None
+
+
+@dataclass(frozen=True)
 class JoinStage:
     """A join of two stages.
 
@@ -287,6 +302,7 @@ class JoinStage:
         timestamp: the side whose event time is that of the rows, if another operator reads it.
         lateness: the allowed lateness of both sides, None if there is none.
         options: further fields of each side.
+        open: the parts of ON with columns without a table.
     """
 
     left: "Stage"
@@ -303,6 +319,7 @@ class JoinStage:
     timestamp: Literal["left", "right"] | None = None
     lateness: Duration | None = None
     options: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
+    open: tuple[OpenCondition, ...] = ()
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

@@ -13,7 +13,7 @@ import polars as pl
 
 from panewise.errors import SqlError
 from panewise.families import INPUT
-from panewise.spec import Hopping, Tumbling, counted, parts
+from panewise.spec import Hopping, counted, parts
 from panewise.sql.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
@@ -179,9 +179,6 @@ class AssignedNode(SqlNode):
 
     def __init__(self, stage: AssignedStage, source: SqlNode) -> None:
         window = stage.window
-        if not isinstance(window, (Tumbling, Hopping)):
-            rule = "only rows of a table have the bounds of TUMBLE and HOP of time without GROUP BY"
-            raise SqlError(type(window).__name__, rule, "add GROUP BY window_start, window_end")
         self.source, self.time = source, Scope(source.schema).typed(f"`{stage.time}`").expr
         self.size: int = window.size.us  # type: ignore[union-attr]
         self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]

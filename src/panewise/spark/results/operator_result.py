@@ -14,6 +14,7 @@ from panewise.spark.emitted import emitted
 from panewise.spark.envelope import kind_of, labelled
 from panewise.spark.query import WindowQuery
 from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.results.selection import Selection
 from panewise.spark.sinks import Sink, check_sinks
 from panewise.spark.static_side import check_output
 from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
@@ -68,6 +69,12 @@ class OperatorResult:
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
         return f"{describe(self.spec)}\n{self.words}" if self.words else describe(self.spec)
+
+    @property
+    def _selects(self) -> bool:
+        """Whether the first step names all columns that it reads, so that further ones are left out."""
+        step = self.steps[0] if self.steps else None
+        return isinstance(step, Selection) and step.explicit
 
     def _shaped(self, rows: DataFrame) -> DataFrame:
         """Returns rows of the first output after the steps."""
@@ -262,7 +269,7 @@ class OperatorResult:
         schemas = dataflow.schemas(all_columns=all_columns)
         unpack = dataflow.unpacker(kind, all_columns=all_columns)
         direct = unpack if is_stream and unpack.flat else None
-        rows = dataflow.stepped(packed, schemas, direct)
+        rows = dataflow.stepped(packed, schemas, direct, selected=kind == "panes" and self._selects)
         rows = unpacked(rows, unpack) if direct is None else rows
         if is_stream:
             column = timely_column(dataflow) if kind == "panes" else None

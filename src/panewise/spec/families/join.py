@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
@@ -67,6 +67,11 @@ class _JoinParts(SideParts):
     def instants(self, spec: JoinOperator) -> tuple[str, ...]:
         """Returns the event time of emitted rows, and the bounds of their window."""
         return tuple(name for name in spec.added_columns if name in (JOIN_TIME, *BOUNDS))
+
+    def allowed_lateness(self, spec: JoinOperator, port: str) -> Duration | Literal["unlimited"]:
+        """Returns that of the side. Rows of windows have that of the match instead."""
+        own = spec.sides[port].allowed_lateness
+        return own if own.us else match_parts(spec.match).allowed_lateness(spec.match)
 
     def emits_again(self, spec: JoinOperator) -> Refusal | None:
         """Refuses what makes the join retract rows, or emit them again."""

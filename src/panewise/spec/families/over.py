@@ -37,9 +37,21 @@ class _OverParts(DocumentedParts):
     def renamed(
         self, spec: OverOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
     ) -> OverOperator:
-        """Returns the operator with other names of columns in its functions. Keys are simple names."""
+        """Returns the operator with other names of columns in its functions, keys and order."""
         columns = tuple(replace(column, what=with_names(column.what, names)) for column in spec.columns)
-        return replace(spec, columns=columns)
+
+        def again(columns: tuple[str, ...]) -> tuple[str, ...]:
+            return tuple(names.get(name, name) for name in columns)
+
+        return replace(
+            spec,
+            columns=columns,
+            keys=again(spec.keys),
+            event_time=None if spec.event_time is None else names.get(spec.event_time, spec.event_time),
+            order=again(spec.order),
+            descending=again(spec.descending),
+            nulls_last=again(spec.nulls_last),
+        )
 
     def calls_users(self, spec: OverOperator) -> bool:
         return any(what.user is not None for what in _aggregates(spec))

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
@@ -33,6 +33,9 @@ class _WindowedJoinParts(PaneParts):
                 rule = f"windows over a join read columns of the emitted rows: {known}"
                 raise SpecError(f"column {name!r} after a join", rule, "use one of these")
         parts(spec.windows).check_types(spec.windows, {INPUT: _emitted_types(spec, types)})
+
+    def allowed_lateness(self, spec: WindowedJoin, port: str) -> Duration | Literal["unlimited"]:
+        return join.PARTS.allowed_lateness(spec.join, port)
 
     def batch_error(self, spec: WindowedJoin) -> Refusal | None:
         return join.PARTS.batch_error(spec.join)

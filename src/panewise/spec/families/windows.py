@@ -1,8 +1,9 @@
 """Window operators, as :class:`panewise.spec.protocol.SpecParts`, and what all have whose panes they make."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
+from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
@@ -29,6 +30,10 @@ class PaneParts(DocumentedParts):
         """Returns the window operator."""
         operator: WindowOperator = spec
         return operator
+
+    def allowed_lateness(self, spec: Any, port: str) -> Duration | Literal["unlimited"]:
+        """Returns that of the windows."""
+        return self.operator(spec).allowed_lateness
 
     def instants(self, spec: Any) -> tuple[str, ...]:
         """Returns the columns of panes that are instants. Bounds of windows of rows are row numbers."""

@@ -120,6 +120,7 @@ PARTS = MatchParts(
     windows_end=has_ends,
     window_columns=_window_columns,
     columns_read=lambda match, side: match.columns_read,
+    allowed_lateness=lambda match: match.allowed_lateness,
     emits_again=_emits_again,
     is_timely=_is_timely,
     calls_users=lambda match: isinstance(match.window, Custom),

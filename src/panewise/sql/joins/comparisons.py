@@ -7,6 +7,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.sql.function_calls import is_interval
+from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.side_columns import SideColumns, without_parentheses
 from panewise.sql.syntax import Expr
 
@@ -31,11 +32,15 @@ class Compared:
 
 @dataclass
 class Conditions:
-    """The parts of ON: equal columns, comparisons of columns with their nodes, and the rest."""
+    """The parts of ON: equal columns, comparisons of columns with their nodes, and the rest.
+
+    `open` are equal columns of which one has no table.
+    """
 
     keys: list[tuple[str, str]] = field(default_factory=list)
     compared: list[tuple[Compared, exp.Expr]] = field(default_factory=list)
     rest: list[exp.Expr] = field(default_factory=list)
+    open: list[exp.Expr] = field(default_factory=list)
 
     @property
     def timed(self) -> bool:
@@ -61,6 +66,9 @@ class ConditionReader:
             pair = self._equal(part)
             if pair is not None:
                 conditions.keys.append(pair)
+                continue
+            if _is_open_equality(part):
+                conditions.open.append(part)
                 continue
             comparisons, whole = self._compared(part)
             conditions.compared += [(comparison, part) for comparison in comparisons]
@@ -136,3 +144,12 @@ class ConditionReader:
     def _us(self, node: exp.Expr) -> int:
         parser = self.columns.parser
         return parser.duration_of(Expr(node, parser.span_of(node))).us
+
+
+def _is_open_equality(node: exp.Expr) -> bool:
+    """Returns whether an expression is an equality of two columns, of which one has no table."""
+    node = without_parentheses(node)
+    if not isinstance(node, exp.EQ):
+        return False
+    both = [without_parentheses(operand) for operand in (node.this, node.expression)]
+    return all(isinstance(operand, exp.Column) for operand in both) and is_open(node)

@@ -14,13 +14,14 @@ from panewise.sql.function_calls import conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions
 from panewise.sql.joins.kinds import HOWS, is_join
 from panewise.sql.joins.matches import MatchReader, TimedMatch
+from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
 from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.joins.window_joins import windows_of, without_bounds, without_bounds_keys
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import AssignedStage, JoinStage, Referring, SparkStage, Stage, is_ours
+from panewise.sql.stages import AssignedStage, JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
 from panewise.sql.syntax import Emit, Expr, Join, Select
 
 
@@ -87,6 +88,7 @@ class JoinCompiler:
             self.spark,
             lateness=self._lateness(),
             options=(self.sides[0].options, self.sides[1].options),
+            open=self._open(how),
         )
 
     def _lateness(self) -> Duration | None:
@@ -109,16 +111,39 @@ class JoinCompiler:
         Windows of rows without PARTITION BY count the rows of all keys, so there the keys are a condition.
         """
         keys, condition = tuple(self.conditions.keys), None
-        windows = stream_windows(self.join) or ()
-        counted = [window for window in windows if window is not None and window.kind == "rows"]
-        if not counted:
-            return keys, None
-        if any(window.partition_by for window in counted):
+        if not self._counts_all_keys():
             return keys, None
         for first, second in keys:
             equal = left(first) == right(second)
             condition = equal if condition is None else condition & equal
         return (), condition
+
+    def _counts_all_keys(self) -> bool:
+        """Returns whether there are windows of rows without PARTITION BY."""
+        windows = stream_windows(self.join) or ()
+        counted = [window for window in windows if window is not None and window.kind == "rows"]
+        return bool(counted) and not any(window.partition_by for window in counted)
+
+    def _open(self, how: str) -> tuple[OpenCondition, ...]:
+        """Returns the parts of ON with columns without a table; in an inner join only equalities."""
+        inner, key = self._selects_rows(how), not self._counts_all_keys()
+        others = () if inner else (node for node in self.conditions.rest if is_open(node))
+        parts = [*((node, key) for node in self.conditions.open), *((node, False) for node in others)]
+        return tuple(
+            OpenCondition(
+                self.matches.checked(lambda node=node: row_condition([node], self.columns)),
+                may_be_key,
+                self.columns.referring(self._expr(node), None) if inner else None,
+            )
+            for node, may_be_key in parts
+        )
+
+    def _expr(self, node: exp.Expr) -> Expr:
+        return Expr(node, self.parser.span_of(node))
+
+    def _selects_rows(self, how: str) -> bool:
+        """Returns whether the rest of ON selects the rows of the join, rather than pairs."""
+        return how == "inner" and "ASOF" not in self.join.kind
 
     def _check(self) -> None:
         if self.join.kind not in HOWS:
@@ -197,7 +222,7 @@ class JoinCompiler:
 
     def _rest(self, conditions: Conditions, how: str) -> tuple[object, list[Referring]]:
         """Returns the condition of the join, and conditions on its rows."""
-        if how == "inner" and "ASOF" not in self.join.kind:
-            exprs = [Expr(node, self.parser.span_of(node)) for node in conditions.rest]
-            return None, [self.columns.referring(expr, None) for expr in exprs]
-        return self.matches.checked(lambda: row_condition(conditions.rest, self.columns)), []
+        if self._selects_rows(how):
+            return None, [self.columns.referring(self._expr(node), None) for node in conditions.rest]
+        rest = [node for node in conditions.rest if not is_open(node)]
+        return self.matches.checked(lambda: row_condition(rest, self.columns)), []

@@ -86,6 +86,8 @@ class MatchReader:
         if function_name(system.node) in _NOW or system.node.name.lower() in _NOW:
             return TimedMatch(LastRows(1), self.own)
         column = self.columns.side_of(system.node)
+        if isinstance(system.node, exp.Column) and not system.node.table:
+            column = "left", system.node.name
         if column is None or column[0] != "left":
             rule = "FOR SYSTEM_TIME AS OF has the event time of the left side"
             raise self.fail("FOR SYSTEM_TIME AS OF", rule, "write its table and name", system.node)

@@ -9,6 +9,7 @@ from panewise.spec import JoinOperator, Selected, Side
 from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of, renamed
 from panewise.spec.operators.join.match_parts import match_parts
+from panewise.sql.joins.open_conditions import with_sides
 from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 from panewise.sql.texts import quoted
@@ -40,7 +41,7 @@ def resolved(
     Raises:
         SqlError: if a column is of neither side, or of both.
     """
-    return _Resolver(stage, columns).resolved(times)
+    return _Resolver(with_sides(stage, columns), columns).resolved(times)
 
 
 class _Resolver:
@@ -95,6 +96,7 @@ class _Resolver:
         outputs = tuple(output for item in stage.items for output in self._outputs(item))
         if not self.selected and not self.whole:
             self._name("left", self.columns["left"][0])
+        times = self._times(times)
         sides = [self._side(side, times) for side in SIDES]
         how: Any = stage.how
         spec = JoinOperator(
@@ -107,6 +109,17 @@ class _Resolver:
             timestamp=stage.timestamp,
         )
         return ResolvedJoin(spec, where, outputs)
+
+    def _times(self, times: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
+        """Returns the event times; none, if rows match by arrival, and no side has the column of its own."""
+        named = any(time is not None for time in self.stage.times)
+        if named or not match_parts(self.stage.match).by_arrival(self.stage.match):
+            return times
+        known = [
+            time is not None and self._spelled(side, time) in self.columns.get(side, ())
+            for side, time in zip(SIDES, times, strict=True)
+        ]
+        return times if any(known) else (None, None)
 
     def _side(self, side: str, times: tuple[str | None, str | None]) -> Side:
         place = SIDES.index(side)

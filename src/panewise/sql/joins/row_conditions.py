@@ -7,7 +7,9 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec import left, right
+from panewise.spec.conditions.terms import Term
 from panewise.sql.function_calls import constant
+from panewise.sql.joins.open_conditions import OpenColumn
 from panewise.sql.joins.side_columns import SideColumns, without_parentheses
 
 _TERMS: Final[Mapping[Any, Callable[[Any, Any], Any]]] = {
@@ -45,6 +47,8 @@ def _term(node: exp.Expr, columns: SideColumns) -> Any:
         return left(column[1]) if column[0] == "left" else right(column[1])
     if known is not None:
         return known[0]
+    if isinstance(node, exp.Column) and not node.table:
+        return Term(OpenColumn("left", node.name))
     try:
         return _operation(node, columns)
     except (TypeError, AttributeError):

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from panewise.chrono import Duration
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec.column_types import Type
@@ -35,6 +36,7 @@ class MatchParts:
         window_columns: the columns of an emitted row that name its window, and the firing that emitted it.
         compared: the columns of a side whose values are compared with those of earlier rows.
         columns_read: further columns of a side that the match reads, besides `compared`.
+        allowed_lateness: how far rows of both sides may be behind the watermark, if the match says that.
         emits_again: the field of the match because of which rows are retracted or emitted again, or None.
             `unmatched="early"` is a field of the join.
         is_timely: whether every emitted row is at or after the watermark. The caller checks that no side has
@@ -63,6 +65,7 @@ class MatchParts:
     window_columns: Callable[[Any], tuple[str, ...]] = lambda match: ()
     compared: Callable[[Any, str], tuple[str, ...]] = lambda match, side: ()
     columns_read: Callable[[Any, str], tuple[str, ...]] = lambda match, side: ()
+    allowed_lateness: Callable[[Any], Duration | Literal["unlimited"]] = lambda match: Duration(0)
     emits_again: Callable[[Any], str | None] = lambda match: None
     is_timely: Callable[[Any], bool] = lambda spec: False
     renamed: Callable[[Any, str, Mapping[str, str]], Any] = lambda match, side, names: match
