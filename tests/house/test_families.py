@@ -45,7 +45,7 @@ def _folders_of(family: Family) -> tuple[str, ...]:
 # The families that a specification of a family consists of. Its files may ask for these, too.
 NESTED = {CHAIN: {WINDOWS}, WINDOWED_JOIN: {JOIN, WINDOWS, CHAIN}, COGROUP: {WINDOWS}}
 # Fields that only specifications of some families have: their own family, and other specifications.
-FIELDS = {"family", "first", "stages", "join", "windows"}
+FIELDS = {"family", "first", "stages", "join", "window", "windows"}
 
 # How deep the folders and files of families are in each part: engine/over, spec/codec/over.py.
 DEPTHS = {"engine": 1, "oracle": 1, "testing": 1, "spec": 2, "spark": 2}

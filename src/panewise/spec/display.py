@@ -9,7 +9,7 @@ from typing import Final
 
 from panewise.chrono import Duration
 from panewise.spec.describe import describe
-from panewise.spec.protocol import Specification
+from panewise.spec.protocol import Specification, parts
 from panewise.spec.windows.kinds import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 from panewise.spec.windows.size_in_rows import Rows
 from panewise.spec.windows.sliding import Sliding
@@ -22,7 +22,7 @@ Bar = tuple[float, float]  # where a window starts and ends, from 0 to 1
 
 def html_of(spec: Specification) -> str:
     """Returns a specification as HTML: a timeline of its windows, if there is one, and its words."""
-    words, picture = escape(describe(spec)), timeline(getattr(spec, "window", None))
+    words, picture = escape(describe(spec)), timeline(parts(spec).drawn_windows(spec))
     return f'<div>{picture}<pre style="white-space:pre-wrap">{words}</pre></div>'
 
 

@@ -181,6 +181,10 @@ class SpecParts(ABC):
     def check_names(self, spec: Any, names: Mapping[str, str]) -> None:  # noqa: B027 - a default
         """Refuses other names of columns, given by the user's names, that the user would see."""
 
+    def drawn_windows(self, spec: Any) -> AnyWindow | None:
+        """Returns the windows that a timeline shows in notebooks; None if there are none."""
+        return None
+
     def boolean_columns(self, spec: Any) -> set[str]:
         """Returns the columns of the input that must be Boolean."""
         return set()

@@ -18,6 +18,7 @@ from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Carried, Columns, Known, Origins, Types, carried_values
 from panewise.spec.type_checks import check_triggers
 from panewise.spec.windows.custom import Custom
+from panewise.spec.windows.kinds import AnyWindow
 
 
 class _CogroupParts(SideParts, PaneParts):
@@ -49,6 +50,10 @@ class _CogroupParts(SideParts, PaneParts):
             "both_aggregates": tuple(_renamed_both(what, port, names) for what in spec.both_aggregates),
         }
         return silently_replaced(spec, **changes)
+
+    def drawn_windows(self, spec: CogroupOperator) -> AnyWindow:
+        """Returns the windows of the cogroup."""
+        return spec.window
 
     def calls_users(self, spec: CogroupOperator) -> bool:
         """Returns whether the cogroup has a custom window or a user-defined aggregate."""

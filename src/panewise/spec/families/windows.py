@@ -20,7 +20,7 @@ from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole
 from panewise.spec.watermarks import has_key_watermarks, row_driven
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import counted, merging
+from panewise.spec.windows.kinds import AnyWindow, counted, merging
 
 
 class PaneParts(DocumentedParts):
@@ -72,6 +72,9 @@ class PaneParts(DocumentedParts):
 
 class _WindowParts(PaneParts):
     kind = WindowOperator
+
+    def drawn_windows(self, spec: WindowOperator) -> AnyWindow:
+        return spec.window
 
     def check_types(self, spec: WindowOperator, types: Mapping[str, Types]) -> None:
         known, evictor = types[INPUT], spec.evictor
