@@ -29,7 +29,7 @@ def test_fields_are_checked(column: Any, ascending: Any, message: str) -> None:
     assert str(error.value) == message
 
 
-def test_an_order_of_over_has_no_direction() -> None:
-    """semantics 29.10: the order of a window is ascending, nulls first."""
-    with pytest.raises(SpecError, match=r"\| keys and order columns are given by name; the order"):
-        Window.partitionBy("k").orderBy("ts", F.asc("v"))
+def test_an_order_of_over_has_directions() -> None:
+    """semantics 29.13: ascending is the default."""
+    assert Window.partitionBy("k").orderBy("ts", F.asc("v")) == Window.partitionBy("k").orderBy("ts", "v")
+    assert Window.orderBy("ts", F.desc("v")) != Window.orderBy("ts", "v")
