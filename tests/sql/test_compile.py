@@ -45,14 +45,6 @@ def test_the_specification_is_that_of_the_fluent_api() -> None:
     )
 
 
-def test_rows_have_no_bounds_of_windows_with_gaps() -> None:
-    """semantics 46.5"""
-    with pytest.raises(SqlError, match="of time without gaps"):
-        compile_sql(
-            "SELECT k, window_end FROM HOP(t, ts, SLIDE => INTERVAL '2' HOUR, SIZE => INTERVAL '1' HOUR)"
-        )
-
-
 def test_expressions_are_characters_of_the_text() -> None:
     """semantics 46.2"""
     sql = f"SELECT k, nvl( sum( v*2 ) /*!*/, 0)  +  3 AS x {TUMBLE} WHERE a  <=> b {GROUP}"

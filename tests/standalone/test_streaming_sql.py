@@ -173,3 +173,12 @@ def test_wrong_arguments() -> None:
     query.finish()
     with pytest.raises(InputError, match=r"ended|finish"):
         query.add(t=ORDERS)
+
+
+@pytest.mark.parametrize(
+    "windows", ["HOP(t, ts, SLIDE => '2 hours', SIZE => '1 hour')", "SESSION(t, ts, INTERVAL '1' HOUR)"]
+)
+def test_rows_have_no_bounds_of_windows_with_gaps_or_of_sessions(windows: str) -> None:
+    """semantics 46.5"""
+    with pytest.raises(SqlError, match="of time without gaps"):
+        sql(f"SELECT k, window_end FROM {windows}", t=pl.DataFrame(schema=EMPTY))

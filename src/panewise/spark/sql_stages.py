@@ -194,7 +194,7 @@ class Runner(SparkText):
         )
 
     def _assigned(self, stage: AssignedStage) -> DataFrame:
-        df, window = frame_of(self.run(stage.input)), stage.window
+        df, window = frame_of(self.run(stage.input)), stage.fixed
         slide = window.hop if isinstance(window, Hopping) else window.size
         assert isinstance(window.size, Duration), "windows of rows are refused"
         assert isinstance(slide, Duration), "windows of rows are refused"

@@ -113,6 +113,7 @@ class ColumnCheck:
                 rows = self._filtered(stage, self.known_table(stage.input))
                 return rows if stage.outputs is None else self._selected(rows, stage.outputs, stage.alias)
             case AssignedStage():
+                _ = stage.fixed  # which is refused if it is none
                 rows = self._with(
                     self.known_table(stage.input), ("window_start", "window_end", "window_time")
                 )

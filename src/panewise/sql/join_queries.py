@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
+from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
@@ -13,7 +15,7 @@ from panewise.sql.joins.kinds import HOWS, system_time
 from panewise.sql.joins.subqueries import as_join, subquery_of
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
-from panewise.sql.parser import parse
+from panewise.sql.parser import QueryParser, parse
 from panewise.sql.rewriting import WrittenText
 from panewise.sql.sources import WithQuery, leaves, names_of
 from panewise.sql.spark_queries import SparkQueryCompiler, expressions_of
@@ -30,9 +32,26 @@ from panewise.sql.syntax import (
     TableFunction,
 )
 
+# The stages of written texts by text and by the names of WITH, each with the identity of its query. These
+# queries are stored, too, so that no other one gets their identity.
+Written: TypeAlias = dict[tuple[str, tuple[tuple[str, int], ...]], tuple[Stage, Mapping[str, WithQuery]]]
+
 
 class JoinQueryCompiler(SparkQueryCompiler):
-    """Compiles SELECTs from joins."""
+    """Compiles SELECTs from joins.
+
+    A join of n tables is compiled for each part that reads it, and each of these may be written again. So the
+    stages of written texts are stored: without that, n tables would be compiled 2^n times.
+    """
+
+    def __init__(
+        self,
+        parser: QueryParser,
+        update: DurationLike | None = None,
+        written: Written | None = None,
+    ) -> None:
+        super().__init__(parser, update)
+        self.written: Written = {} if written is None else written
 
     def join(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
         """Returns a join of ours, None if the SELECT has none.
@@ -61,11 +80,15 @@ class JoinQueryCompiler(SparkQueryCompiler):
 
     def rewritten(self, text: WrittenText, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a query that is written again. Its errors show the text of the user."""
-        try:
-            query, parser = parse(text.sql)
-            return type(self)(parser, self.update).query(query, known)
-        except SqlError as error:
-            raise text.error_of(error, self.parser) from None
+        key = (text.sql, tuple((name, id(query)) for name, query in known.items()))
+        if key not in self.written:
+            try:
+                query, parser = parse(text.sql)
+                stage = type(self)(parser, self.update, self.written).query(query, known)
+            except SqlError as error:
+                raise text.error_of(error, self.parser) from None
+            self.written[key] = stage, known
+        return self.written[key][0]
 
     def _check_right(self, join: Join) -> None:
         if isinstance(join.right, Join) and (is_join(join) or is_join(join.left)):

@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeGuard
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
-from panewise.spec import AnyWindow, Hopping, Tumbling, counted
+from panewise.spec import counted
 from panewise.sql.function_calls import column_name
 from panewise.sql.options import run_options_of
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import AssignedStage, SparkStage, Stage, TableStage, is_ours
+from panewise.sql.stages import UNGROUPED, AssignedStage, SparkStage, Stage, TableStage, is_ours
 from panewise.sql.syntax import (
     Derived,
     Join,
@@ -145,18 +144,13 @@ class SourceCompiler:
         """
         rows, syntax = self.single(table.data, known), window_of_table(table, self.parser)
         time = None if syntax.time is None else column_name(syntax.time.node, rows.names)
-        window = syntax.window
-        if time is None or not _covers(window) or is_ours(rows.stage):
-            rule = (
-                "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps"
-            )
-            remedy = "add GROUP BY window_start, window_end"
-            raise self.parser.fail(table.function, rule, remedy, table.name)
+        if time is None or counted(syntax.window) or is_ours(rows.stage):
+            raise self.parser.fail(table.function, *UNGROUPED, table.name)
         own = frozenset() if table.alias is None else frozenset({table.alias.lower()})
         partition = frozenset(
             (column_name(expr.node, rows.names) or "").lower() for expr in table.partition_by
         )
-        stage = AssignedStage(rows.stage, window, time, partition)
+        stage = AssignedStage(rows.stage, syntax.window, time, partition)
         return OperatorInput(stage, table.alias or rows.alias, rows.names | own, rows.time)
 
     def cut(
@@ -244,9 +238,3 @@ def _columns(leaf: Source) -> str:
     """Returns the names that an alias gives to columns, as they follow it."""
     named = leaf.columns if isinstance(leaf, (NamedTable, Derived)) else ()
     return f" ({', '.join(f'`{name}`' for name in named)})" if named else ""
-
-
-def _covers(window: AnyWindow) -> TypeGuard[Tumbling | Hopping]:
-    """Returns whether each event time is in the same number of windows of a fixed length."""
-    fixed = isinstance(window, Tumbling) or (isinstance(window, Hopping) and not window.gaps)
-    return fixed and not counted(window)

@@ -9,8 +9,21 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.spec import Chain, DeduplicateOperator, Hopping, OverOperator, Tumbling, WindowOperator
+from panewise.errors import SqlError
+from panewise.spec import (
+    AnyWindow,
+    Chain,
+    DeduplicateOperator,
+    Hopping,
+    OverOperator,
+    Tumbling,
+    WindowOperator,
+)
 
+UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
+    "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps",
+    "add GROUP BY window_start, window_end",
+)
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
 
@@ -126,14 +139,26 @@ class AssignedStage(FollowingStage):
     """Rows with the bounds of their windows, once for each window.
 
     Attributes:
-        window: the windows, of time and without gaps.
+        window: the windows, of time.
         time: the column of the event time.
         partition: the columns of PARTITION BY, in lower case.
     """
 
-    window: Tumbling | Hopping
+    window: AnyWindow
     time: str
     partition: frozenset[str] = frozenset()
+
+    @property
+    def fixed(self) -> Tumbling | Hopping:
+        """The windows, if each event time is in the same number of windows of one length.
+
+        Raises:
+            SqlError: if not. Such windows are those of a join, or of GROUP BY.
+        """
+        window = self.window
+        if isinstance(window, Tumbling) or (isinstance(window, Hopping) and not window.gaps):
+            return window
+        raise SqlError(type(window).__name__, *UNGROUPED)
 
 
 @dataclass(frozen=True)

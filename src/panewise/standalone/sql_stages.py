@@ -178,7 +178,7 @@ class AssignedNode(SqlNode):
     """Rows with the bounds of their windows, once for each window."""
 
     def __init__(self, stage: AssignedStage, source: SqlNode) -> None:
-        window = stage.window
+        window = stage.fixed
         self.source, self.time = source, Scope(source.schema).typed(f"`{stage.time}`").expr
         self.size: int = window.size.us  # type: ignore[union-attr]
         self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]
