@@ -92,7 +92,7 @@ ERRORS: Final = [
         "the watermark of a query of WITH",
     ),
     ("SELECT v, window_start FROM SESSION(t, ts, SIZE => 5 ROWS)", "SESSION has"),
-    ("SELECT v, window_start FROM TUMBLE(t, ts, 5 ROWS)", "only rows of a table"),
+    ("SELECT v, window_start FROM TUMBLE(t, ts, 5 ROWS)", "without GROUP BY the rows of a table"),
     ("SELECT v FROM t TABLESAMPLE (5 ROWS)", "a sample of a stream"),
     ("SELECT v FROM t WATERMARK f(x) DELAY OF INTERVAL 1 HOUR", "it becomes a column"),
     (f"SELECT 1 AS k QUALIFY {FIRST} <= 1", "a Top-N has a table"),
