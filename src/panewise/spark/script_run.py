@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ class ScriptRun:
             QueryError: if a query fails while another statement waits for its rows.
         """
         for step in self.application.steps:
-            self._checked(step.statement.span, lambda step=step: self._step(step))  # type: ignore[misc]
+            self._checked(step.statement.span, partial(self._step, step))
 
     def stop(self) -> None:
         """Stops the queries. A later run of the script continues from their checkpoints."""

@@ -37,6 +37,7 @@ from panewise.sql.stages import (
     OutputColumn,
     OverStage,
     RowsStage,
+    SingleInputStage,
     SparkStage,
     Stage,
     TableStage,
@@ -47,7 +48,6 @@ from panewise.sql.texts import one_line, quoted
 from panewise.sql.windows import is_first
 
 _WINDOW = "__window"
-SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
 Made: TypeAlias = DataFrame | OperatorResult
 
 
@@ -129,7 +129,7 @@ class Runner(SparkText):
                 return self._assigned(stage)
             case JoinStage():
                 return self._joined(stage)
-            case WindowsStage() | OverStage() | DeduplicateStage():
+            case SingleInputStage():
                 return self._operator(stage)
 
     def _read(self, read: TableStage) -> Source:
@@ -229,7 +229,7 @@ class Runner(SparkText):
         rows = selected(rows, join.outputs)
         return replace(result, steps=rows.steps, words=words_of(join.outputs))
 
-    def _operator(self, stage: SingleStage) -> OperatorResult:
+    def _operator(self, stage: SingleInputStage) -> OperatorResult:
         source: Any = self.run(stage.input)
         input = source  # noqa: A001 - the field's name
         if isinstance(source, DataFrame):
@@ -265,7 +265,7 @@ class Runner(SparkText):
             return list(target.names)
         return columns_of(replace(result, steps=source.steps)._shaped(empty(self.session, target)))
 
-    def _own_names(self, stage: SingleStage, source: Any) -> dict[str, Any]:
+    def _own_names(self, stage: SingleInputStage, source: Any) -> dict[str, Any]:
         """Returns the columns of the input by the names that the query has for them, where these differ.
 
         Case has no effect. The event time may be that of the watermark, without a name in the query.
@@ -303,7 +303,7 @@ class Runner(SparkText):
             raise SqlError("a window of CQL", rule, remedy)
         return replace(stage, spec=respecified(stage.spec, event_time=times[0]))
 
-    def _outputs(self, stage: SingleStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
+    def _outputs(self, stage: SingleInputStage, input: Any) -> tuple[OutputColumn, ...] | None:  # noqa: A002
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""
         if stage.outputs is None:
             return None
@@ -321,7 +321,7 @@ class Runner(SparkText):
             for output, name in zip(outputs, [*names, "op"], strict=False)
         )
 
-    def _names(self, stage: SingleStage, df: DataFrame) -> list[str] | None:
+    def _names(self, stage: SingleInputStage, df: DataFrame) -> list[str] | None:
         known = {name.lower() for name in df.columns}
         time = SF.lit(None).cast("timestamp")
         bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
@@ -336,7 +336,7 @@ class Runner(SparkText):
     def _shaped(
         self,
         result: OperatorResult,
-        stage: SingleStage,
+        stage: SingleInputStage,
         outputs: tuple[OutputColumn, ...] | None,
     ) -> OperatorResult:
         rows = ResultRows(result, result.steps)
@@ -369,7 +369,7 @@ class Runner(SparkText):
         return columns
 
 
-def _reads_input(stage: SingleStage) -> bool:
+def _reads_input(stage: SingleInputStage) -> bool:
     """Returns whether expressions of Spark's read the input, in which its alias may stand."""
     exploded = stage.exploded if isinstance(stage, WindowsStage) else None
     return bool(stage.where or stage.computed or exploded)
@@ -380,7 +380,7 @@ def _instants(df: DataFrame) -> list[str]:
     return [field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)]
 
 
-def _with_own_time(stage: SingleStage, spec: Any, names: Mapping[str, Any]) -> Any:
+def _with_own_time(stage: SingleInputStage, spec: Any, names: Mapping[str, Any]) -> Any:
     """Returns the specification with the event time as the input calls it."""
     time = names.get(stage.spec.ports[INPUT].event_time or "")
     if time is None:

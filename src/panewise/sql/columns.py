@@ -21,11 +21,11 @@ from panewise.sql.joins import resolved
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     AssignedStage,
-    DeduplicateStage,
     JoinStage,
     OutputColumn,
     OverStage,
     RowsStage,
+    SingleInputStage,
     SparkStage,
     Stage,
     TableStage,
@@ -121,10 +121,10 @@ class ColumnCheck:
                 return rows
             case JoinStage():
                 return self._joined(stage)
-            case WindowsStage() | DeduplicateStage():
-                return self._windows(stage)
             case OverStage():
                 return self._over(stage)
+            case SingleInputStage():
+                return self._windows(stage)
 
     def _table(self, stage: TableStage) -> KnownTable:
         known = self.tables.get((stage.name or stage.text).lower())
@@ -198,17 +198,18 @@ class ColumnCheck:
         marks = None if known.watermarks is None else known.watermarks & remaining
         return replace(known, columns=columns, watermarks=marks)
 
-    def _windows(self, stage: WindowsStage | DeduplicateStage) -> KnownTable:
+    def _windows(self, stage: SingleInputStage) -> KnownTable:
         rows = self._filtered(stage, self.known_table(stage.input))
         exploded = stage.exploded if isinstance(stage, WindowsStage) else None
         if exploded is not None and rows.columns is not None:
             rows = replace(rows, columns={**rows.columns, exploded.name: None})
         self._operator(stage, rows)
-        names = [output.name or one_line(output.original) for output in stage.outputs]
+        outputs = stage.outputs or ()
+        names = [output.name or one_line(output.original) for output in outputs]
         times = {f"window_{end}" for end in ("start", "end", "time")}
         columns = {name: _TIMESTAMP if name in times else None for name in names}
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
-        known = ranked is None and not any(output.text.endswith("*") for output in stage.outputs)
+        known = ranked is None and not any(output.text.endswith("*") for output in outputs)
         return KnownTable(columns if known else None, rows.streaming, None)
 
     def _over(self, stage: OverStage) -> KnownTable:
@@ -220,7 +221,7 @@ class ColumnCheck:
         both = replace(rows, columns={**rows.columns, **dict.fromkeys(new)}, watermarks=None)
         return both if stage.outputs is None else self._selected(both, stage.outputs, stage.alias, new)
 
-    def _operator(self, stage: WindowsStage | OverStage | DeduplicateStage, rows: KnownTable) -> None:
+    def _operator(self, stage: SingleInputStage, rows: KnownTable) -> None:
         """Checks the columns that an operator reads."""
         self._check(rows, [column.text for column in stage.computed], stage.alias)
         self._check_spec(stage.spec, {INPUT: rows}, {column.name for column in stage.computed})

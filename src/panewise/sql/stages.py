@@ -197,83 +197,63 @@ class Ranked:
 
 
 @dataclass(frozen=True)
-class WindowsStage(FollowingStage):
-    """A windowed aggregation.
+class SingleInputStage(FollowingStage):
+    """An operator over the rows of one stage.
 
     Attributes:
-        alias: the name by which expressions call it.
+        alias: the name by which expressions call the rows.
         where: the condition on the rows, None if there is none.
         computed: the columns that are computed from the rows.
         spec: the operator.
-        struct: the name of the column with the bounds of the window, as Spark's `window` makes it; None if
-            the query has none.
-        having: the condition on panes, None if there is none.
-        outputs: the SELECT list over panes.
+        outputs: the SELECT list over what it emits; None if all of that is selected.
+        having: the condition of HAVING or QUALIFY on what it emits, None if there is none.
         naming: a text for Spark from which it gives names to columns without an alias; `{}` stands for the
             table.
-        exploded: the columns by which each row is repeated for every set of GROUPING SETS, and the expression
-            that makes the sets.
-        ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
-        own_time: whether the event time is the column of the watermark of the input, as the query names none.
     """
 
     alias: str | None
     where: str | None
     computed: tuple[Computed, ...]
-    spec: WindowOperator | Chain
-    outputs: tuple[OutputColumn, ...]
-    having: str | None = None
-    struct: str | None = None
-    naming: tuple[str, str] = ("", "")
-    exploded: Computed | None = None
-    ranked: Ranked | None = None
-    own_time: bool = False
-
-
-@dataclass(frozen=True)
-class OverStage(FollowingStage):
-    """Functions over windows: one operator for each different PARTITION BY and ORDER BY.
-
-    Attributes:
-        alias: the name by which expressions call it.
-        where: the condition on the rows, None if there is none.
-        computed: the columns that are computed from the rows.
-        spec: the operator.
-        outputs: the SELECT list.
-        having: the condition of QUALIFY, None if there is none.
-        naming: as in :class:`WindowsStage`.
-    """
-
-    alias: str | None
-    where: str | None
-    computed: tuple[Computed, ...]
-    spec: OverOperator
+    spec: Any
     outputs: tuple[OutputColumn, ...] | None
     having: str | None = None
     naming: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
-class DeduplicateStage(FollowingStage):
-    """A deduplication.
+class WindowsStage(SingleInputStage):
+    """A windowed aggregation.
 
     Attributes:
-        alias: the name by which expressions call it.
-        where: the condition on the rows, None if there is none.
-        computed: the columns that are computed from the rows.
-        spec: the operator.
-        outputs: the SELECT list over its rows.
-        having: as in :class:`WindowsStage`.
-        naming: as in :class:`WindowsStage`.
+        struct: the name of the column with the bounds of the window, as Spark's `window` makes it; None if
+            the query has none.
+        exploded: the columns by which each row is repeated for every set of GROUPING SETS, and the expression
+            that makes the sets.
+        ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
+        own_time: whether the event time is the column of the watermark of the input, as the query names none.
     """
 
-    alias: str | None
-    where: str | None
-    computed: tuple[Computed, ...]
+    spec: WindowOperator | Chain
+    outputs: tuple[OutputColumn, ...]
+    struct: str | None = None
+    exploded: Computed | None = None
+    ranked: Ranked | None = None
+    own_time: bool = False
+
+
+@dataclass(frozen=True)
+class OverStage(SingleInputStage):
+    """Functions over windows: one operator for each different PARTITION BY and ORDER BY."""
+
+    spec: OverOperator
+
+
+@dataclass(frozen=True)
+class DeduplicateStage(SingleInputStage):
+    """A deduplication."""
+
     spec: DeduplicateOperator
     outputs: tuple[OutputColumn, ...]
-    having: str | None = None
-    naming: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -352,9 +332,9 @@ class JoinStage:
         return (self.left, self.right)
 
 
-OurStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage | JoinStage
+OurStage: TypeAlias = SingleInputStage | JoinStage
 Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | OurStage
-OURS: Any = (WindowsStage, OverStage, DeduplicateStage, JoinStage)
+OURS: Any = (SingleInputStage, JoinStage)
 
 
 @dataclass(frozen=True)

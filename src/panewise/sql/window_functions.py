@@ -74,7 +74,7 @@ def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
 
 
 def identifies(window: Any, bounds: Iterable[str]) -> bool:
-    """Returns whether these bounds in GROUP BY or PARTITION BY tell the windows of a key apart.
+    """Returns whether these bounds in GROUP BY or PARTITION BY distinguish the windows of a key.
 
     Windows of CUMULATE have their start in common, all others differ in each bound.
 

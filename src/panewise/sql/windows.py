@@ -96,8 +96,8 @@ class WindowCompiler:
             spec,
             outputs,
             all_of(conditions),
-            panes.window.struct,
             self._naming(),
+            panes.window.struct,
             self.sets.exploded,
         )
 

@@ -25,6 +25,7 @@ from panewise.sql.stages import (
     OverStage,
     Ranked,
     RowsStage,
+    SingleInputStage,
     SparkStage,
     Stage,
     TableStage,
@@ -36,7 +37,6 @@ from panewise.standalone.sql_expressions import Scope
 from panewise.standalone.sql_functions import refused
 
 Schema: TypeAlias = dict[str, pl.DataType]
-SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
 _BOUNDS = frozenset({"window_start", "window_end"})
 _INSTANTS = frozenset({"processing_time", "join_time"})
 _PLACE = "place of the row"
@@ -204,7 +204,7 @@ class AssignedNode(SqlNode):
 class OperatorNode(SqlNode):
     """Windows, functions over windows, or a deduplication."""
 
-    def __init__(self, stage: SingleStage, source: SqlNode) -> None:
+    def __init__(self, stage: SingleInputStage, source: SqlNode) -> None:
         if isinstance(stage, OverStage):
             stage = with_free_names(stage, source.schema)
         self.source, self.stage = source, stage
@@ -303,7 +303,7 @@ def _emitted(operator: SqlOperator, times: frozenset[str]) -> Schema:
     }
 
 
-def _times(stage: SingleStage | JoinStage) -> frozenset[str]:
+def _times(stage: SingleInputStage | JoinStage) -> frozenset[str]:
     """Returns the columns of emitted rows that are instants. The bounds of windows of rows are numbers."""
     if isinstance(stage, WindowsStage):
         return _INSTANTS if counted(stage.spec.ports[INPUT].window) else _INSTANTS | _BOUNDS
@@ -354,7 +354,7 @@ def _new_columns(stage: Stage) -> frozenset[str]:
     return before | {column.name for column in stage.spec.columns}
 
 
-def _ranking(stage: SingleStage, emitted: Schema) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
+def _ranking(stage: SingleInputStage, emitted: Schema) -> Callable[[pl.DataFrame], pl.DataFrame] | None:
     """Returns the function that makes rows of the places of the lists of panes; None if there are none."""
     ranked = stage.ranked if isinstance(stage, WindowsStage) else None
     if ranked is None:
@@ -447,7 +447,7 @@ class NodeBuilder:
                 return RowsNode(stage, self.node(stage.input))
             case AssignedStage():
                 return AssignedNode(stage, self.node(stage.input))
-            case WindowsStage() | OverStage() | DeduplicateStage():
+            case SingleInputStage():
                 return OperatorNode(stage, self.node(stage.input))
             case JoinStage():
                 return self._join(stage)

@@ -31,7 +31,7 @@ from panewise.testing.runner import run
 Rows: TypeAlias = list[dict[str, Any]]
 Events: TypeAlias = Sequence[Mapping[str, Any]]
 
-# What tells the panes of a window apart, and does not belong to its content.
+# Fields that distinguish the panes of a window. They do not belong to its content.
 _OF_PANES: Final = (
     OP,
     TIMING,
@@ -163,7 +163,7 @@ def check_one_batch(spec: Any, events: Events, runtime: str = "oracle", **option
 
 
 def last_panes(spec: Any, outputs: Iterable[Mapping[str, Any]]) -> Rows:
-    """Returns the last `+` pane of each window that is not retracted, without what tells panes apart."""
+    """Returns the last `+` pane of each window that is not retracted, without fields of single panes."""
     last: dict[Any, dict[str, Any]] = {}
     for pane in (pane for output in outputs for pane in output["panes"]):
         last.pop(_window(spec, pane), None)
