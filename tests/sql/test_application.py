@@ -82,7 +82,7 @@ WRONG = [
     ("INTO pairs", "INTO nowhere", 21, "rows are added to a table of the script"),
     ("checkpoint '/pairs'", "checkpoint '/checkpoints/revenue'", 21, "a checkpoint belongs to one query"),
     ("SET panewise.checkpoint = '/checkpoints/';", "", 16, "a query over a stream has a checkpoint"),
-    ("'available now'", "'10 seconds'", 20, "a table is read once the query"),
+    ("'available now'", "'10 seconds'", 20, "a table is read once all queries"),
     ("'available now'", "'sometimes'", 3, "a trigger is 'available now'"),
     ("panewise.trigger", "panewise.triger", 3, "the settings of panewise are"),
     ("EMIT CHANGES", "EMIT CHANGE", 19, "EMIT says when"),
@@ -131,7 +131,7 @@ INSERT INTO t SELECT value FROM r
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (LATE, "only a query with windows or a join by time has late"),
+        (LATE, "only a query that panewise runs has late"),
         (AT_END, "only a run that ends can end its input"),
         (
             "CREATE TEMPORARY VIEW v (a INT) USING json OPTIONS (include 'key')",
@@ -208,3 +208,38 @@ def line_of_error(text: str) -> int | str | None:
     except SqlError as error:
         return error.line
     return "steps"
+
+
+HEAD = "CREATE TEMPORARY VIEW s (ts TIMESTAMP, k STRING, v INT) USING json OPTIONS (path 'in');\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("CREATE TABLE m USING memory OPTIONS (lates 'l');", "lates |"),
+        ("CREATE TABLE m USING console OPTIONS (rows 5);", "rows |"),
+        (
+            "CREATE TABLE a USING json LOCATION 'out/x'; CREATE TABLE b USING json LOCATION './out/x';",
+            "a path belongs to one query",
+        ),
+        (
+            HEAD + "CREATE TEMPORARY VIEW s AS SELECT 1 AS one;",
+            "each table and view of a script has a name of its own",
+        ),
+    ],
+)
+def test_what_would_lose_rows_is_refused(script: str, message: str) -> None:
+    """semantics 46.40, 46.44"""
+    with pytest.raises(SqlError) as error:
+        compile_script(script)
+    assert message in str(error.value)
+
+
+def test_a_word_that_is_no_table_reads_none() -> None:
+    """semantics 46.46"""
+    script = HEAD + (
+        "CREATE TABLE late USING memory; SET panewise.checkpoint = 'c';"
+        "INSERT INTO late SELECT v FROM s; "
+        "CREATE TEMPORARY VIEW w AS SELECT k AS late FROM s WHERE k = 'late';"
+    )
+    assert len(compile_script(script).steps) == 5

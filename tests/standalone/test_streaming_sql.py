@@ -182,3 +182,12 @@ def test_rows_have_no_bounds_of_windows_with_gaps_or_of_sessions(windows: str) -
     """semantics 46.5"""
     with pytest.raises(SqlError, match="of time without gaps"):
         sql(f"SELECT k, window_end FROM {windows}", t=pl.DataFrame(schema=EMPTY))
+
+
+@pytest.mark.parametrize("sum_of", ["v + 1", "v * 3", "-2 - v"])
+def test_a_result_beyond_its_type_is_an_error(sum_of: str) -> None:
+    """semantics 46.52"""
+    table = pl.DataFrame({"v": pl.Series([2**31 - 1], dtype=pl.Int32)})
+    with pytest.raises(InputError, match="an overflow"):
+        sql(f"SELECT {sum_of} AS x FROM t", t=table)
+    assert sql("SELECT CAST(v AS BIGINT) + 1 AS x FROM t", t=table).rows["x"].to_list() == [2**31]

@@ -35,7 +35,7 @@ from panewise.sql.application import (
     ViewStep,
     no_outputs,
 )
-from panewise.sql.expressions import tokens_of
+from panewise.sql.recognize import tables_named
 from panewise.sql.syntax import TextSpan
 
 
@@ -124,10 +124,10 @@ class ScriptRun:
     def _query(self, span: TextSpan) -> Any:
         """Returns the DataFrame or the result of a query, once the tables that it reads are written."""
         text = self.application.script.query(span)
-        names = {token.text.lower() for token in tokens_of(text)}
-        if names & self._sinks.keys():
+        names = tables_named(text).keys()
+        if written := names & self._sinks.keys():
             self.wait(self.queries)
-            for name in names & self._sinks.keys():
+            for name in written:
                 sink, schema = self._sinks[name]
                 self._read(name, sink, schema)
         tables = {name: source for name, source in self._results.items() if name.lower() in names}
@@ -143,14 +143,18 @@ class ScriptRun:
         return frame_of(self._query(span))
 
     def _insert(self, step: InsertStep) -> None:
-        source, application = self._query(step.statement.query), f"{step.checkpoint}"
+        source = self._query(step.statement.query)
         tables: dict[str | None, SinkStep] = {None: step.sink}
         tables.update(step.outputs)
         if step.outputs and isinstance(source, DataFrame):
             raise SqlError(*no_outputs(step.outputs))
+        # A batch has no numbers of micro-batches by which Delta could recognize what it has.
+        batch = isinstance(source, DataFrame) and not source.isStreaming
+        application = None if batch else step.checkpoint
         sinks = {output: sink_of(table, application) for output, table in tables.items()}
         schemas = _schemas(source, [*step.outputs])
-        _check_width(step, schemas[None])
+        for output, table in tables.items():
+            _check_width(table, schemas.get(output))
         name = step.statement.table.lower()
         if isinstance(source, DataFrame):
             self.queries[name] = _written(source, sinks[None], step)
@@ -173,8 +177,8 @@ def _schemas(source: Any, outputs: list[str]) -> dict[str | None, StructType | N
     return known
 
 
-def _check_width(step: InsertStep, schema: StructType | None) -> None:
-    wanted = step.sink.statement.columns
+def _check_width(table: SinkStep, schema: StructType | None) -> None:
+    wanted = table.statement.columns
     if wanted is not None and schema is not None and len(wanted) != len(schema):
         names = [column.name for column in wanted]
         rule = f"the columns of a query are those of its table, in their order: {names}"

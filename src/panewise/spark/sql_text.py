@@ -3,7 +3,7 @@
 import re
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
@@ -11,12 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.errors import SpecError, SqlError
 from panewise.sql.clauses import STOPS
 from panewise.sql.expressions import tokens_of
+from panewise.sql.recognize import is_table
 from panewise.sql.texts import quoted
 
 T = TypeVar("T")
-_CLAUSES: Final = frozenset(
-    {"SELECT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "ON", "USING"}
-)
 
 
 class EndlessError(SqlError):
@@ -103,23 +101,6 @@ def _has_alias(tokens: Sequence[Any], index: int) -> bool:
     return text.upper() == "AS" or (text.isidentifier() and text.upper() not in STOPS)
 
 
-def _is_table(tokens: Sequence[Any], index: int) -> bool:
-    """Returns whether a name stands where tables do: behind FROM or JOIN, or in a list behind FROM."""
-    if index + 1 < len(tokens) and tokens[index + 1].text in (".", "("):
-        return False
-    before = tokens[index - 1].text.upper() if index else ""
-    if before != ",":
-        return before in ("FROM", "JOIN", "TABLE")
-    depth = 0
-    for token in reversed(tokens[:index]):
-        depth += (token.text == ")") - (token.text == "(")
-        if depth < 0:
-            return False
-        if depth == 0 and token.text.upper() in _CLAUSES:
-            return token.text.upper() in ("FROM", "JOIN")
-    return False
-
-
 def named_tables(text: str, views: Mapping[str, str]) -> str:
     """Returns a text in which views stand for the tables of these names, also in braces."""
     tokens, pieces, at = tokens_of(text), list[str](), 0
@@ -128,7 +109,7 @@ def named_tables(text: str, views: Mapping[str, str]) -> str:
         view = known.get(token.text) or known.get(token.text.lower())
         before = tokens[index - 1].text if index else ""
         braces = before == "{" and index + 1 < len(tokens) and tokens[index + 1].text == "}"
-        if view is None or not (braces or _is_table(tokens, index)):
+        if view is None or not (braces or is_table(tokens, index)):
             continue
         last = index + 1 if braces else index
         start, end = tokens[index - 1].start if braces else token.start, tokens[last].end

@@ -88,7 +88,7 @@ class MemorySink:
         """Returns the rows that the table contains."""
         frames = [session.createDataFrame(table) for _, table in sorted(self.batches.items())]
         if not frames:
-            return session.createDataFrame([], schema or StructType())
+            return with_columns(session.createDataFrame([], schema or StructType()), self.columns)
         rows = frames[0]
         for frame in frames[1:]:
             rows = rows.union(frame)
@@ -126,12 +126,13 @@ class AppendingSink:
 
     format: str
     options: Mapping[str, str]
-    application: str
+    application: str | None
     columns: Columns = ()
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Appends one micro-batch."""
-        once = {"txnAppId": self.application, "txnVersion": str(batch_id)} if self.format == "delta" else {}
+        numbered = self.format == "delta" and self.application is not None
+        once = {"txnAppId": str(self.application), "txnVersion": str(batch_id)} if numbered else {}
         writer = with_columns(rows, self.columns).write.format(self.format).mode("append")
         writer.options(**self.options, **once).save()
 
@@ -143,12 +144,13 @@ class AppendingSink:
 READABLE: Final = (FileSink, MemorySink, AppendingSink)
 
 
-def sink_of(step: SinkStep, application: str) -> Sink:
+def sink_of(step: SinkStep, application: str | None) -> Sink:
     """Returns the sink of a table.
 
     Args:
         step: the table.
         application: a name of the query that writes it, which stays the same after a restart.
+            None for a batch.
     """
     statement, options = step.statement, step.options
     columns = tuple((column.name, column.type) for column in statement.columns or ())

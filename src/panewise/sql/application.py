@@ -1,8 +1,10 @@
 """What the statements of a script become, without Spark and without a JVM (semantics 46.40 to 46.47)."""
 
+import difflib
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from panewise.errors import SpecError, SqlError
@@ -10,9 +12,8 @@ from panewise.spec import Entry, counted
 from panewise.spec.describe import describe
 from panewise.sql.columns import UNKNOWN, ColumnCheck, KnownTable, Types, type_of
 from panewise.sql.compile import compile_sql
-from panewise.sql.expressions import tokens_of
 from panewise.sql.intervals import duration
-from panewise.sql.recognize import is_sparks, says_windows
+from panewise.sql.recognize import is_sparks, says_windows, tables_named
 from panewise.sql.script import (
     Insert,
     QueryView,
@@ -41,7 +42,7 @@ from panewise.sql.texts import one_line
 FILES: Final = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 DECODED: Final = ("json", "csv")  # the formats of the values of Kafka
 METADATA: Final = ("key", "topic", "partition", "offset", "timestamp")
-# The settings of a script. All other keys are Spark's.
+# The settings of a script. All others are those of the session.
 OWN_SETTINGS: Final = ("panewise.checkpoint", "panewise.finish", "panewise.trigger")
 _OF_SESSION: Final = ("panewise.cacheMegabytes", "panewise.mirrorMegabytes", "panewise.metrics")
 _FINISH: Final = ("at_end", "never")
@@ -52,6 +53,8 @@ _OUTPUT: Final = re.compile(
 )
 _FLAT: Final = frozenset({"csv", "text"})  # formats without structs
 _OWN_OPTIONS: Final = frozenset({"path", "checkpoint", "trigger", "finish"})
+_NAMES_OF_OPTIONS: Final = ("checkpoint", "trigger", "finish", "late", "invalid", "counts")
+_SINK_OPTIONS: Final = {"memory": frozenset[str](), "console": frozenset({"numrows", "truncate"})}
 
 
 @dataclass(frozen=True)
@@ -207,6 +210,7 @@ class _ScriptCompiler:
             case SinkTable():
                 return self._sink(statement)
             case QueryView():
+                self._new(statement.name, statement.name_span)
                 compiled, known = self._query(statement.query)
                 self.tables[statement.name.lower()] = known
                 if self._has_outputs(compiled, statement.query):
@@ -309,12 +313,13 @@ class _ScriptCompiler:
         if statement.format in (*FILES, "delta") and "path" not in options:
             rule = "a table of files has a path"
             raise self.script.fail(statement.name, rule, "add LOCATION 'path'", statement.name_span)
+        self._check_options(statement)
         if "trigger" in options:
             self._trigger(options["trigger"], spans["trigger"])
         if "finish" in options:
             self._at_end(options["finish"], spans["finish"])
         if statement.format in (*FILES, "delta"):
-            self._claim("path", options["path"].rstrip("/"), options["path"], spans["path"])
+            self._claim("path", _place(options["path"]), options["path"], spans["path"])
         step = SinkStep(statement)
         for output, table in step.outputs.items():
             if table.lower() not in self.sinks:
@@ -352,25 +357,23 @@ class _ScriptCompiler:
 
     @property
     def _readable(self) -> dict[str, KnownTable]:
-        """The views of the script, and the tables that a query before this one writes."""
+        """The views of the script, and its sinks, whose columns are not known here."""
         return {**dict.fromkeys(self.sinks, UNKNOWN), **self.tables}
 
     def _streams_in(self, text: str) -> list[str]:
-        names = {token.text.lower() for token in tokens_of(text)}
+        names = tables_named(text)
         return [name for name, known in self.tables.items() if known.streaming and name in names]
 
     def _check_tables(self, text: str) -> None:
-        """Refuses to read a sink that a query writes while it runs."""
-        names = {token.text.lower(): token for token in tokens_of(text)}
+        """Refuses to read a sink if a query before it does not end by itself, as a read waits for all."""
+        names = tables_named(text)
         for name in self.sinks.keys() & names.keys():
             token = names[name]
             self._check_sink_read(name, TextSpan(token.start, token.end + 1))
 
     def _check_sink_read(self, name: str, span: TextSpan) -> None:
         if ("table", name) in self.claimed and self.waits is not None:
-            rule = (
-                "a table is read once the query that writes it has ended, and this one does not end by itself"
-            )
+            rule = f"a table is read once all queries before it have ended, and {self.waits.table} does not"
             raise self.script.fail(name, rule, "SET panewise.trigger = 'available now' before it", span)
 
     def _check_watermarks(self, compiled: CompiledQuery, check: ColumnCheck) -> None:
@@ -411,7 +414,7 @@ class _ScriptCompiler:
             rule = "a query over a stream has a checkpoint, from which it continues"
             raise self.script.fail(name, rule, "SET panewise.checkpoint = 'directory' before it", span)
         if checkpoint is not None:
-            self._claim("checkpoint", checkpoint.rstrip("/"), checkpoint, span)
+            self._claim("checkpoint", _place(checkpoint), checkpoint, span)
         at_end = self._at_end(options.get("finish", self.settings.get("panewise.finish", "never")), span)
         if at_end and known.streaming and not trigger.available_now:
             rule = "only a run that ends can end its input"
@@ -422,8 +425,8 @@ class _ScriptCompiler:
 
     def _has_outputs(self, compiled: CompiledQuery | None, query: TextSpan) -> bool:
         """Returns whether a query may have outputs such as late rows, also those of a view that it reads."""
-        names = {token.text.lower() for token in tokens_of(self.script.characters(query))}
-        return compiled is not None or bool(names & self.results)
+        names = tables_named(self.script.characters(query))
+        return compiled is not None or bool(names.keys() & self.results)
 
     def _check_count(self, sink: SinkStep, known: KnownTable, statement: Insert) -> None:
         """Checks that a query has as many columns as the table that it is written to."""
@@ -434,6 +437,16 @@ class _ScriptCompiler:
         rule = f"the columns of a query are those of its table, in their order: {names}"
         what = f"{len(known.columns)} columns {list(known.columns)}"
         raise self.script.fail(what, rule, "select as many", statement.name_span)
+
+    def _check_options(self, statement: SinkTable) -> None:
+        """Refuses options without effect, such as misspelt ones."""
+        known = _SINK_OPTIONS.get(statement.format)
+        for key in SinkStep(statement).options:
+            alike = difflib.get_close_matches(key, _NAMES_OF_OPTIONS, n=1, cutoff=0.8)
+            if alike or (known is not None and key.lower() not in known):
+                rule = f"an option of a {statement.format} table has an effect"
+                remedy = f"write {alike[0]}" if alike else f"leave it out; there are {sorted(known or ())}"
+                raise self.script.fail(key, rule, remedy, statement.option_spans[key])
 
     def _claim(self, kind: str, key: str, shown: str, span: TextSpan) -> None:
         """Refuses a table or a checkpoint that another query of the script has."""
@@ -462,7 +475,7 @@ class _ScriptCompiler:
 
 def no_outputs(outputs: Mapping[str, object]) -> tuple[str, str, str]:
     """Returns the parts of the error of a query that does not have the outputs that its table wants."""
-    rule = "only a query with windows or a join by time has late and invalid rows"
+    rule = "only a query that panewise runs has late and invalid rows, and other outputs"
     return next(iter(outputs)), rule, "leave the option of the table out"
 
 
@@ -555,3 +568,9 @@ def _stage_words(stage: Stage) -> str:
             return describe(stage.spec)
         case _:
             return "a query of Spark's"
+
+
+def _place(path: str) -> str:
+    """Returns one spelling of a path."""
+    local = path.removeprefix("file://").removeprefix("file:")
+    return path.rstrip("/") if "://" in local else str(Path(local).resolve())

@@ -32,16 +32,16 @@ from panewise.sql.syntax import (
     TableFunction,
 )
 
-# The stages of written texts by text and by the names of WITH, each with the identity of its query. These
-# queries are stored, too, so that no other one gets their identity.
+# The stages of queries that were written again. The key is the text, and the name and `id` of each query of
+# WITH. The value also has these queries, as Python gives the `id` of a deleted object to another one.
 Written: TypeAlias = dict[tuple[str, tuple[tuple[str, int], ...]], tuple[Stage, Mapping[str, WithQuery]]]
 
 
 class JoinQueryCompiler(SparkQueryCompiler):
     """Compiles SELECTs from joins.
 
-    A join of n tables is compiled for each part that reads it, and each of these may be written again. So the
-    stages of written texts are stored: without that, n tables would be compiled 2^n times.
+    An outer join compiles its inner join twice: to see whether that is an operator, and when it is written
+    again. Without stored stages the innermost of n joins would be compiled some 2^n times.
     """
 
     def __init__(

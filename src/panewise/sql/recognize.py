@@ -1,8 +1,8 @@
 """Whether a text is a query for panewise at all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import Token, TokenType
 
@@ -16,6 +16,9 @@ _OWN: Final = frozenset(
     | {"SYSTEM_TIME", "TUMBLING", "HOPPING"}
 )
 _FIRST: Final = _STREAMED | {"SELECT", "WITH", "(", "VALUES", "TABLE"}
+_CLAUSES: Final = frozenset(
+    {"SELECT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "ON", "USING"}
+)
 _STREAM_WINDOWS: Final = frozenset({"ROWS", "RANGE", "NOW", "UNBOUNDED", "PARTITION"})  # in brackets
 
 
@@ -77,3 +80,35 @@ def _first_word(token: Token | None) -> str:
 def _is_bracket(word: str, behind: str) -> bool:
     """Returns whether a window of CQL begins here."""
     return word == "[" and behind in _STREAM_WINDOWS
+
+
+def tables_named(sql: str) -> dict[str, Token]:
+    """Returns the names in a text that stand where tables do, in lower case, each with its first token.
+
+    >>> list(tables_named("SELECT a FROM t, u JOIN (SELECT b FROM TUMBLE(w, ts, '1 hour')) x WHERE c = 'v'"))
+    ['t', 'u', 'w']
+    """
+    tokens = tokens_of(sql)
+    named = dict[str, Token]()
+    for index, token in enumerate(tokens):
+        first = index > 1 and tokens[index - 1].text == "(" and tokens[index - 2].text.upper() in _TABLES
+        if token.text != "(" and (first or is_table(tokens, index)):
+            named.setdefault(token.text.lower(), token)
+    return named
+
+
+def is_table(tokens: Sequence[Any], index: int) -> bool:
+    """Returns whether a name stands where tables do: behind FROM or JOIN, or in a list behind FROM."""
+    if index + 1 < len(tokens) and tokens[index + 1].text in (".", "("):
+        return False
+    before = tokens[index - 1].text.upper() if index else ""
+    if before != ",":
+        return before in ("FROM", "JOIN", "TABLE")
+    depth = 0
+    for token in reversed(tokens[:index]):
+        depth += (token.text == ")") - (token.text == "(")
+        if depth < 0:
+            return False
+        if depth == 0 and token.text.upper() in _CLAUSES:
+            return token.text.upper() in ("FROM", "JOIN")
+    return False

@@ -82,9 +82,25 @@ def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
         between = name == "-" and left.is_time and right.is_time
         rule = "whole and floating-point numbers, instants and lengths of time are added and subtracted"
         _check(name, arguments, accepted=numbers or moved or between, rule=rule)
+        if left.is_integer and right.is_integer:
+            wide = do(left.expr.cast(pl.Int128), right.expr.cast(pl.Int128))
+            return _in_range(wide, max((left.dtype, right.dtype), key=_INTEGERS.index))
         return do(left.expr, right.expr)
 
     return function
+
+
+def _in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
+    """Returns whole numbers in a type; one beyond its range is an error when it is computed, as on Spark."""
+
+    def checked(values: pl.Series) -> pl.Series:
+        narrow = values.cast(dtype, strict=False)
+        if narrow.null_count() > values.null_count():
+            rule = f"a result is in the range of {dtype}, on Spark, too"
+            raise InputError("an overflow", rule, "cast a number to BIGINT or DOUBLE before")
+        return narrow
+
+    return wide.map_batches(checked, return_dtype=dtype)
 
 
 def _divide(name: str, arguments: Sequence[Typed]) -> pl.Expr:
@@ -107,7 +123,8 @@ def _not_zero(divisor: Typed) -> pl.Expr:
 
     def checked(values: pl.Series) -> pl.Series:
         if (values == 0).any():
-            raise InputError("a division by zero", "Spark refuses it, and so does this", "use nullif(x, 0)")
+            rule = "in process all branches of CASE are computed, and nothing is divided by zero"
+            raise InputError("a division by zero", rule, "use nullif(x, 0)")
         return values
 
     return divisor.expr.map_batches(checked, return_dtype=divisor.dtype)
