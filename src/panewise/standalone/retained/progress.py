@@ -35,6 +35,14 @@ class Progress:
         self.watermark = time if self.watermark is None else max(self.watermark, time)
         self.count("applied")
 
+    def note_output(self, sequence: int) -> None:
+        """Notes the number of the last output."""
+        self.sequence = sequence
+
+    def end_restore(self) -> None:
+        """Ends the restoring of messages."""
+        self.restore_until = None
+
     def raise_floor(self, ends: Iterable[int]) -> None:
         """Marks windows of time with these ends, and all before them, as expired."""
         self.floor = max([self.floor, *ends])
