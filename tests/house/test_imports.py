@@ -149,7 +149,6 @@ def test_circles_are_found() -> None:
 FOR_ANNOTATIONS = {
     ("spec.operators.chain", "spec.operators.windows"): "a window operator has `then`, which makes chains",
     ("spec.operators.windowed_join", "spec.operators.join.operator"): "a join has `then`, too",
-    ("spec.operators.join.checks", "spec.operators.join.operator"): "it checks a join",
     ("spark.results.rows_between", "spark.results.operator_result"): "a result has rows, which have a result",
 }
 

@@ -333,13 +333,6 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         return self._core.buffer.clear()
 
 
-def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
-    with operator._calls.within():
-        operator._core.prepare()
-        operator._core.add(frames)
-
-
 def _materialized(spec: Any, schemas: Schemas, host: Host, store: Any) -> Materialized | None:
     """Returns what puts the results of an operator into a store, None without a store."""
     if store is None:
