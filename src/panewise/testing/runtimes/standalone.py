@@ -35,7 +35,9 @@ def play(script: Script) -> list[dict[str, Any]]:
             player.operator.close()
 
 
-class _Operator(StandaloneOperator):
+class PlayedOperator(StandaloneOperator):
+    """A standalone operator that events are played on."""
+
     @one_at_a_time
     def add_flagged(self, frames: Mapping[str, pl.DataFrame]) -> None:
         """Adds a batch whose rows may be flagged as misfits, as messages are."""
@@ -53,16 +55,16 @@ class _Player:
 
     script: Script
     directory: Path
-    operator: _Operator = field(init=False)
+    operator: PlayedOperator = field(init=False)
     counts: dict[str, Counts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.operator = self._made()
 
-    def _made(self) -> _Operator:
+    def _made(self) -> PlayedOperator:
         types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
         store = self.directory if self.script.options.get("stored") else None
-        return _Operator(self.script.spec, types, buffer=None, store=store)
+        return PlayedOperator(self.script.spec, types, buffer=None, store=store)
 
     def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
