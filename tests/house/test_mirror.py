@@ -98,6 +98,8 @@ ELSEWHERE = {
     "spark/query_record.py": "spark/test_upstream_inputs.py",
     "spark/results/rows_between.py": "spark/test_upstream_inputs.py",
     "spark/types.py": "spark/test_bounded.py",
+    "spark/output_schemas.py": "spark/test_bounded.py",
+    "spark/restored_names.py": "spark/test_names.py",
     "spark/unpack.py": "spark/test_bounded.py",
     "spark/watermarks.py": "spark/test_clocks.py",
     "spark/worker_python.py": "spark/test_settings.py",
