@@ -113,7 +113,7 @@ class WindowCore(Core):
         self.flush_due = self.flush_due or bool(placement.opened)
 
     def _update(self, touched: Iterable[RetainedWindow] = ()) -> None:
-        """Lets the windows emit whose policy says so, then removes those that have expired.
+        """Lets the windows emit whose update policy says so, then removes those that have expired.
 
         If one of them raises an error, those that have not emitted are due again in the next step.
         """

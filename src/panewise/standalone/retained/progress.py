@@ -15,7 +15,7 @@ class Progress:
     Attributes:
         mark: the highest offset of an applied message; None: there is none yet.
         watermark: the highest event time of an applied message; None: there is none yet.
-        floor: windows of time that end at or before it have expired by number, or were retired.
+        floor: windows of time that end at or before it have expired by number, or were removed.
         sequence: the number of the last output.
         restore_until: messages up to this offset are being restored; None: all messages are stored.
     """

@@ -1,4 +1,4 @@
-"""Decides which windows emit: S1's early emission, full size and late arrival policies (semantics 26.4)."""
+"""Decides which windows emit: the update policies of S1: early emission, full size, late arrival (26.4)."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ class Updates:
     """The update policies over the windows of a table.
 
     Invariant: a window that is not full is in the queue of boundaries, and a window with messages that have
-    not been emitted is in the queue of deadlines, unless its policy is never to emit.
+    not been emitted is in the queue of deadlines, unless its update policy is never to emit.
     """
 
     def __init__(self, settings: AggregatorSettings, windows: RetainedTable) -> None:
@@ -26,8 +26,8 @@ class Updates:
     def opened(self, window: RetainedWindow, progress: int) -> None:
         """Queues a new window.
 
-        A window of an aggregator that is complete already emits when it is opened, and then by the policy for
-        late messages (17.1). One of a join emits by this policy from the beginning (37.16).
+        A window of an aggregator that is complete already emits when it is opened, and then by the update
+        policy for late messages (17.1). One of a join emits by this update policy from the beginning (37.16).
         """
         if self._is_join:
             window.note_full(progress)
@@ -88,7 +88,7 @@ class Updates:
 
 
 def deadline(policy: UpdatePolicy | None, since: int) -> int | None:
-    """Returns the processing time from which on a policy lets a window emit; None without a policy.
+    """Returns the processing time from which on an update policy lets a window emit, or None.
 
     Args:
         since: when the first message that has not been emitted was added.
