@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
     from panewise.spark.join_builder import JoinBuilder, joined
+    from panewise.spark.observer import Observer, observe
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
     from panewise.spark.query import WindowQuery
@@ -36,6 +37,7 @@ _MODULES = {
     "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
     "join_builder": ("JoinBuilder", "joined"),
+    "observer": ("Observer", "observe"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),
@@ -58,6 +60,7 @@ __all__ = [
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
+    "Observer",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
@@ -74,6 +77,7 @@ __all__ = [
     "configure",
     "deduplicate",
     "joined",
+    "observe",
     "over",
     "policy_windows",
     "sql",
