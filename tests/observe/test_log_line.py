@@ -1,7 +1,7 @@
 """Tests of the log line of a micro-batch."""
 
 from panewise.observe.log_line import log_line
-from panewise.observe.micro_batch import MicroBatch, BatchFigures
+from panewise.observe.micro_batch import BatchFigures, MicroBatch
 
 
 def report(**operators: BatchFigures) -> MicroBatch:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from panewise.observe.micro_batch import MicroBatch, BatchFigures
+from panewise.observe.micro_batch import BatchFigures, MicroBatch
 from panewise.observe.prometheus import COUNTERS, GAUGES, HISTOGRAM, PrometheusMetrics
 from tests.house.sources import ROOT
 

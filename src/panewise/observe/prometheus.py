@@ -7,7 +7,7 @@ from wsgiref.simple_server import WSGIServer
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, start_http_server
 
-from panewise.observe.micro_batch import TIMINGS, MicroBatch, BatchFigures
+from panewise.observe.micro_batch import TIMINGS, BatchFigures, MicroBatch
 
 _QUERY: Final = ("query",)
 _OPERATOR: Final = ("query", "operator")

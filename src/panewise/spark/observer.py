@@ -17,7 +17,7 @@ from pyspark.sql.streaming.listener import (
 
 from panewise.errors import SetupError
 from panewise.observe.log_line import log_line
-from panewise.observe.micro_batch import TIMINGS, MicroBatch, BatchFigures
+from panewise.observe.micro_batch import TIMINGS, BatchFigures, MicroBatch
 from panewise.spark.metrics import NAMES, PANES_BY_TIMING, REASONS, STATE, by_name
 
 if TYPE_CHECKING:
