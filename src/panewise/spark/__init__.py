@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
     from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
+    from panewise.spark.guarded_watermark import with_watermark
     from panewise.spark.join_builder import JoinBuilder, joined
     from panewise.spark.observer import Observer, observe
     from panewise.spark.over_builder import OverBuilder, over
@@ -36,6 +37,7 @@ _MODULES = {
     "cogroup_builder": ("CogroupBuilder", "cogrouped"),
     "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
+    "guarded_watermark": ("with_watermark",),
     "join_builder": ("JoinBuilder", "joined"),
     "observer": ("Observer", "observe"),
     "over_builder": ("OverBuilder", "over"),
@@ -82,6 +84,7 @@ __all__ = [
     "policy_windows",
     "sql",
     "windowed",
+    "with_watermark",
 ]
 
 
