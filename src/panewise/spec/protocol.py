@@ -307,6 +307,10 @@ class SpecParts(ABC):
         """Returns why the last row of a key need not be its result (semantics 49.4), None if it is."""
         return None
 
+    def replaces_rows(self, spec: Any) -> str | None:
+        """Returns the field because of which a row may replace an earlier one without a retraction."""
+        return None
+
     @abstractmethod
     def output_time(self, spec: Any) -> str | Refusal:
         """Returns the column of emitted rows whose values the output watermark bounds (semantics 42.5).
