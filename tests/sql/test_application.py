@@ -5,7 +5,8 @@ from random import Random
 import pytest
 
 from panewise.errors import SqlError
-from panewise.sql.application import InsertStep, SourceStep, Trigger, compile_script
+from panewise.sql.script.compile import compile_script
+from panewise.sql.script.steps import InsertStep, SourceStep, Trigger
 from panewise.sql.expressions import tokens_of
 
 TEXT = """

@@ -1,0 +1,112 @@
+"""Checks the queries of a script: their syntax, their columns, and their watermarks (semantics 46.43)."""
+
+from dataclasses import dataclass, replace
+
+from panewise.errors import SpecError
+from panewise.spec import Entry, counted
+from panewise.sql.compile import compile_sql
+from panewise.sql.recognize import is_sparks, says_windows, tables_named
+from panewise.sql.script.column_check import ColumnCheck
+from panewise.sql.script.known_tables import UNKNOWN, KnownTable, Tables
+from panewise.sql.script.statements import Insert, SqlScript
+from panewise.sql.stages import OURS, WATERMARKED, CompiledQuery, JoinStage, Stage, walk
+from panewise.sql.syntax import TextSpan
+
+
+@dataclass(frozen=True)
+class CheckedQuery:
+    """A query of a script.
+
+    Attributes:
+        compiled: its stages, None if Spark alone runs it.
+        known: what is known about its rows.
+        has_outputs: whether it may have outputs such as late rows, also those of a view that it reads.
+    """
+
+    compiled: CompiledQuery | None
+    known: KnownTable
+    has_outputs: bool
+
+
+def checked_query(script: SqlScript, span: TextSpan, tables: Tables, endless: Insert | None) -> CheckedQuery:
+    """Returns what is known about a query.
+
+    Args:
+        script: the script.
+        span: the query.
+        tables: the tables that the script has declared before it.
+        endless: a query before it that never ends by itself, None if there is none.
+
+    Raises:
+        SqlError: if the query breaks a rule.
+    """
+    text = script.query(span)
+    _check_sinks(script, text, tables, endless)
+    reads_a_result, streaming = tables.reads_a_result(text), tables.reads_a_stream(text)
+    of_spark = is_sparks(text) and not streaming  # what operators refuse of it, Spark runs
+    try:
+        compiled = compile_sql(text)
+    except SpecError:
+        if says_windows(text) and not of_spark:
+            raise
+        return CheckedQuery(None, replace(UNKNOWN, streaming=streaming), reads_a_result)
+    check = ColumnCheck(text, tables.readable, closed=tables.closed, operators=not of_spark)
+    known = check.known_table(compiled.stage)
+    _check_watermarks(compiled, check)
+    _check_end(script, compiled, known)
+    own = any(isinstance(stage, OURS) for stage in walk(compiled.stage))
+    return CheckedQuery(compiled if own else None, known, own or reads_a_result)
+
+
+def _check_sinks(script: SqlScript, text: str, tables: Tables, endless: Insert | None) -> None:
+    """Refuses to read a sink if a query before it does not end by itself, as a read waits for all."""
+    for name, token in tables_named(text).items():
+        if name in tables.written and endless is not None:
+            rule = f"a table is read once all queries before it have ended, and {endless.table} does not"
+            remedy = "SET panewise.trigger = 'available now' before it"
+            raise script.fail(name, rule, remedy, TextSpan(token.start, token.end + 1))
+
+
+def _check_end(script: SqlScript, compiled: CompiledQuery, known: KnownTable) -> None:
+    """Refuses ORDER BY, LIMIT and OFFSET behind the rows of a stream."""
+    if compiled.tail is not None and known.streaming:
+        rule = "the rows of a stream have no end, so they cannot be sorted or limited"
+        remedy = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
+        place = TextSpan(compiled.place, compiled.place + len(compiled.written))
+        raise script.fail(compiled.written, rule, remedy, place)
+
+
+def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:
+    """Checks that a stream has a watermark if its operator waits for one."""
+    for stage in walk(compiled.stage):
+        if not isinstance(stage, OURS) or isinstance(stage, JoinStage):
+            continue
+        entry = next(iter(stage.spec.ports.values()))
+        if not _waits(entry) or not _reads_a_table(stage.input):
+            continue
+        known = check.known_table(stage.input)
+        if known.streaming and known.watermarks is not None and not _has_mark(entry, known.watermarks):
+            name = entry.time_columns[0]
+            own = name == WATERMARKED
+            rule = "a stream whose windows wait for the watermark has one, of the event time"
+            remedy = "write WATERMARK {} DELAY OF INTERVAL '10' SECONDS behind the table, or in the view"
+            given = "a stream without a watermark" + ("" if own else f" of {name}")
+            raise check.fail(given, rule, remedy.format("ts" if own else name), name)
+
+
+def _has_mark(entry: Entry, watermarks: frozenset[str]) -> bool:
+    """Returns whether the event time of an input has a watermark. It may be whatever column has one."""
+    times = {name.lower() for name in entry.time_columns}
+    return bool(watermarks) if WATERMARKED in times else bool(watermarks & times)
+
+
+def _waits(entry: Entry) -> bool:
+    """Returns whether the windows of an input wait for the watermark of the stream."""
+    return entry.time != "processing" and not counted(entry.window) and bool(entry.time_columns)
+
+
+def _reads_a_table(stage: Stage) -> bool:
+    """Returns whether the rows of a stage come from a table, and from no operator."""
+    return not any(isinstance(before, OURS) for before in walk(stage))
+
+
