@@ -5,9 +5,9 @@ from random import Random
 import pytest
 
 from panewise.errors import SqlError
-from panewise.sql.script.compile import compile_script
-from panewise.sql.script.steps import InsertStep, SourceStep, Trigger
 from panewise.sql.expressions import tokens_of
+from panewise.sql.script.application import compile_script
+from panewise.sql.script.steps import InsertStep, SourceStep, Trigger
 
 TEXT = """
 SET panewise.checkpoint = '/checkpoints/';

@@ -4,7 +4,7 @@ import pytest
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
-from panewise.sql.script.parser import parse_script
+from panewise.sql.script.script_parser import parse_script
 from panewise.sql.script.statements import (
     Insert,
     QueryView,

@@ -16,7 +16,7 @@ from panewise.spec.column_types import Type
 from panewise.sql.expressions import tokens_of
 from panewise.sql.joins import resolved
 from panewise.sql.script.column_syntax import Names, column_of, columns_read, generates, star_of
-from panewise.sql.script.known_tables import UNKNOWN, Column, Columns, KnownTable
+from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
 from panewise.sql.stages import (
     WATERMARKED,
     AssignedStage,
@@ -85,7 +85,7 @@ class ColumnCheck:
             return UNKNOWN
         if stage.columns and known.columns is not None:
             pairs = zip(stage.columns, known.columns, strict=False)
-            known = replace(known, columns=tuple(Column(name, column.type) for name, column in pairs))
+            known = replace(known, columns=tuple(KnownColumn(name, column.type) for name, column in pairs))
         return self._marked(known, stage)
 
     def _check_place(self, stage: TableStage) -> None:
@@ -102,7 +102,7 @@ class ColumnCheck:
         name, _, text = stage.watermark
         self._check(known, [quoted(name) if text is None else text], stage.alias)
         if text is not None:
-            known = known.with_columns(Column(name))
+            known = known.with_columns(KnownColumn(name))
         marked = None if known.watermarks is None else known.watermarks | {name.lower()}
         return replace(known, watermarks=marked)
 
@@ -122,7 +122,7 @@ class ColumnCheck:
         _ = stage.fixed  # which is refused if it is none
         rows = self.known_table(stage.input)
         self._check(rows, [quoted(stage.time)], None)
-        return rows.with_columns(*(Column(name, _TIMESTAMP) for name in _BOUNDS))
+        return rows.with_columns(*(KnownColumn(name, _TIMESTAMP) for name in _BOUNDS))
 
     def _filtered(self, stage: RowsStage | SingleInputStage, known: KnownTable) -> KnownTable:
         self._check(known, [] if stage.where is None else [stage.where], stage.alias)
@@ -132,21 +132,21 @@ class ColumnCheck:
         self, known: KnownTable, outputs: Iterable[OutputColumn], alias: str | None, new: Iterable[str] = ()
     ) -> KnownTable:
         """Returns the rows of a SELECT list. A `*` leaves the columns `new` out."""
-        columns, marks = list[Column](), set[str]()
+        columns, marks = list[KnownColumn](), set[str]()
         hidden = {name.lower() for name in new}
         complete = known.columns is not None
         for output in outputs:
             self._check(known, [output.text], alias, {column.name for column in columns})
-            made = self._made(known, output, alias, hidden)
-            complete = complete and made is not None
-            columns += made or ()
-            marks |= _marks(known, output, made or ())
+            new_columns = self._columns_of(known, output, alias, hidden)
+            complete = complete and new_columns is not None
+            columns += new_columns or ()
+            marks |= _marks(known, output, new_columns or ())
         watermarks = None if known.watermarks is None or not complete else frozenset(marks)
         return KnownTable(tuple(columns) if complete else None, known.streaming, watermarks)
 
-    def _made(
+    def _columns_of(
         self, known: KnownTable, output: OutputColumn, alias: str | None, hidden: set[str]
-    ) -> Columns | None:
+    ) -> KnownColumns | None:
         """Returns the columns that an expression of a SELECT list makes, None if they are not known."""
         star, column = star_of(output.text), column_of(output.text)
         if star is not None:
@@ -157,7 +157,7 @@ class ColumnCheck:
         if generates(output.text):
             return None
         name = output.name or (None if column is None else column[-1])
-        return (Column(name, None if column is None else _type(known, column, alias)),)
+        return (KnownColumn(name, None if column is None else _type(known, column, alias)),)
 
     # Operators
 
@@ -165,7 +165,7 @@ class ColumnCheck:
         rows = self._filtered(stage, self.known_table(stage.input))
         exploded = stage.exploded if isinstance(stage, WindowsStage) else None
         if exploded is not None:
-            rows = rows.with_columns(Column(exploded.name))
+            rows = rows.with_columns(KnownColumn(exploded.name))
         self._operator(stage, rows)
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
         columns = None if ranked is not None else _emitted(stage.outputs or ())
@@ -175,7 +175,7 @@ class ColumnCheck:
         rows = self._filtered(stage, self.known_table(stage.input))
         self._operator(stage, rows)
         new = [column.name for column in stage.spec.columns]
-        both = rows.with_columns(*map(Column, new))
+        both = rows.with_columns(*map(KnownColumn, new))
         both = replace(both, watermarks=None)
         return both if stage.outputs is None else self._selected(both, stage.outputs, stage.alias, new)
 
@@ -249,26 +249,26 @@ class ColumnCheck:
         return SqlError(what, rule, remedy, sql=self.sql, start=start, end=end)
 
 
-def _emitted(outputs: Iterable[OutputColumn]) -> Columns | None:
+def _emitted(outputs: Iterable[OutputColumn]) -> KnownColumns | None:
     """Returns the columns of what an operator emits, None if a `*` stands for some."""
     outputs = tuple(outputs)
     if any(star_of(output.text) is not None for output in outputs):
         return None
     times = dict.fromkeys(_BOUNDS, _TIMESTAMP)
-    return tuple(Column(output.name, times.get(output.name or "")) for output in outputs)
+    return tuple(KnownColumn(output.name, times.get(output.name or "")) for output in outputs)
 
 
-def _without(columns: Columns, names: Iterable[str]) -> Iterator[Column]:
+def _without(columns: KnownColumns, names: Iterable[str]) -> Iterator[KnownColumn]:
     return (column for column in columns if column.name is None or column.name.lower() not in names)
 
 
-def _marks(known: KnownTable, output: OutputColumn, made: Columns) -> set[str]:
+def _marks(known: KnownTable, output: OutputColumn, columns: KnownColumns) -> set[str]:
     """Returns the columns that have a watermark: those of `*`, and a column with one under its new name."""
     marks, column = known.watermarks or frozenset(), column_of(output.text)
     if star_of(output.text) is not None:
-        return {column.name.lower() for column in made if column.name is not None} & marks
+        return {column.name.lower() for column in columns if column.name is not None} & marks
     marked = column is not None and column[-1].lower() in marks
-    return {(made[0].name or "").lower()} if marked and made else set()
+    return {(columns[0].name or "").lower()} if marked and columns else set()
 
 
 def _type(known: KnownTable, column: Names, alias: str | None) -> Type | None:

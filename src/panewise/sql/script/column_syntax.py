@@ -55,8 +55,9 @@ def column_of(text: str) -> Names | None:
     (('t', 'a b'), None)
     """
     node = _parsed(text).unnest()
-    plain = isinstance(node, exp.Column) and not isinstance(node.this, exp.Star)
-    return tuple(part.name for part in node.parts) if plain else None
+    if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+        return None
+    return tuple(part.name for part in node.parts)
 
 
 def generates(text: str) -> bool:

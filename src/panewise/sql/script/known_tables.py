@@ -8,14 +8,15 @@ from panewise.spec.column_types import Type
 from panewise.sql.recognize import tables_named
 from panewise.sql.script.steps import SinkStep
 
-class Column(NamedTuple):
+
+class KnownColumn(NamedTuple):
     """A column: its name, None if only Spark knows it; and its type, None if that is not known."""
 
     name: str | None
     type: Type | None = None
 
 
-Columns: TypeAlias = tuple[Column, ...]
+KnownColumns: TypeAlias = tuple[KnownColumn, ...]
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class KnownTable:
         watermarks: the columns with a watermark, in lower case; None if that is not known.
     """
 
-    columns: Columns | None
+    columns: KnownColumns | None
     streaming: bool
     watermarks: frozenset[str] | None = frozenset()
 
@@ -45,7 +46,7 @@ class KnownTable:
         pairs = [(column.name, column.type) for column in self.columns or ()]
         return {name: type_ for name, type_ in pairs if name is not None and type_ is not None}
 
-    def with_columns(self, *added: Column) -> "KnownTable":
+    def with_columns(self, *added: KnownColumn) -> "KnownTable":
         """Returns a table with further columns, which replace those of the same name."""
         if self.columns is None:
             return self

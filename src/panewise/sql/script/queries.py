@@ -90,8 +90,8 @@ def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:
             own = name == WATERMARKED
             rule = "a stream whose windows wait for the watermark has one, of the event time"
             remedy = "write WATERMARK {} DELAY OF INTERVAL '10' SECONDS behind the table, or in the view"
-            given = "a stream without a watermark" + ("" if own else f" of {name}")
-            raise check.fail(given, rule, remedy.format("ts" if own else name), name)
+            fault = "a stream without a watermark" + ("" if own else f" of {name}")
+            raise check.fail(fault, rule, remedy.format("ts" if own else name), name)
 
 
 def _has_mark(entry: Entry, watermarks: frozenset[str]) -> bool:
@@ -108,5 +108,3 @@ def _waits(entry: Entry) -> bool:
 def _reads_a_table(stage: Stage) -> bool:
     """Returns whether the rows of a stage come from a table, and from no operator."""
     return not any(isinstance(before, OURS) for before in walk(stage))
-
-

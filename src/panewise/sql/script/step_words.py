@@ -12,7 +12,16 @@ from panewise.sql.script.steps import (
     Step,
     ViewStep,
 )
-from panewise.sql.stages import OURS, AssignedStage, CompiledQuery, JoinStage, RowsStage, Stage, TableStage, walk
+from panewise.sql.stages import (
+    OURS,
+    AssignedStage,
+    CompiledQuery,
+    JoinStage,
+    RowsStage,
+    Stage,
+    TableStage,
+    walk,
+)
 from panewise.sql.texts import one_line
 
 
@@ -20,7 +29,9 @@ def step_words(step: Step) -> list[str]:
     """Returns what a statement becomes, with empty texts for what does not apply."""
     match step:
         case SettingStep(statement, own, replaced):
-            kind = f"sets {statement.key.lower()} of the statements after it" if own else "is a setting of Spark"
+            kind = (
+                f"sets {statement.key.lower()} of the statements after it" if own else "is a setting of Spark"
+            )
             return [kind, "the command makes it, so that this has no effect" if replaced else ""]
         case SourceStep(statement, streaming):
             return _source_words(statement, streaming=streaming)
@@ -54,12 +65,12 @@ def _insert_words(step: InsertStep) -> list[str]:
     if not step.streaming:
         return [*query_words(step.compiled), "writes its rows, and ends"]
     trigger = step.trigger
-    end = "when all that is available has been read, it ends" if trigger.available_now else "runs until stopped"
+    ends = "when all that is available has been read, it ends"
     return [
         *query_words(step.compiled),
         f"checkpoint {step.checkpoint}",
         f"a micro-batch every {trigger.processing_time}" if trigger.processing_time else "",
-        end,
+        ends if trigger.available_now else "runs until stopped",
         "the end of the stream is the end of the input" if step.at_end else "",
     ]
 

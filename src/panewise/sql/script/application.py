@@ -1,20 +1,21 @@
-"""Compiles scripts: decides what each statement becomes, without Spark and without a JVM (semantics 46.43)."""
+"""Compiles scripts: decides what each statement becomes, without Spark (semantics 46.43)."""
 
 import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
 from panewise.errors import SpecError, SqlError
 from panewise.sql.expressions import tokens_of
+from panewise.sql.script.declarations import has_path, sink_step, source_step
 from panewise.sql.script.known_tables import KnownTable, Tables
-from panewise.sql.script.parser import parse_script
 from panewise.sql.script.queries import CheckedQuery, checked_query
-from panewise.sql.script.relations import has_path, sink_step, source_step
-from panewise.sql.script.settings import Settings, is_own
+from panewise.sql.script.script_parser import parse_script
+from panewise.sql.script.script_settings import ScriptSettings, is_own
 from panewise.sql.script.statements import (
     Insert,
     QueryView,
@@ -26,8 +27,17 @@ from panewise.sql.script.statements import (
     SqlScript,
     Statement,
 )
-from panewise.sql.script.steps import InsertStep, SettingStep, ShowStep, SinkStep, SparkStep, Step, Trigger, ViewStep
-from panewise.sql.script.words import step_words
+from panewise.sql.script.step_words import step_words
+from panewise.sql.script.steps import (
+    InsertStep,
+    SettingStep,
+    ShowStep,
+    SinkStep,
+    SparkStep,
+    Step,
+    Trigger,
+    ViewStep,
+)
 from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import one_line
 
@@ -45,6 +55,11 @@ class Application:
     script: SqlScript
     steps: tuple[Step, ...]
     conf: Mapping[str, str]
+
+    @property
+    def session_settings(self) -> dict[str, str]:
+        """The settings of the command that are those of the session."""
+        return {key: value for key, value in self.conf.items() if not is_own(key)}
 
     def explain(self) -> str:
         """Returns what each statement becomes."""
@@ -72,11 +87,11 @@ def compile_script(text: str, conf: Mapping[str, str] = MappingProxyType({})) ->
     ['SinkStep', 'InsertStep']
     """
     script = parse_script(text)
-    return Application(script, tuple(_ScriptCompiler(script, Settings(conf)).steps()), conf)
+    return Application(script, tuple(_ScriptCompiler(script, ScriptSettings(conf)).steps()), conf)
 
 
 class _ScriptCompiler:
-    def __init__(self, script: SqlScript, settings: Settings) -> None:
+    def __init__(self, script: SqlScript, settings: ScriptSettings) -> None:
         self.script, self.settings, self.tables = script, settings, Tables()
         self.claimed: set[tuple[str, str]] = set()  # paths and checkpoints that are in use
         self.endless: Insert | None = None  # a query that never ends by itself
@@ -151,7 +166,7 @@ class _ScriptCompiler:
         """Returns a statement of Spark's, after which there may be further tables."""
         tokens = tokens_of(self.script.query(statement.span))
         if tokens[0].text.upper() in _CHANGES:
-            for before, token in zip(tokens, tokens[1:], strict=False):
+            for before, token in pairwise(tokens):
                 if before.text.upper() in _BEFORE_NAMES and self.tables.declares(token.text):
                     rule = "the tables and views of a script stay as they are declared"
                     place = TextSpan(token.start, token.end + 1)
@@ -180,9 +195,7 @@ class _ScriptCompiler:
         sink = self.tables.sinks.get(statement.table.lower())
         if sink is None:
             rule = f"rows are added to a table of the script: {sorted(self.tables.sinks)}"
-            raise self.script.fail(
-                statement.table, rule, "write CREATE TABLE before it", statement.name_span
-            )
+            raise self.script.fail(statement.table, rule, "write CREATE TABLE before it", statement.name_span)
         return sink
 
     def _outputs(self, sink: SinkStep, query: CheckedQuery, span: TextSpan) -> dict[str, SinkStep]:
@@ -241,7 +254,9 @@ def check_list(columns: Iterable[str], declared: Sequence[str] | None) -> None:
     """
     if declared is None:
         rule = "an INSERT names columns of a table that has declared them"
-        raise SpecError("a list of columns", rule, "declare the columns in CREATE TABLE, or leave the list out")
+        raise SpecError(
+            "a list of columns", rule, "declare the columns in CREATE TABLE, or leave the list out"
+        )
     known = {name.lower() for name in declared}
     for name, number in Counter(name.lower() for name in columns).items():
         if name not in known or number > 1:

@@ -12,7 +12,7 @@ from panewise.sql.syntax import TextSpan
 _BEHIND_TYPES: Final = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})
 
 
-class RelationParser(QueryParser):
+class DeclarationParser(QueryParser):
     """Parses the parts of CREATE."""
 
     def _using(self, remedy: str) -> tuple[str, dict[str, str], dict[str, TextSpan]]:

@@ -6,9 +6,8 @@ from typing import Final
 from sqlglot import TokenType
 from sqlglot.errors import ParseError
 
-from panewise.errors import SqlError
 from panewise.sql.expressions import tokens_of
-from panewise.sql.script.relation_parser import RelationParser
+from panewise.sql.script.declaration_parser import DeclarationParser
 from panewise.sql.script.statements import (
     Insert,
     QueryView,
@@ -53,7 +52,7 @@ def parse_script(text: str) -> SqlScript:
         raise parser.unexpected(f"an interval is written as in Spark's SQL: {said}", "correct it") from None
 
 
-class _ScriptParser(RelationParser):
+class _ScriptParser(DeclarationParser):
     """Parses statements. It leaves queries alone, and notes their characters."""
 
     def statements(self, text: str) -> Iterator[Statement]:

@@ -4,8 +4,8 @@ import difflib
 from collections import Counter
 from typing import Final
 
-from panewise.sql.script.known_tables import Column, Columns, KnownTable, Tables
-from panewise.sql.script.settings import at_end_of, trigger_of
+from panewise.sql.script.known_tables import KnownColumn, KnownColumns, KnownTable, Tables
+from panewise.sql.script.script_settings import at_end_of, trigger_of
 from panewise.sql.script.statements import Relation, SinkTable, SourceView, SqlScript
 from panewise.sql.script.steps import SinkStep, SourceStep, is_of_format
 from panewise.sql.type_names import type_of
@@ -34,10 +34,10 @@ def source_step(statement: SourceView, script: SqlScript) -> tuple[SourceStep, K
     _check_names(statement, included(statement), script)
     _check_source_options(statement, script)
     streaming = _is_stream(statement, script)
-    columns: Columns | None = None
+    columns: KnownColumns | None = None
     if statement.columns is not None:
-        declared = (Column(column.name, type_of(column.type)) for column in statement.columns)
-        columns = (*declared, *map(Column, included(statement)))
+        declared = (KnownColumn(column.name, type_of(column.type)) for column in statement.columns)
+        columns = (*declared, *map(KnownColumn, included(statement)))
     marks = frozenset() if statement.watermark is None else frozenset({statement.watermark[0].lower()})
     known = KnownTable(columns, streaming, marks)
     names = known.names

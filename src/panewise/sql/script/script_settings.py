@@ -14,7 +14,7 @@ _FINISH: Final = ("at_end", "never")
 _AVAILABLE: Final = frozenset({"availablenow", "available now", "available_now", "once"})
 
 
-class Settings:
+class ScriptSettings:
     """The settings of panewise at a place of a script.
 
     Args:
