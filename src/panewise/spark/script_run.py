@@ -16,8 +16,8 @@ from panewise.spark.script_session import keep_settings
 from panewise.spark.streaming_sql import in_session
 from panewise.spark.table_sources import source_of
 from panewise.spark.upstream_inputs import frame_of
-from panewise.sql.recognize import tables_named
 from panewise.sql.script.application import Application
+from panewise.sql.script.known_tables import tables_read
 from panewise.sql.script.steps import (
     InsertStep,
     SettingStep,
@@ -120,7 +120,7 @@ class ScriptRun:
     def _query(self, span: TextSpan) -> Any:
         """Returns the DataFrame or the result of a query, once the tables that it reads are written."""
         text = self.application.script.query(span)
-        names = tables_named(text).keys()
+        names = tables_read(text).keys()
         if written := names & self._written.keys():
             self.wait(self.queries)
             for name in written:

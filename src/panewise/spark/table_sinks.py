@@ -36,10 +36,12 @@ class TableShape:
         """Returns rows with the names and types of the table, by position; other columns are null."""
         if not self.columns:
             return rows
+        if len({name.lower() for name in rows.columns}) < len(rows.columns):
+            rows = rows.toDF(*(f"column {place}" for place in range(1, len(rows.columns) + 1)))
         listed = [name for name, _ in self.columns] if self.listed is None else self.listed
-        places = {name.lower(): f"c{place}" for place, name in enumerate(listed)}
-        values = {name: F.col(place) for name, place in places.items()}
-        return rows.toDF(*places.values()).select(
+        pairs = zip(listed, rows.columns, strict=True)
+        values = {name.lower(): F.col(quoted(own)) for name, own in pairs}
+        return rows.select(
             *(values.get(name.lower(), F.lit(None)).cast(type_).alias(name) for name, type_ in self.columns)
         )
 

@@ -1,10 +1,14 @@
 """What a script declares about its tables and views, by statement."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias
 
+from sqlglot import Token
+
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
+from panewise.sql.expressions import tokens_of
 from panewise.sql.recognize import tables_named
 from panewise.sql.script.steps import SinkStep
 
@@ -97,8 +101,32 @@ class Tables:
 
     def reads_a_stream(self, text: str) -> bool:
         """Returns whether a query reads a view that is a stream."""
-        return any(name in self.views and self.views[name].streaming for name in tables_named(text))
+        return any(name in self.views and self.views[name].streaming for name in tables_read(text))
 
     def reads_a_result(self, text: str) -> bool:
         """Returns whether a query reads a view with operators."""
-        return bool(tables_named(text).keys() & self.results)
+        return bool(tables_read(text).keys() & self.results)
+
+
+def tables_read(sql: str) -> dict[str, Token]:
+    """Returns the tables that a query reads, in lower case, each with its first token.
+
+    >>> list(tables_read("WITH a AS (SELECT v FROM t), b (x) AS (SELECT v FROM a) SELECT x FROM b JOIN u"))
+    ['t', 'u']
+    """
+    named = tables_named(sql)
+    return {name: token for name, token in named.items() if name not in _queries_named(tokens_of(sql))}
+
+
+def _queries_named(tokens: Sequence[Token]) -> set[str]:
+    """Returns the names that WITH gives to queries, in lower case."""
+    names = set[str]()
+    for place, token in enumerate(tokens[1:-1], 1):
+        if token.text.upper() == "AS" and tokens[place + 1].text == "(":
+            name = place - 1
+            while tokens[name].text != "(" and tokens[place - 1].text == ")" and name:
+                name -= 1
+            name -= tokens[place - 1].text == ")"
+            if name > 0 and tokens[name - 1].text.upper() in ("WITH", ","):
+                names.add(tokens[name].text.lower())
+    return names

@@ -1,16 +1,19 @@
 """Checks the queries of a script: their syntax, their columns, and their watermarks (semantics 46.43)."""
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from panewise.errors import SpecError
 from panewise.spec import Entry, counted
 from panewise.sql.compile import compile_sql
-from panewise.sql.recognize import is_sparks, says_windows, tables_named
+from panewise.sql.recognize import is_sparks, says_windows
 from panewise.sql.script.column_check import ColumnCheck
-from panewise.sql.script.known_tables import UNKNOWN, KnownTable, Tables
+from panewise.sql.script.known_tables import UNKNOWN, KnownTable, Tables, tables_read
 from panewise.sql.script.statements import Insert, SqlScript
 from panewise.sql.stages import OURS, WATERMARKED, CompiledQuery, JoinStage, Stage, walk
 from panewise.sql.syntax import TextSpan
+
+_ONLY_WRITTEN: Final = frozenset({"kafka", "console"})
 
 
 @dataclass(frozen=True)
@@ -59,12 +62,23 @@ def checked_query(script: SqlScript, span: TextSpan, tables: Tables, endless: In
 
 
 def _check_sinks(script: SqlScript, text: str, tables: Tables, endless: Insert | None) -> None:
-    """Refuses to read a sink if a query before it does not end by itself, as a read waits for all."""
-    for name, token in tables_named(text).items():
-        if name in tables.written and endless is not None:
+    """Refuses to read a sink that has no rows yet, or that cannot be read.
+
+    A read waits for all queries before it, so they have to end by themselves.
+    """
+    for name, token in tables_read(text).items():
+        if name not in tables.sinks:
+            continue
+        format_, error = tables.sinks[name].statement.format, None
+        if format_ in _ONLY_WRITTEN:
+            error = f"a table of {format_} is only written", "write its rows to files or to memory, too"
+        elif name not in tables.written:
+            error = "a table is read behind the INSERT INTO that writes it", "write the INSERT INTO before it"
+        elif endless is not None:
             rule = f"a table is read once all queries before it have ended, and {endless.table} does not"
-            remedy = "SET panewise.trigger = 'available now' before it"
-            raise script.fail(name, rule, remedy, TextSpan(token.start, token.end + 1))
+            error = rule, "SET panewise.trigger = 'available now' before it"
+        if error is not None:
+            raise script.fail(name, *error, TextSpan(token.start, token.end + 1))
 
 
 def _check_end(script: SqlScript, compiled: CompiledQuery, known: KnownTable) -> None:

@@ -7,6 +7,7 @@ from sqlglot import TokenType
 from sqlglot.errors import ParseError
 
 from panewise.sql.expressions import tokens_of
+from panewise.sql.parser import STREAMED
 from panewise.sql.script.declaration_parser import DeclarationParser
 from panewise.sql.script.statements import (
     Insert,
@@ -27,7 +28,7 @@ PASSED: Final = frozenset(
     | {"REFRESH", "RESET", "UNCACHE", "USE"}
 )
 _SETS_OF_SPARK: Final = (("TIME", "ZONE"), ("VAR",), ("VARIABLE",), ("CATALOG",))  # behind SET
-QUERIES: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "TABLE"})
+QUERIES: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "TABLE", *STREAMED})
 _TABLE_FORM: Final = "write CREATE TABLE name USING parquet LOCATION 'path', or with OPTIONS (path 'path')"
 _VIEW_FORM: Final = "write CREATE TEMPORARY VIEW name (ts TIMESTAMP, v BIGINT) USING json OPTIONS (path 'p')"
 
