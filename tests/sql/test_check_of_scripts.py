@@ -150,7 +150,6 @@ VIEWS = [
     ("SELECT v, v FROM t", "SELECT * FROM x"),
     ("SELECT explode(m), k FROM t", "SELECT key, value, k FROM x"),
     ("SELECT explode(a) FROM t", "SELECT col FROM x"),
-    ("SELECT k, _metadata.file_name AS f FROM t", "SELECT f FROM x"),
     ("SELECT k, ts FROM t", "SELECT k, count(*) AS n FROM x GROUP BY k, tumble(INTERVAL '1' HOUR)"),
     ("SELECT K, TS FROM T", HOURLY.format("ts")),
     ("SELECT date_add(DAY, 1, ts) AS d, mask(k, upperChar => 'Q') AS k FROM t", "SELECT d, k FROM x"),

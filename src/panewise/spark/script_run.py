@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from traceback import format_exception
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
@@ -30,6 +31,15 @@ from panewise.sql.script.steps import (
 )
 from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import quoted
+
+
+class StatementError(QueryError):
+    """A statement over a batch failed while it ran. The reason begins with its line in the script."""
+
+    def __init__(self, line: int, error: Exception) -> None:
+        known = isinstance(error, PySparkException)
+        super().__init__(str(error) if known else "".join(format_exception(error)))
+        self.reason = f"line {line}: {self.reason}"
 
 
 @dataclass
@@ -81,11 +91,12 @@ class ScriptRun:
             raise script.placed(SqlError(error.given, error.rule, error.remedy), span) from error
         except QueryError:
             raise
-        except PySparkException as error:
+        except Exception as error:
             runs = isinstance(step, (InsertStep, ShowStep))
             if runs and not isinstance(error, (AnalysisException, ParseException)):
-                line = script.text.count("\n", 0, span.start) + 1
-                raise QueryError(f"line {line}: {error}") from error
+                raise StatementError(script.text.count("\n", 0, span.start) + 1, error) from error
+            if not isinstance(error, PySparkException):
+                raise
             said = str(error).strip().split("\n", 1)[0]
             refused = SqlError(said, "a statement is one that Spark runs", "correct it")
             raise script.placed(refused, span) from error

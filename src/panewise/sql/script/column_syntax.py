@@ -21,7 +21,6 @@ _GENERATORS: Final = frozenset(
     {"explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer", "stack"}
     | {"json_tuple", "variant_explode", "variant_explode_outer"}
 )
-_HIDDEN: Final = "_metadata"  # a column that Spark's files have, and `*` leaves out
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ def columns_read(text: str) -> Iterator[Names]:
     for node in columns_in(_parsed(text)):
         column = tuple(part.name for part in node.parts)
         without_parentheses = len(column) == 1 and column_name(node, frozenset()) is None  # CURRENT_DATE
-        if not (without_parentheses or _is_elsewhere(node) or column[0].lower() == _HIDDEN):
+        if not (without_parentheses or _is_elsewhere(node)):
             yield column
 
 

@@ -60,11 +60,8 @@ class _ScriptParser(DeclarationParser):
         """Yields the statements of a text."""
         self.begin(text, tokens_of(text))
         while self._curr:
-            if self.take(TokenType.SEMICOLON):
-                continue
-            yield self._statement()
-            if self._curr and not self.at(TokenType.SEMICOLON):
-                raise self.unexpected("a statement ends with a semicolon", "correct the clause, or write ;")
+            if not self.take(TokenType.SEMICOLON):
+                yield self._statement()  # up to a semicolon, or the end
 
     def _statement(self) -> Statement:
         index, word = self._index, self._curr.text.upper()
