@@ -128,7 +128,7 @@ def test_a_batch_is_explained_as_one() -> None:
         "CREATE TABLE l USING memory; WITH l AS (SELECT 1 AS a), b (x) AS (SELECT a FROM l) SELECT x FROM b",
         "DROP VIEW IF EXISTS s; CREATE OR REPLACE TEMP VIEW s AS SELECT 1 AS a; SELECT a FROM s /* ; */",
         "SET VARIABLE x = 1; DECLARE y INT; SET TIME ZONE 'UTC'; SET CATALOG c",
-        "CREATE TABLE IF NOT EXISTS t (a INT) USING memory; INSERT INTO t (a) VALUES (1); TABLE t; -- the end",
+        "CREATE TABLE IF NOT EXISTS t (a INT) USING memory; INSERT INTO t (a) VALUES (1); TABLE t; -- all",
         "CREATE TABLE t USING csv OPTIONS (path 's3a://b/./x', header true); INSERT INTO t (SELECT 1)",
         VIEW.replace("json LOCATION 'in'", "json OPTIONS (path 'in', streaming 'false')")
         + "SELECT sum(k) OVER (PARTITION BY v ORDER BY ts) AS s FROM s ORDER BY s",
