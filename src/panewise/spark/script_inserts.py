@@ -10,10 +10,9 @@ from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
 from panewise.spark.ancestry import operators_upstream
-from panewise.spark.envelope import labelled
 from panewise.spark.plan_text import delaying, nodes_of, plan_of
 from panewise.spark.query import Done, WindowQuery
-from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.operator_result import OperatorResult, kinds_of
 from panewise.spark.sinks import empty, exists
 from panewise.spark.table_sinks import FileSink, TableSink, sink_of
 from panewise.spark.upstream_inputs import frame_of
@@ -80,11 +79,9 @@ def _schemas(source: Any, outputs: Mapping[str, SinkStep]) -> dict[str | None, S
     if isinstance(source, DataFrame):
         return {None: source.schema}
     known: dict[str | None, StructType] = {None: frame_of(replace(source, at_end=False)).schema}
-    for port in source.spec.ports:
-        for kind in ("late", "invalid", "counts"):
-            label = labelled(kind, port)
-            for name in {label, f"{port}_{kind}"} & outputs.keys():
-                known[name] = source.dataflow.unpacker(label, all_columns=True).target
+    kinds = kinds_of(source)
+    for output in outputs.keys() & kinds.keys():
+        known[output] = source.dataflow.unpacker(kinds[output], all_columns=True).target
     return known
 
 
