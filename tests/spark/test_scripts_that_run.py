@@ -99,6 +99,7 @@ def test_a_new_checkpoint_does_not_overwrite_rows(
     assert first != id_of_query(spark, f"{tmp_path}/o") == "another"
 
 
+ENDLESS = "SET panewise.trigger = '1 hour'; CREATE TABLE z USING memory; INSERT INTO z "
 HOURLY = (
     "CREATE TEMPORARY VIEW w AS SELECT k, count(*) AS n FROM TUMBLE(t, ts, INTERVAL '1' HOUR) "
     "GROUP BY k, window_start; "
@@ -110,6 +111,11 @@ HOURLY = (
     [
         ("{end} SELECT a.k FROM t a LEFT JOIN t c ON a.k = c.k AND a.ts = c.ts", "outer join"),
         (HOURLY + "{end} SELECT k, n FROM w UNION ALL SELECT k, v FROM t", "view with windows"),
+        (
+            ENDLESS
+            + "SELECT count(*) FROM TUMBLE(t WITH (finish = 'at_end'), ts, '1 hour') GROUP BY window_start",
+            "only a run that ends can end its input",
+        ),
         ("CREATE TABLE z (a BOOLEAN) USING memory; INSERT INTO z SELECT ts FROM t", "DATATYPE_MISMATCH"),
         (
             "CREATE TABLE z (a INT) USING memory; INSERT INTO z SELECT k, v FROM t UNION ALL SELECT '', 1",
@@ -141,6 +147,18 @@ def test_what_is_refused_before_a_query_starts(
     assert message in str(raised.value)
     assert raised.value.line is not None
     assert not [query for query in spark.streams.active if query.name == "z"]
+
+
+@pytest.mark.usefixtures("restored_settings")
+def test_a_stream_that_only_spark_knows_has_a_checkpoint(spark: SparkSession, script: Script) -> None:
+    """semantics 46.45"""
+    text = script(
+        "CREATE OR REPLACE GLOBAL TEMPORARY VIEW hidden AS SELECT * FROM t; "
+        "CREATE TABLE z USING memory; INSERT INTO z SELECT k FROM global_temp.hidden"
+    )
+    with pytest.raises(SqlError, match="a query over a stream has a checkpoint"):
+        run_script(spark, text.replace("SET panewise.checkpoint", "SET spark.x"))
+    assert run_script(spark, text)["z"].rows_in == 3
 
 
 def test_messages(spark: SparkSession) -> None:

@@ -16,7 +16,7 @@ from panewise.spark.results.operator_result import OperatorResult, kinds_of
 from panewise.spark.sinks import empty, exists
 from panewise.spark.table_sinks import FileSink, TableSink, sink_of
 from panewise.spark.upstream_inputs import frame_of
-from panewise.sql.script.application import no_outputs
+from panewise.sql.script.application import NO_CHECKPOINT, no_outputs
 from panewise.sql.script.steps import InsertStep, SinkStep
 
 _OUTER: Final = re.compile(r" (LeftOuter|RightOuter|FullOuter|LeftAnti)\b")
@@ -42,6 +42,8 @@ def insert(source: Any, step: InsertStep) -> tuple[WindowQuery, dict[str, Writte
     """
     if step.outputs and isinstance(source, DataFrame):
         raise SqlError(*no_outputs(step.outputs))
+    if is_stream(source) and step.checkpoint is None:  # of a view that only Spark knows
+        raise SqlError(step.statement.table, *NO_CHECKPOINT)
     session = (source if isinstance(source, DataFrame) else source.dataflow.df).sparkSession
     tables = _tables(source, step)
     for table in tables.values():

@@ -41,6 +41,10 @@ from panewise.sql.script.steps import (
 from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import one_line
 
+NO_CHECKPOINT: Final = (
+    "a query over a stream has a checkpoint, from which it continues",
+    "SET panewise.checkpoint = 'directory' before it",
+)
 _CHANGES: Final = frozenset({"DROP", "ALTER"})  # statements of Spark's that change a table
 _BEFORE_NAMES: Final = frozenset({"TABLE", "VIEW", "EXISTS"})
 
@@ -183,7 +187,7 @@ class _ScriptCompiler:
         outputs = self._outputs(sink, query, span)
         options, streaming = sink.statement.options, query.known.streaming
         trigger, at_end = self.settings.trigger(options), self.settings.at_end(options)
-        checkpoint = self.settings.checkpoint(options, statement.table) if streaming else None
+        checkpoint = self.settings.checkpoint(options, statement.table)
         if streaming:
             self._check_stream(statement, checkpoint, trigger, at_end=at_end)
         for table in (sink, *outputs.values()):
@@ -213,9 +217,7 @@ class _ScriptCompiler:
         """Checks how a query over a stream runs."""
         span = statement.name_span
         if checkpoint is None:
-            rule = "a query over a stream has a checkpoint, from which it continues"
-            remedy = "SET panewise.checkpoint = 'directory' before it"
-            raise self.script.fail(statement.table, rule, remedy, span)
+            raise self.script.fail(statement.table, *NO_CHECKPOINT, span)
         self._claim("checkpoint", _place(checkpoint), checkpoint, span)
         if at_end and not trigger.available_now:
             rule = "only a run that ends can end its input"

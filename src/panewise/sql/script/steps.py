@@ -79,7 +79,7 @@ class InsertStep:
         sink: the sink of its rows.
         outputs: those of its other outputs, by their names.
         streaming: whether it is a stream, as far as the script shows.
-        checkpoint: the directory of its checkpoint, None if there is none.
+        checkpoint: the directory of its checkpoint if it is a stream, None if there is none.
         trigger: when its micro-batches run.
         at_end: whether the end of the stream is the end of the input.
     """
