@@ -38,6 +38,9 @@ INSERT INTO counts SELECT k, count(*) AS n, max(partition) AS p FROM m WHERE k I
   GROUP BY k EMIT CHANGES;
 """
 
+# Two queries start Python workers at the same time, which takes long on a busy machine.
+_PATIENCE = "spark.python.authenticate.socketTimeout"
+
 
 def run_script(spark: SparkSession, broker: str, out: str) -> None:
     """Runs the script over what is new, and copies its outputs."""
@@ -69,7 +72,8 @@ def malformed(spark: SparkSession, broker: str) -> None:
 
 def main(broker: str, out: str, jars: str, phase: str, dies_at: str = "") -> None:
     builder = SparkSession.builder.master("local[2]").appName("panewise, a script with Kafka and Delta")
-    for key, value in {**CONF, **SETTINGS, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
+    own = {"spark.jars": jars, "spark.local.dir": f"{out}/local", _PATIENCE: "120s"}
+    for key, value in {**CONF, **SETTINGS, **own}.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
     produce(spark, broker, int(phase))
