@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from panewise.errors import SqlError
 from panewise.spark import script_session as sessions
 from panewise.spark.script_run import ScriptRun
-from panewise.spark.table_sinks import FileSink, KafkaSink, TableShape, id_of_query
+from panewise.spark.table_sinks import FileSink, KafkaTableSink, TableShape, id_of_query
 from panewise.sql.script.application import compile_script
 from tests.spark.test_script_run import put, run_script
 from tests.sql.test_check_of_scripts import ROWS, VIEWS
@@ -164,13 +164,13 @@ def test_a_stream_that_only_spark_knows_has_a_checkpoint(spark: SparkSession, sc
 def test_messages(spark: SparkSession) -> None:
     """semantics 46.98"""
     rows = spark.sql("SELECT 1 AS a, 'x' AS b")
-    sink = KafkaSink(TableShape(), {"key": "b", "topic": "t"})
+    sink = KafkaTableSink(TableShape(), {"key": "b", "topic": "t"})
     assert [row.asDict() for row in sink.shaped(rows).collect()] == [{"value": '{"a":1,"b":"x"}', "key": "x"}]
     message = rows.selectExpr("b AS value", "'p' AS key", "'q' AS topic")
-    plain = KafkaSink(TableShape(), {}).shaped(message).collect()[0].asDict()
+    plain = KafkaTableSink(TableShape(), {}).shaped(message).collect()[0].asDict()
     assert plain == {"value": "x", "key": "p", "topic": "q"}
     keyed = rows.selectExpr("b AS value", "a AS id")
-    assert KafkaSink(TableShape(), {"key": "id"}).shaped(keyed).collect()[0].asDict() == {
+    assert KafkaTableSink(TableShape(), {"key": "id"}).shaped(keyed).collect()[0].asDict() == {
         "value": "x",
         "key": "1",
     }
@@ -231,4 +231,4 @@ def test_a_file_table_is_read_by_its_directories(tmp_path: Path) -> None:
     sink = FileSink(TableShape((("batch_id", "INT"),)), str(tmp_path), "json", {})
     assert sink.path == str(tmp_path)
     with pytest.raises(AssertionError):
-        KafkaSink(TableShape(), {}).read(None, None)  # type: ignore[arg-type]
+        KafkaTableSink(TableShape(), {}).read(None, None)  # type: ignore[arg-type]

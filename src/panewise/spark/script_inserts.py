@@ -13,7 +13,8 @@ from panewise.spark.ancestry import operators_upstream
 from panewise.spark.plan_text import delaying, nodes_of, plan_of
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.results.operator_result import OperatorResult, kinds_of
-from panewise.spark.sinks import empty, exists
+from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.preparation import empty
 from panewise.spark.table_sinks import FileSink, TableSink, sink_of
 from panewise.spark.upstream_inputs import frame_of
 from panewise.sql.script.application import NO_CHECKPOINT, no_outputs

@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
-from panewise.spark.sinks import PathSink, exists
+from panewise.spark.sinks.base import PathSink
+from panewise.spark.sinks.paths import exists
 from panewise.sql.script.declarations import FILES
 from panewise.sql.script.steps import SinkStep
 from panewise.sql.texts import quoted
@@ -145,7 +146,7 @@ class MemorySink(TableSink):
 
 
 @dataclass(frozen=True)
-class KafkaSink(TableSink):
+class KafkaTableSink(TableSink):
     """Writes messages, each at least once: the columns of a message, or the whole row as JSON.
 
     The option `key` names the column whose text is the key of the message.
@@ -236,6 +237,6 @@ def sink_of(step: SinkStep, checkpoint: str | None, listed: tuple[str, ...] | No
     if statement.format == "memory":
         return MemorySink(shape)
     if statement.format == "kafka":
-        return KafkaSink(shape, options)
+        return KafkaTableSink(shape, options)
     options |= {} if path is None else {"path": path}
     return AppendingSink(shape, statement.format, options, checkpoint)
