@@ -48,9 +48,9 @@ class DeltaSink:
         if batch_id == self.breaks_at:
             self.breaks()
 
-    def copy(self, session: SparkSession) -> None:
-        """Copies the tables to Parquet, which can be read without Delta."""
-        for table in ("appended", "merged"):
+    def copy(self, session: SparkSession, *tables: str) -> None:
+        """Copies tables to Parquet, which can be read without Delta."""
+        for table in tables:
             read = session.read.format("delta").load(f"{self.out}/{table}")
             read.coalesce(1).write.parquet(f"{self.out}/{table}-copy")
 

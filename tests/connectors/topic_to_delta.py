@@ -50,7 +50,8 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
         except QueryError as error:
             Path(out, "failed").write_text(str(error), encoding="utf-8")
     start(None).awaitTermination()
-    DeltaSink(Path(out), None, _fail).copy(spark)
+    tables = ("merged", "appended") if int(phases) > FAILS_AT else ("merged",)
+    DeltaSink(Path(out), None, _fail).copy(spark, *tables)
     if int(phases) == 1:
         _to_kafka(spark, broker, f"{out}/kafka")
         run_script(spark, broker, f"{out}/script")
