@@ -85,7 +85,7 @@ ELSEWHERE = {
     "spark/maps.py": "spark/test_names.py",
     "spark/microbatch.py": "spark/test_micro_batches.py",
     "spark/apply_spec.py": "spark/test_checks.py",
-    "spark/results": "spark/test_sinks.py",
+    "spark/results": "spark/sinks/test_checks.py",
     "spark/results/over.py": "spark/test_over_builder.py",
     "spark/sides_builder.py": "spark/test_join_builder.py",
     "sql/writing": "sql/writing/test_windows.py",
@@ -101,7 +101,8 @@ ELSEWHERE = {
     "spark/unpack.py": "spark/test_bounded.py",
     "spark/watermarks.py": "spark/test_clocks.py",
     "spark/worker_python.py": "spark/test_settings.py",
-    "spark/writer.py": "spark/test_sinks.py",
+    "spark/sinks": "spark/sinks/test_checks.py",
+    "spark/writer.py": "spark/sinks/test_checks.py",
     # Strategies are tested by the cases that they draw, runtimes by the runner.
     "testing/chains.py": "engine/chain/test_operator.py",
     "testing/cogroups.py": "engine/cogroup/test_properties.py",

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.settings import configure
-    from panewise.spark.sinks import ParquetSink
+    from panewise.spark.sinks.parquet import ParquetSink
     from panewise.spark.streaming_sql import sql
     from panewise.spark.window_builder import WindowBuilder, windowed
 
@@ -43,7 +43,7 @@ _MODULES = {
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "settings": ("configure",),
-    "sinks": ("ParquetSink",),
+    "sinks.parquet": ("ParquetSink",),
     "streaming_sql": ("sql",),
     "window_builder": ("WindowBuilder", "windowed"),
     "query": ("WindowQuery",),

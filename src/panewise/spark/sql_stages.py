@@ -19,7 +19,7 @@ from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.selection import Selection
 from panewise.spark.schemas import columns_of, schema_of
 from panewise.spark.sides_builder import inputs_of_sides
-from panewise.spark.sinks import empty
+from panewise.spark.sinks.preparation import empty
 from panewise.spark.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import EndlessError, SparkText, named_tables

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from panewise.spark.sinks import PathSink, Sink, exists
+from panewise.spark.sinks.base import PathSink, Sink
+from panewise.spark.sinks.paths import exists
 from panewise.sql.application import FILES, SinkStep
 from panewise.sql.texts import quoted
 

@@ -23,7 +23,8 @@ from panewise.spark.envelope import kind_of, numbered
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.query_record import check_fed, check_place, prepare_record, record_of, write_note
 from panewise.spark.settings import envelopes_in_small_batches
-from panewise.spark.sinks import PathSink, Sink, empty, prepare
+from panewise.spark.sinks.base import PathSink, Sink
+from panewise.spark.sinks.preparation import empty, prepare
 from panewise.spark.unpack import Unpack
 
 

@@ -27,7 +27,7 @@ from panewise.spark.names import quoted
 from panewise.spark.over_builder import over
 from panewise.spark.query import WindowQuery
 from panewise.spark.results.over import OverResult
-from panewise.spark.sinks import Sink
+from panewise.spark.sinks.base import Sink
 from panewise.spark.writer import WriteOptions
 from panewise.spec.aggregates.expressions import text_of
 

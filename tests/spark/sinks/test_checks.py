@@ -13,7 +13,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
 from panewise.spark import ParquetSink, WindowResult, windowed
-from panewise.spark.sinks import PathSink, check_sinks
+from panewise.spark.sinks.base import PathSink
+from panewise.spark.sinks.checks import check_sinks
 from tests.spark.conftest import Feed
 
 SAME = "outputs with the same path overwrite each other's micro-batches | give each sink a path of its own"

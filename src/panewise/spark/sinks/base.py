@@ -1,0 +1,83 @@
+"""What a sink of `write` is: a function of rows and the number of a micro-batch, or one that knows more."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from panewise.spec import Specification
+
+
+@dataclass(frozen=True)
+class SinkOutput:
+    """An output of an operator, as the sink sees it that writes it.
+
+    Attributes:
+        name: the name of the output in `write`, such as "panes" or "left_late".
+        kind: what it contains: "panes" for the emitted rows of every family, "late", "invalid" or "counts".
+        schema: the columns of its rows.
+        spec: the specification of the operator.
+        key: the columns that identify an emitted row: the keys and, of panes, the bounds of the window.
+            Empty if no columns do, as with OVER, joins and policy windows, and for other outputs.
+        session: the session of the query.
+        checkpoint: the checkpoint of the query, None on a batch DataFrame.
+    """
+
+    name: str
+    kind: str
+    schema: StructType
+    spec: Specification
+    key: tuple[str, ...]
+    session: SparkSession
+    checkpoint: str | None
+
+
+class OutputSink(ABC):
+    """A sink that depends on the output that it writes: its columns, their key and the specification.
+
+    Before a query starts, `check` is called for each output, and then `prepare`. `write` is called for each
+    micro-batch with rows. If a micro-batch is repeated, it has the same number and the same rows.
+    """
+
+    @abstractmethod
+    def check(self, output: SinkOutput) -> None:
+        """Checks that the sink can write this output.
+
+        Raises:
+            SpecError: for an unknown column, a mode that does not fit the output, or a missing jar.
+        """
+
+    def prepare(self, output: SinkOutput) -> None:  # noqa: B027 - a default
+        """Makes what is written to readable before there are rows. It is called at every start."""
+
+    @abstractmethod
+    def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
+        """Writes one micro-batch."""
+
+
+class PathSink(ABC):
+    """A sink that writes under a path, which no other output has. It is readable before there are rows.
+
+    Other sinks are called with an empty DataFrame if there are no rows.
+    """
+
+    path: str
+
+    @abstractmethod
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch. If it is repeated, its rows replace those that are there."""
+
+    @abstractmethod
+    def prepare(self, empty: DataFrame) -> None:
+        """Makes the path readable before there are rows."""
+
+    @abstractmethod
+    def prepared(self, session: SparkSession) -> bool:
+        """Returns whether the path is readable."""
+
+
+Sink: TypeAlias = PathSink | Callable[[DataFrame, int], None]
+AnySink: TypeAlias = Sink | OutputSink
