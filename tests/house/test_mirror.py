@@ -95,6 +95,7 @@ ELSEWHERE = {
     "spark/sql_text.py": "spark/test_streaming_sql.py",
     "spark/window_builder.py": "spark/test_stream.py",
     "spark/processor.py": "spark/test_micro_batches.py",
+    "spark/query_identity.py": "connectors/test_topic_to_delta.py",
     "spark/query_record.py": "spark/test_upstream_inputs.py",
     "spark/results/rows_between.py": "spark/test_upstream_inputs.py",
     "spark/types.py": "spark/test_bounded.py",

@@ -15,6 +15,7 @@ from panewise.spark import worker  # noqa: F401 - before anything that imports P
 if TYPE_CHECKING:
     from panewise.spark.apply_spec import apply
     from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
+    from panewise.spark.connector_versions import connectors
     from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
     from panewise.spark.join_builder import JoinBuilder, joined
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "apply_spec": ("apply",),
     "cogroup_builder": ("CogroupBuilder", "cogrouped"),
+    "connector_versions": ("connectors",),
     "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
     "join_builder": ("JoinBuilder", "joined"),
@@ -72,6 +74,7 @@ __all__ = [
     "apply",
     "cogrouped",
     "configure",
+    "connectors",
     "deduplicate",
     "joined",
     "over",

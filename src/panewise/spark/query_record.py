@@ -4,7 +4,6 @@ The record names the specification, the number of shards and the operators whose
 query is refused before it starts.
 """
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,16 +41,6 @@ def record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
         return None
     rows = session.read.text(_path(checkpoint), wholetext=True).collect()
     return Manifest.decode(rows[0][0].strip()) if rows else None
-
-
-def query_id(session: SparkSession, checkpoint: str) -> str:
-    """Returns the id of the query of a checkpoint: new for a new checkpoint, the same after a restart.
-
-    Spark makes it when it first starts the query, and stores it in the checkpoint, also of a query without
-    operators. Sinks recognize a repeated micro-batch by the id and its number.
-    """
-    (row,) = session.read.text(f"{checkpoint}/metadata", wholetext=True).collect()
-    return str(json.loads(row[0])["id"])
 
 
 def _path(checkpoint: str) -> str:
