@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
     from panewise.spark.join_builder import JoinBuilder, joined
+    from panewise.spark.kafka_topics import kafka_source
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
     from panewise.spark.query import WindowQuery
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.settings import configure
+    from panewise.spark.sinks.current import current
+    from panewise.spark.sinks.kafka import KafkaSink
     from panewise.spark.sinks.parquet import ParquetSink
     from panewise.spark.streaming_sql import sql
     from panewise.spark.window_builder import WindowBuilder, windowed
@@ -38,6 +41,7 @@ _MODULES = {
     "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
     "join_builder": ("JoinBuilder", "joined"),
+    "kafka_topics": ("kafka_source",),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),
@@ -45,6 +49,8 @@ _MODULES = {
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "settings": ("configure",),
+    "sinks.current": ("current",),
+    "sinks.kafka": ("KafkaSink",),
     "sinks.parquet": ("ParquetSink",),
     "streaming_sql": ("sql",),
     "window_builder": ("WindowBuilder", "windowed"),
@@ -60,6 +66,7 @@ __all__ = [
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
+    "KafkaSink",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
@@ -75,8 +82,10 @@ __all__ = [
     "cogrouped",
     "configure",
     "connectors",
+    "current",
     "deduplicate",
     "joined",
+    "kafka_source",
     "over",
     "policy_windows",
     "sql",

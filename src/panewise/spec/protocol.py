@@ -295,6 +295,18 @@ class SpecParts(ABC):
         """
         return None
 
+    def row_key(self, spec: Any) -> tuple[str, ...]:
+        """Returns the columns of emitted rows that identify them (semantics 49.2); empty if none do."""
+        return ()
+
+    def has_op(self, spec: Any) -> bool:
+        """Returns whether emitted rows have the column `op` of semantics 20."""
+        return False
+
+    def partial_results(self, spec: Any) -> Refusal | None:
+        """Returns why the last row of a key need not be its result (semantics 49.4), None if it is."""
+        return None
+
     @abstractmethod
     def output_time(self, spec: Any) -> str | Refusal:
         """Returns the column of emitted rows whose values the output watermark bounds (semantics 42.5).

@@ -18,10 +18,13 @@ class SinkOutput:
     Attributes:
         name: the name of the output in `write`, such as "panes" or "left_late".
         kind: what it contains: "panes" for the emitted rows of every family, "late", "invalid" or "counts".
-        schema: the columns of its rows.
+        schema: the columns to write.
         spec: the specification of the operator.
-        key: the columns that identify an emitted row: the keys and, of panes, the bounds of the window.
-            Empty if no columns do, as with OVER, joins and policy windows, and for other outputs.
+        key: the columns that identify an emitted row (semantics 49.2). Empty if no columns do, and for other
+            outputs.
+        sequence: the column by which emitted rows are ordered (semantics 49.1). The rows have it even if it
+            is not to be written. None for other outputs.
+        op: the column that marks retractions; None if the rows have none.
         session: the session of the query.
         checkpoint: the checkpoint of the query, None on a batch DataFrame.
     """
@@ -31,6 +34,8 @@ class SinkOutput:
     schema: StructType
     spec: Specification
     key: tuple[str, ...]
+    sequence: str | None
+    op: str | None
     session: SparkSession
     checkpoint: str | None
 
@@ -56,6 +61,18 @@ class OutputSink(ABC):
     @abstractmethod
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
         """Writes one micro-batch."""
+
+
+@dataclass(frozen=True)
+class BoundSink:
+    """A sink with the output that it writes."""
+
+    sink: OutputSink
+    output: SinkOutput
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch."""
+        self.sink.write(rows, batch_id, self.output)
 
 
 class PathSink(ABC):

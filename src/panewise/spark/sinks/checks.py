@@ -1,10 +1,17 @@
 """The checks of sinks before a query starts."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from panewise.errors import SpecError
-from panewise.spark.sinks.base import PathSink
+from panewise.spark.sinks.base import OutputSink, PathSink
+from panewise.spark.sinks.parquet import ParquetSink
 from panewise.spark.sinks.paths import place
+
+
+def resolved_sink(sink: Any) -> Any:
+    """Returns the sink that an argument of `write` stands for. A path with a slash is one of Parquet."""
+    return ParquetSink(sink) if isinstance(sink, str) and "/" in sink else sink
 
 
 def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
@@ -20,8 +27,8 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
         )
     by_path: dict[str, str] = {}
     for name, sink in sinks.items():
-        if not callable(sink):
-            rule = "a sink is a ParquetSink, or a function of (DataFrame, batch_id)"
+        if not callable(sink) and not isinstance(sink, OutputSink):
+            rule = "a sink is a path with a slash, a sink object, or a function of (DataFrame, batch_id)"
             path = sink if isinstance(sink, str) else "a/path"
             raise SpecError(f"{name}={sink!r}", rule, f"give {name}=ParquetSink({path!r}) for Parquet files")
         if isinstance(sink, PathSink):

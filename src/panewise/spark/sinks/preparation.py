@@ -7,16 +7,24 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import AtomicType, StructType
 
 from panewise.spark.names import in_backticks
-from panewise.spark.sinks.base import PathSink, Sink
+from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
+
+
+def prepare_outputs(sinks: Mapping[str, AnySink]) -> None:
+    """Prepares the sinks that know their outputs."""
+    for sink in sinks.values():
+        if isinstance(sink, BoundSink):
+            sink.sink.prepare(sink.output)
 
 
 def prepare(
-    session: SparkSession, sinks: Mapping[str, Sink], targets: Mapping[str, StructType], *, new: bool
+    session: SparkSession, sinks: Mapping[str, AnySink], targets: Mapping[str, StructType], *, new: bool
 ) -> None:
     """Makes the paths of sinks readable: all of them for a new checkpoint, else those that are not readable.
 
-    `targets` are the schemas of the outputs.
+    `targets` are the schemas of the outputs. Sinks that know their outputs decide that themselves.
     """
+    prepare_outputs(sinks)
     for kind, sink in sinks.items():
         if isinstance(sink, PathSink) and (new or not sink.prepared(session)):
             sink.prepare(empty(session, targets[kind]))

@@ -10,12 +10,13 @@ from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.fields import silently_replaced
+from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
 from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.source_position import Position
-from panewise.spec.triggers.composite import Trigger, walk
+from panewise.spec.triggers.composite import Trigger, can_fire, fires_early, walk
 from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole
 from panewise.spec.watermarks import has_key_watermarks, row_driven
@@ -49,6 +50,29 @@ class PaneParts(DocumentedParts):
             return None
         field, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
         return f"{field} before a second operator", rule, "use another accumulation, or result.then(...)"
+
+    def row_key(self, spec: Any) -> tuple[str, ...]:
+        """Returns the keys of panes, and the bounds of their windows."""
+        return (*spec.keys, *BOUNDS)
+
+    def has_op(self, spec: Any) -> bool:
+        """Returns True: panes have it."""
+        return True
+
+    def partial_results(self, spec: Any) -> Refusal | None:
+        """Returns why the last pane of a window is not its result, if it has several panes."""
+        operator = self.operator(spec)
+        mode, trigger = operator.accumulation, operator.trigger
+        if not can_fire(trigger) or (operator.lateness_us == 0 and not fires_early(trigger)):
+            return None  # a window has one pane, when it expires
+        remedy = "use accumulation='retracting'"
+        if mode == "discarding":
+            rule = "the last pane of a window contains only the rows since the pane before"
+            return f"accumulation={mode!r}", rule, remedy
+        if merging(operator.window) and mode != "retracting":
+            rule = "only retractions remove the panes of windows that are merged away"
+            return f"accumulation={mode!r} of windows that merge", rule, remedy
+        return None
 
     def output_time(self, spec: Any) -> str | Refusal:
         """Returns the timestamp of panes."""
