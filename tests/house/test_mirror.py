@@ -30,6 +30,7 @@ ELSEWHERE = {
     "engine/registry.py": "families/test_pairs.py",
     "spec/families": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
+    "spec/net_effect.py": "standalone/test_net_effect.py",
     "testing/families.py": "families/test_pairs.py",
     # So do all joins use the table of matches, and their parts are tested by the joins that have them.
     "matches.py": "house/test_matches.py",

@@ -1,4 +1,4 @@
-"""Reads topics of Kafka, with the source position of each record (semantics 49.18)."""
+"""Reads topics of Kafka, with the source position of each record (semantics 49.17)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -51,7 +51,7 @@ def kafka_source(
         orders = kafka_source(spark, "orders", broker, value="id BIGINT, ts TIMESTAMP, amount DOUBLE")
         windowed(orders.withWatermark("ts", "1 minute"), "ts").position().window(pw.Tumbling("1 hour"))
 
-    Source: semantics 49.18.
+    Source: semantics 49.17.
     """
     check_flag("stream", stream)
     names = (topics,) if isinstance(topics, str) else several("topics", topics)

@@ -1,14 +1,12 @@
-"""Tests of the sequence of emitted rows, and of their net effect in sinks of the user (semantics 49.1 to 49.4)."""
+"""Tests of the sequence of emitted rows, and of their net effect in sinks of the user."""
 
 from typing import Any
 
 import polars as pl
-import pytest
 from pyspark.sql import DataFrame
 
 import panewise as pw
 from panewise import functions as F
-from panewise.errors import SpecError
 from panewise.spark import WindowBuilder, current, windowed
 from panewise.standalone import current as current_in_process
 from tests.spark.conftest import Feed
@@ -50,7 +48,7 @@ def run(feed: Feed, table: Table, checkpoint: str = "checkpoint") -> None:
 
 
 def test_a_table_of_sessions_that_merge(feed: Feed) -> None:
-    """The sequence ascends over micro-batches and restarts (49.1). Merged sessions are deleted (49.3)."""
+    """The sequence ascends over restarts, and merged sessions are deleted (semantics 49.1, 49.3, 49.4)."""
     table = Table()
     feed.put((0, "a", 1), (0, "b", 8), (15, "a", 2))
     run(feed, table)

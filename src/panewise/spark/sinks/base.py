@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -25,7 +25,8 @@ class SinkOutput:
         sequence: the column by which emitted rows are ordered (semantics 49.1). The rows have it even if it
             is not to be written. None for other outputs.
         op: the column that marks retractions; None if the rows have none.
-        session: the session of the query.
+        session: the session of the query, for `check` and `prepare`. Spark Connect runs `write` in another
+            process, where it is missing.
         checkpoint: the checkpoint of the query, None on a batch DataFrame.
     """
 
@@ -38,6 +39,10 @@ class SinkOutput:
     op: str | None
     session: SparkSession
     checkpoint: str | None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the attributes without the session, which no other process can have."""
+        return {name: value for name, value in vars(self).items() if name != "session"}
 
 
 class OutputSink(ABC):
