@@ -15,8 +15,8 @@ from panewise.spark.envelope import kind_of, labelled
 from panewise.spark.query import WindowQuery
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.selection import Selection
+from panewise.spark.sinks.arguments import check_sinks, resolved_sink
 from panewise.spark.sinks.base import AnySink
-from panewise.spark.sinks.checks import check_sinks, resolved_sink
 from panewise.spark.static_side import check_output
 from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.writer import EarlierOutput, WriteOptions, check_sequence, start, whole_rows

@@ -1,4 +1,4 @@
-"""The checks of sinks before a query starts."""
+"""The sinks that `write` is given, and their checks before a query starts."""
 
 from collections.abc import Mapping
 from typing import Any
