@@ -1,4 +1,4 @@
-"""Which connectors a session needs, and what is said if it has none (semantics 49.40)."""
+"""Which connectors a session needs, and what is said if it has none (semantics 49.49)."""
 
 import re
 from importlib.metadata import version
@@ -34,7 +34,7 @@ def test_a_version_without_a_connector_has_none() -> None:
 
 @pytest.mark.parametrize("name", CONNECTORS)
 def test_a_missing_connector_is_named(spark: SparkSession, name: str) -> None:
-    """49.40: the error has the coordinates for the running Spark."""
+    """The error has the coordinates for the running Spark (semantics 49.49)."""
     with pytest.raises(SetupError, match=rf"a session without {name} \| .* \| ") as raised:
         configure(spark, connectors=[name], check=False)
     coordinate = connectors(version("pyspark")).get(name)

@@ -28,9 +28,13 @@ if TYPE_CHECKING:
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.settings import configure
+    from panewise.spark.sinks.console import ConsoleSink
     from panewise.spark.sinks.current import current
+    from panewise.spark.sinks.delta import DeltaSink
     from panewise.spark.sinks.kafka import KafkaSink
+    from panewise.spark.sinks.memory import MemorySink
     from panewise.spark.sinks.parquet import ParquetSink
+    from panewise.spark.sinks.postgres import PostgresSink
     from panewise.spark.streaming_sql import sql
     from panewise.spark.window_builder import WindowBuilder, windowed
 
@@ -49,9 +53,13 @@ _MODULES = {
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "settings": ("configure",),
+    "sinks.console": ("ConsoleSink",),
     "sinks.current": ("current",),
+    "sinks.delta": ("DeltaSink",),
     "sinks.kafka": ("KafkaSink",),
+    "sinks.memory": ("MemorySink",),
     "sinks.parquet": ("ParquetSink",),
+    "sinks.postgres": ("PostgresSink",),
     "streaming_sql": ("sql",),
     "window_builder": ("WindowBuilder", "windowed"),
     "query": ("WindowQuery",),
@@ -61,17 +69,21 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "CogroupBuilder",
     "CogroupResult",
+    "ConsoleSink",
     "DeduplicateBuilder",
     "DeduplicateResult",
+    "DeltaSink",
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
     "KafkaSink",
+    "MemorySink",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
     "PolicyBuilder",
     "PolicyResult",
+    "PostgresSink",
     "QueryError",
     "ResultRows",
     "WindowBuilder",

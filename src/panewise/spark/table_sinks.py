@@ -59,7 +59,7 @@ class FileSink(PathSink):
 
 
 @dataclass(frozen=True)
-class ConsoleSink:
+class ConsoleTableSink:
     """Prints the rows of each micro-batch. A repeated micro-batch is printed again."""
 
     name: str
@@ -75,7 +75,7 @@ class ConsoleSink:
 
 
 @dataclass(frozen=True)
-class MemorySink:
+class MemoryTableSink:
     """Keeps the rows in the driver, each once, until the application ends."""
 
     columns: Columns = ()
@@ -142,7 +142,7 @@ class AppendingSink:
         return session.read.format(self.format).options(**self.options).load()
 
 
-READABLE: Final = (FileSink, MemorySink, AppendingSink)
+READABLE: Final = (FileSink, MemoryTableSink, AppendingSink)
 
 
 def sink_of(step: SinkStep, application: str | None) -> Sink:
@@ -159,9 +159,9 @@ def sink_of(step: SinkStep, application: str | None) -> Sink:
     if statement.format in FILES:
         return FileSink(statement.options["path"], statement.format, options, columns)
     if statement.format == "console":
-        return ConsoleSink(statement.name, options, columns)
+        return ConsoleTableSink(statement.name, options, columns)
     if statement.format == "memory":
-        return MemorySink(columns)
+        return MemoryTableSink(columns)
     if statement.format == "kafka":
         return KafkaTableSink(options, columns)
     options |= {} if path is None else {"path": path}
