@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,6 +18,7 @@ from panewise import functions as F
 from panewise.spark import PostgresSink
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.postgres_copy import CopyRows
+from panewise.spark.sinks.postgres_statements import Statements
 from tests.connectors.database import Database, running
 from tests.connectors.jars import POSTGRES
 
@@ -127,6 +129,34 @@ def test_a_task_that_runs_twice_counts_once(
     monkeypatch.setattr("panewise.spark.sinks.postgres.CopyRows", TwiceCopied)
     Query(PostgresSink(database.dsn, "attempts"), output(spark, tmp_path)).start().write(0, ("a", 0, 1, "+"))
     assert database.rows("SELECT count(*) FROM attempts") == [(1,)]
+
+
+def test_a_driver_that_is_taken_for_dead(
+    spark: SparkSession, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes on while the query is restarted, and the rows are there once (semantics 49.40, 49.44)."""
+    query = Query(PostgresSink(database.dsn, "drivers"), output(spark, tmp_path)).start()
+    copied, restarted = PostgresSink._copied, list[bool]()
+
+    def then_restarted(self: PostgresSink, *arguments: Any) -> list[str]:
+        attempts = copied(self, *arguments)
+        if not restarted:
+            restarted.append(True)
+            query.write(0, ("a", 0, 1, "+"))  # of the restarted query, before the first driver merges
+        return attempts
+
+    monkeypatch.setattr(PostgresSink, "_copied", then_restarted)
+    query.write(0, ("a", 0, 1, "+"))
+    assert database.rows("SELECT count(*) FROM drivers") == [(1,)]
+    assert database.rows("SELECT count(*) FROM pg_class WHERE relname LIKE 'panewise_staging%'") == [(0,)]
+    first = Statements("drivers", {"n": "bigint"}, (), "a query", 0, "first")
+    second = replace(first, attempt="second")
+    database.run(first.make_staging())
+    (drop,) = database.rows(second.leftovers())
+    database.run(*drop)
+    with pytest.raises(psycopg.errors.UndefinedTable):
+        database.run(first.note_batch(), first.insert([]))
+    assert not database.rows(first.is_written())
 
 
 ALL_TYPES = """

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -80,8 +81,7 @@ class PostgresSink(OutputSink):
             for statement in statements.create():
                 connection.execute(statement)
         with self._connected() as connection:
-            for statement in statements.make_staging():
-                connection.execute(statement)
+            connection.execute(statements.make_staging())
             try:
                 connection.execute(f"EXPLAIN {statements.insert([])}")
             except psycopg().Error as error:
@@ -98,8 +98,9 @@ class PostgresSink(OutputSink):
         with self._connected() as connection:
             if query is not None and connection.execute(statements.is_written()).fetchone() is not None:
                 return
-            for statement in statements.make_staging():
-                connection.execute(statement)
+            for (drop,) in connection.execute(statements.leftovers()).fetchall():
+                connection.execute(drop)
+            connection.execute(statements.make_staging())
         attempts = self._copied(rows_written(self, rows, output), statements, output)
         with self._connected() as connection:
             if query is not None and connection.execute(statements.note_batch()).fetchone() is None:
@@ -114,7 +115,8 @@ class PostgresSink(OutputSink):
 
     def _statements(self, output: SinkOutput, query: str | None = None, batch_id: int = 0) -> Statements:
         columns = declared(columns_written(self, output))
-        return Statements(self.table, columns, key_of(self, output), query, batch_id)
+        attempt = uuid4().hex[:8]
+        return Statements(self.table, columns, key_of(self, output), query, batch_id, attempt)
 
     def _copied(self, rows: DataFrame, statements: Statements, output: SinkOutput) -> list[str]:
         """Copies rows into the staging table; returns the numbers of the attempts that count."""

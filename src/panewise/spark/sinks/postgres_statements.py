@@ -30,6 +30,8 @@ class Statements:
         key: the columns of the key with "upsert"; empty if rows are appended.
         query: the id of the query, None for a batch DataFrame.
         batch: the number of the micro-batch.
+        attempt: a name for this attempt to write it. A driver that is taken for dead, and goes on, has a
+            staging table of its own.
     """
 
     table: str
@@ -37,6 +39,7 @@ class Statements:
     key: Sequence[str]
     query: str | None
     batch: int
+    attempt: str
 
     @property
     def target(self) -> str:
@@ -45,12 +48,14 @@ class Statements:
 
     @property
     def staging(self) -> str:
-        """The staging table of this micro-batch, in quotes.
+        """The staging table of this attempt, in quotes."""
+        return self._beside(f"{self._staging_of_query}{self.batch}_{self.attempt}")
 
-        A repeated micro-batch has the same one. That of a batch DataFrame has the name of the table alone.
-        """
-        identity = sha256(f"{self.query} {self.table}".encode()).hexdigest()[:12]
-        return self._beside(f"panewise_staging_{identity}_{self.batch}")
+    @property
+    def _staging_of_query(self) -> str:
+        """What the names of the staging tables of this query and table begin with."""
+        writer = self.attempt if self.query is None else self.query
+        return f"panewise_staging_{sha256(f'{writer} {self.table}'.encode()).hexdigest()[:12]}_"
 
     def _beside(self, name: str) -> str:
         """Returns a table in the schema of the target."""
@@ -70,11 +75,18 @@ class Statements:
             f"CREATE TABLE IF NOT EXISTS {self._beside(BATCHES)} ({numbers})",
         ]
 
-    def make_staging(self) -> list[str]:
-        """Returns what makes an empty staging table, also after an attempt that failed."""
+    def leftovers(self) -> str:
+        """Returns the query for staging tables that failed attempts of this query have left."""
+        return (
+            "SELECT format('DROP TABLE %I.%I', schemaname, tablename) FROM pg_tables"
+            f" WHERE starts_with(tablename, {literal(self._staging_of_query)})"
+        )
+
+    def make_staging(self) -> str:
+        """Returns what makes the empty staging table."""
         own = {_ATTEMPT: "uuid", _DELETED: "boolean", **self.columns}
         columns = ", ".join(f"{quoted(name)} {dtype}" for name, dtype in own.items())
-        return [self.drop_staging(), f"CREATE UNLOGGED TABLE {self.staging} ({columns})"]
+        return f"CREATE UNLOGGED TABLE {self.staging} ({columns})"
 
     def drop_staging(self) -> str:
         """Returns what deletes the staging table."""
