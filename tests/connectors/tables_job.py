@@ -1,7 +1,7 @@
 """Writes the panes of an operator over files into tables of every kind. The tests kill this process.
 
-``python -m tests.connectors.tables_job SOURCE OUT MASTER SPEC dsn=DSN [KEY=VALUE ...]``, with settings of
-Spark. At its end the job copies the tables that other programs cannot read to Parquet.
+``python -m tests.connectors.tables_job SOURCE OUT MASTER SPEC job.dsn=DSN [KEY=VALUE ...]``, with settings
+of Spark. At its end the job copies the tables that other programs cannot read to Parquet.
 """
 
 import sys
@@ -58,14 +58,15 @@ class AllTables(OutputSink):
         self.files.read(session).write.parquet(f"{self.out}/files-copy")
 
 
-def main(source: str, out: str, master: str, name: str, dsn: str, *settings: str) -> None:
+def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     builder = SparkSession.builder.master(master).appName(f"panewise tables {name}")
     values: dict[str, Any] = {**CONF, **SETTINGS, **dict(setting.split("=", 1) for setting in settings)}
+    dsn = values.pop("job.dsn")
     for key, value in values.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True, connectors=["delta"])
     stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source)
-    sink = AllTables(out, dsn.removeprefix("dsn="))
+    sink = AllTables(out, dsn)
     result: Any = apply(stream.withWatermark("ts", "20 seconds"), ALL[name], finish="at_end")
     late = ParquetSink(f"{out}/late")
     result.write(panes=sink, late=late, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()

@@ -45,7 +45,7 @@ def test_tables_after_kills(tmp_path: Path, undisturbed: Expected, database: Dat
         undisturbed.source((1,) * FILES),
         spec,
         "local[2,4]" if number % 4 > 1 else "local[2]",
-        {"dsn": database.dsn, "spark.jars": ",".join(map(str, jars(DELTA)))},
+        {"job.dsn": database.dsn, "spark.jars": ",".join(map(str, jars(DELTA)))},
         module="tests.connectors.tables_job",
     )
     plan = Plan(number, "worker" if number % 4 > 1 else "driver", FILES, kills=1 + number % 3, delay=4)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
@@ -68,9 +69,14 @@ class DeltaSink(OutputSink):
 
     def prepare(self, output: SinkOutput) -> None:
         """Creates the table if it is missing; otherwise checks whether it can take the rows."""
-        wanted = columns_written(self, output)
-        self._save(empty(output.session, wanted), "ignore")
-        _check_columns(f"{output.name}={self!r}", self._read(output.session).schema, wanted)
+        wanted, fault = columns_written(self, output), f"{output.name}={self!r}"
+        try:
+            self._save(empty(output.session, wanted), "ignore")
+            existing = self._read(output.session).schema
+        except AnalysisException as error:
+            rule = f"there is no such table, and none can be made: {str(error).splitlines()[0]}"
+            raise SpecError(fault, rule, "give another one, or columns that Delta can have") from error
+        _check_columns(fault, existing, wanted)
 
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
         """Writes one micro-batch in one commit."""
