@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from panewise.spark.connector_versions import connectors
     from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
+    from panewise.spark.guarded_watermark import with_watermark
     from panewise.spark.join_builder import JoinBuilder, joined
     from panewise.spark.kafka_topics import kafka_source
+    from panewise.spark.observer import Observer, observe
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
     from panewise.spark.query import WindowQuery
@@ -44,8 +46,10 @@ _MODULES = {
     "connector_versions": ("connectors",),
     "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
+    "guarded_watermark": ("with_watermark",),
     "join_builder": ("JoinBuilder", "joined"),
     "kafka_topics": ("kafka_source",),
+    "observer": ("Observer", "observe"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),
@@ -78,6 +82,7 @@ __all__ = [
     "JoinSide",
     "KafkaSink",
     "MemorySink",
+    "Observer",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
@@ -98,10 +103,12 @@ __all__ = [
     "deduplicate",
     "joined",
     "kafka_source",
+    "observe",
     "over",
     "policy_windows",
     "sql",
     "windowed",
+    "with_watermark",
 ]
 
 
