@@ -15,7 +15,6 @@ SETTINGS: Mapping[str, str] = {
     # Delta reads the log of a table in 50 tasks by default, which take most of the time of a small table.
     "spark.databricks.delta.snapshotPartitions": "1",
 }
-TABLES = ("appended", "merged")
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,8 @@ class TwoTables(OutputSink):
         if batch_id == self.breaks_at:
             self.breaks()
 
-    def copy(self, session: SparkSession) -> None:
-        """Copies the tables to Parquet, which can be read without Delta."""
-        for table in TABLES:
+    def copy(self, session: SparkSession, *tables: str) -> None:
+        """Copies tables to Parquet, which can be read without Delta."""
+        for table in tables:
             read = session.read.format("delta").load(f"{self.out}/{table}")
             read.coalesce(1).write.parquet(f"{self.out}/{table}-copy")

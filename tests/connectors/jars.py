@@ -21,6 +21,7 @@ from tests.faults.rounds import PATIENCE, ROOT
 
 SPARK = minor(pyspark.__version__)
 KAFKA_CONNECTOR = connectors()["kafka"]
+AVRO = f"org.apache.spark:spark-avro_2.13:{KAFKA_CONNECTOR.rpartition(':')[2]}"
 KAFKA_BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
 DELTA_FITS = "delta" in connectors()
 DELTA = connectors().get("delta", "")

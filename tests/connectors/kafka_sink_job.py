@@ -3,7 +3,8 @@
 ``python -m tests.connectors.kafka_sink_job BROKER OUT FIRST PHASES [KEY=VALUE ...]``, with settings of Spark.
 The job makes the topics unless they exist, and produces phase FIRST. It produces each later phase when the
 file OUT/go-PHASE exists, and then creates OUT/produced-PHASE. From phase `WIDER` on, the first topic has more
-partitions. After the last phase the job ends its input, copies the topics to Parquet and exits.
+partitions. After the last phase the job ends its input and copies the topics to Parquet. Then it writes the
+answer of a batch to a topic in Avro, copies that, and exits.
 """
 
 import json
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
@@ -22,7 +24,7 @@ from tests.faults.job import CONF
 from tests.faults.processes import wait_until
 from tests.faults.rounds import PATIENCE
 
-SOURCE, RESULTS, DEAD = "scrambled", "results", "dead-letters"
+SOURCE, RESULTS, DEAD, AVRO = "scrambled", "results", "dead-letters", "avro"
 PHASE, SPAN, GAP, WIDER = 80, 3600, 60, 2
 START = datetime(2024, 1, 1, tzinfo=UTC)
 LATE, INVALID = {75, 150, 230}, {3, 90, 239}  # ids of messages of another day, and of messages without a time
@@ -67,13 +69,17 @@ def produce(spark: SparkSession, broker: str, phase: int, partitions: int) -> No
     writer.option("topic", SOURCE).save()
 
 
-def sessions(spark: SparkSession, broker: str, finish: Literal["never", "at_end"]) -> WindowResult:
+def sessions(
+    spark: SparkSession, broker: str, finish: Literal["never", "at_end"], *, stream: bool = True
+) -> WindowResult:
     """Returns the sessions of the topic, which emit a pane for each change.
 
     A phase has several micro-batches. Only from the third one on there is a watermark by which rows are late.
     """
-    options = {"kafka.bootstrap.servers": broker, "maxOffsetsPerTrigger": str(PHASE // 3)}
-    rows = kafka_source(spark, SOURCE, options, value=VALUE).withWatermark("ts", "2 hours")
+    options = {"kafka.bootstrap.servers": broker}
+    options |= {"maxOffsetsPerTrigger": str(PHASE // 3)} if stream else {}
+    rows = kafka_source(spark, SOURCE, options, value=VALUE, stream=stream)
+    rows = rows.withWatermark("ts", "2 hours") if stream else rows
     described = windowed(rows, "ts").groupBy("k").window(pw.Session(f"{GAP} seconds")).position()
     described = described.trigger(pw.Repeatedly(pw.AfterCount(1))).accumulation("retracting").finish(finish)
     return described.agg(F.count().alias("n"), F.sum("id").alias("s"))
@@ -93,6 +99,20 @@ def copied(spark: SparkSession, broker: str, out: str) -> None:
         reader = spark.read.format("kafka").option("kafka.bootstrap.servers", broker)
         records: DataFrame = reader.option("subscribe", topic).option("includeHeaders", "true").load()
         records.coalesce(1).write.parquet(f"{out}/{topic}")
+
+
+def in_avro(spark: SparkSession, broker: str, out: str) -> None:
+    """Writes the sessions of a batch to a topic in Avro, and copies what is read from it to Parquet."""
+    servers: dict[str, str] = {"kafka.bootstrap.servers": broker}
+    result = sessions(spark, broker, "at_end", stream=False)
+    result.write(panes=KafkaSink(AVRO, servers, format="avro"))
+    jvm: Any = spark._jvm  # type: ignore[attr-defined]
+    columns: Any = result.panes.drop("op")._jdf  # type: ignore[operator]
+    converters = jvm.org.apache.spark.sql.avro.SchemaConverters
+    schema = converters.toAvroType(columns.schema(), False, "topLevelRecord", "").toString()
+    records = spark.read.format("kafka").options(**servers).option("subscribe", AVRO).load()
+    value = SF.call_function("from_avro", SF.col("value"), SF.lit(schema)).alias("value")
+    records.select(value).select("value.*").coalesce(1).write.parquet(f"{out}/{AVRO}")
 
 
 class Topics:
@@ -145,6 +165,7 @@ def main(broker: str, out: str, first: str, phases: str, *settings: str) -> None
     ended = sessions(spark, broker, "at_end")
     start(ended, broker, out, available_now=True).awaitTermination()
     copied(spark, broker, out)
+    in_avro(spark, broker, out)
     spark.stop()
 
 

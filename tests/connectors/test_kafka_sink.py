@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from tests.connectors.broker import Broker
-from tests.connectors.jars import KAFKA_CONNECTOR, jars
+from tests.connectors.jars import AVRO, KAFKA_CONNECTOR, jars
 from tests.connectors.jobs import ConnectorJob
 from tests.connectors.kafka_sink_job import (
     DEAD,
@@ -71,6 +71,17 @@ def check_dead_letters(out: Path, produced: int) -> None:
     }
 
 
+def check_avro(out: Path, produced: int) -> None:
+    """Checks the sessions of a batch, in which no row is late (semantics 49.15)."""
+    bounds = pl.col("window_start", "window_end").cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    panes = pl.read_parquet(out / "avro" / "part-*.parquet").with_columns(bounds)
+    panes = panes.filter(pl.col("window_start") >= START)
+    starts, ends = ((panes[name] - START).dt.total_seconds() for name in ("window_start", "window_end"))
+    keys = zip(panes["k"], starts, ends, strict=True)
+    values = zip(panes["n"], panes["s"], strict=True)
+    assert dict(zip(keys, values, strict=True)) == answer(produced)
+
+
 def texts(row: dict[str, Any]) -> dict[str, str]:
     return {header["key"]: header["value"].decode() for header in row["headers"]}
 
@@ -83,7 +94,8 @@ def played(tmp_path: Path, settings: dict[str, str], *, executor: bool) -> Path:
     """Plays all phases. The driver is killed once, before it an executor if there are any."""
     out = tmp_path / "out"
     out.mkdir()
-    settings = {"spark.jars": ",".join(map(str, jars(KAFKA_CONNECTOR))), **settings}
+    classes = [*jars(KAFKA_CONNECTOR), *jars(AVRO)]
+    settings = {"spark.jars": ",".join(map(str, classes)), **settings}
     options = [f"{name}={value}" for name, value in settings.items()]
     with Broker(tmp_path / "broker", 2).running() as broker:
         first = ConnectorJob(tmp_path, "kafka_sink_job", (broker.address, str(out), "0", "3", *options))
@@ -105,7 +117,9 @@ def played(tmp_path: Path, settings: dict[str, str], *, executor: bool) -> Path:
 @pytest.mark.nightly
 def test_a_driver_that_is_killed(tmp_path: Path) -> None:
     """Also with more partitions after the restart (semantics 33, 49.10, 49.11, 49.16, 49.17)."""
-    check(played(tmp_path, {"spark.master": "local[2]"}, executor=False), PHASES * PHASE)
+    out = played(tmp_path, {"spark.master": "local[2]"}, executor=False)
+    check(out, PHASES * PHASE)
+    check_avro(out, PHASES * PHASE)
 
 
 @pytest.mark.soak

@@ -10,6 +10,7 @@ writes a repeated micro-batch to the same place, each row is written exactly onc
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +24,7 @@ from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of, numbered
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.query_record import check_fed, check_place, prepare_record, record_of, write_note
+from panewise.spark.results.selection import Selection, Sorted
 from panewise.spark.settings import envelopes_in_small_batches
 from panewise.spark.sinks.base import AnySink, BoundSink, OutputSink, PathSink, SinkOutput
 from panewise.spark.sinks.preparation import empty, prepare, prepare_outputs
@@ -38,7 +40,7 @@ class Dispatch:
     """The function that ``foreachBatch`` calls: passes each kind of output to its sink.
 
     Attributes:
-        shape: what is done to the rows of the first output before its sink gets them, if anything is.
+        steps: what is done to the rows of the first output before its sink gets them.
         sequence: the column that emitted rows get (semantics 49.1), None if they get none.
         from_start: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such
             rows. So a table that a sink writes exists, with its columns.
@@ -47,7 +49,7 @@ class Dispatch:
     sinks: Mapping[str, AnySink]
     unpackers: Mapping[str, Unpack]
     from_start: frozenset[str] = frozenset()
-    shape: Callable[[DataFrame], DataFrame] | None = None
+    steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     sequence: str | None = None
 
     def __call__(self, tagged: DataFrame, batch_id: int) -> None:
@@ -76,14 +78,19 @@ class Dispatch:
 
     def schema(self, kind: str, session: SparkSession) -> StructType:
         """Returns the columns of the rows that the sink of this kind gets."""
-        plain = (self.shape is None or kind != "panes") and self._sequence(kind) is None
+        plain = (kind != "panes" or not self.steps) and self._sequence(kind) is None
         return self.unpackers[kind].target if plain else self.empty(kind, session).schema
 
     def shaped(self, kind: str, rows: DataFrame, batch_id: int) -> DataFrame:
         """Returns rows of this kind as its sink gets them."""
-        rows = rows if self.shape is None or kind != "panes" else self.shape(rows)
-        sequence = self._sequence(kind)
+        steps, sequence = self.steps if kind == "panes" else (), self._sequence(kind)
+        rows = reduce(lambda shaped, step: step(shaped), steps, rows)
         return rows if sequence is None else sequenced(rows, batch_id, sequence)
+
+    @property
+    def sorts(self) -> bool:
+        """Whether the rows of the first output are sorted or limited."""
+        return any(isinstance(step, Sorted) for step in self.steps)
 
     def _sequence(self, kind: str) -> str | None:
         """Returns the name of the sequence in rows of this kind, None if they have none."""
@@ -146,7 +153,7 @@ def start(
     earlier: Sequence[EarlierOutput] = (),
     *,
     at_end: bool,
-    shape: Callable[[DataFrame], DataFrame] | None = None,
+    steps: tuple[Callable[[DataFrame], DataFrame], ...] = (),
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
@@ -156,7 +163,7 @@ def start(
         SpecError: if a stream has no checkpoint, or a sink cannot write its output.
         StateError: if the checkpoint was made with another specification or number of shards.
     """
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), shape=shape)
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
     dispatch = _bound(dispatch, dataflow, names, earlier, options)
     if not dataflow.df.isStreaming:
         prepare_outputs(dispatch.sinks)
@@ -247,11 +254,12 @@ def _bound(
             kind_of(kind),
             schema,
             spec,
-            _key(dispatch.unpackers[kind], spec, schema) if emitted else (),
-            (options.sequence or unused_name(schema.names)) if emitted else None,
-            OP if emitted and parts(spec).has_op(spec) and OP in schema.names else None,
+            _key(dispatch, kind, spec, schema) if emitted else (),
+            _sequence_of(dispatch, kind, options.sequence, schema),
+            OP if emitted and parts(spec).has_op(spec) and _unchanged(dispatch, kind, schema, [OP]) else None,
             session,
             options.checkpoint,
+            _computed(dispatch, kind),
         )
         sink.check(output)
         sinks[kind] = BoundSink(sink, output)
@@ -265,24 +273,44 @@ def check_sequence(name: str | None, kinds: Iterable[str]) -> None:
         raise SpecError(f"sequence={name!r}", rule, "give its name, and a sink for emitted rows")
 
 
-def _key(unpack: Unpack, spec: Specification, schema: StructType) -> tuple[str, ...]:
-    """Returns the columns that identify an emitted row; none if the schema lacks some of them."""
-    own = parts(spec).row_key(spec)
-    key = tuple(unpack.output_names.get(name, name) for name in own)
-    return key if {*key} <= {*schema.names} else ()
+def _sequence_of(dispatch: Dispatch, kind: str, name: str | None, schema: StructType) -> str | None:
+    """Returns the name of the sequence for a sink that knows its output."""
+    if kind_of(kind) != "panes" or (kind == "panes" and dispatch.sorts):
+        return None
+    return unused_name(schema.names) if name is None else name
+
+
+def _key(dispatch: Dispatch, kind: str, spec: Specification, schema: StructType) -> tuple[str, ...]:
+    """Returns the columns that identify an emitted row; none if some of them are left out or computed."""
+    names = dispatch.unpackers[kind].output_names
+    key = tuple(names.get(name, name) for name in parts(spec).row_key(spec))
+    return key if not _computed(dispatch, kind) and _unchanged(dispatch, kind, schema, key) else ()
+
+
+def _computed(dispatch: Dispatch, kind: str) -> bool:
+    """Returns whether more is done to the rows of an output than selecting columns."""
+    return kind == "panes" and not all(isinstance(step, Selection) for step in dispatch.steps)
+
+
+def _unchanged(dispatch: Dispatch, kind: str, schema: StructType, names: Sequence[str]) -> bool:
+    """Returns whether rows with this schema have these columns, and no selection computes them."""
+    selections = [step for step in dispatch.steps if isinstance(step, Selection) and kind == "panes"]
+    return {*names} <= {*schema.names} and all(step.passes(name) for step in selections for name in names)
 
 
 def _with_sequence(dispatch: Dispatch, df: DataFrame, name: str | None) -> Dispatch:
     """Returns the dispatch with the sequence that the user has asked for, after checking its name."""
     if name is None:
         return dispatch
+    if dispatch.sorts:
+        rule = "sorted rows are not in the order in which they were emitted (semantics 49.1)"
+        raise SpecError(f"sequence={name!r} and ORDER BY or LIMIT", rule, "leave one of the two out")
     same = same_name(df)
     for kind in (kind for kind in dispatch.sinks if kind_of(kind) == "panes"):
         columns = dispatch.schema(kind, df.sparkSession).names
         if same(name) in map(same, columns):
-            raise SpecError(
-                f"sequence={name!r}", f"the emitted rows have the columns {columns}", "take another"
-            )
+            rule = f"the emitted rows have the columns {columns}"
+            raise SpecError(f"sequence={name!r}", rule, "give another name")
     return replace(dispatch, sequence=name)
 
 

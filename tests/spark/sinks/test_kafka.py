@@ -132,6 +132,10 @@ def sessions(df: DataFrame) -> WindowBuilder:
 EARLY = pw.AfterWatermark(early=pw.AfterCount(2))
 NO_KEY = r"\| no columns are known to identify these rows .* \| give key=\[\.\.\.\], or mode='append'$"
 AGAIN = KafkaSink("t", BROKER, mode="upsert")
+SQL = (
+    "SELECT {}, window_start, window_end, count(*) AS n FROM TUMBLE(t, ts, '1 minute') "
+    "GROUP BY k, window_start, window_end {}"
+)
 BY_ALL = KafkaSink("t", BROKER, key=["k", "op"])
 # Results over a batch, their sinks, and why these cannot write them.
 REFUSED: list[tuple[Any, dict[str, Any], str]] = [
@@ -178,9 +182,28 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (lambda df: deduplicate(df, "ts").on("k").within("1 hour"), {"rows": AGAIN}, NO_KEY),
     (lambda df: policy_windows(df).tumbling(count(2)).tuples(), {"events": AGAIN}, NO_KEY),
     (
-        lambda df: sql("SELECT k, count(*) AS n FROM TUMBLE(t, ts, '1 minute') GROUP BY k", t=df),
+        lambda df: sql(
+            "SELECT k, count(*) AS n FROM TUMBLE(t, ts, '1 minute') GROUP BY k, window_start", t=df
+        ),
         {"panes": AGAIN},
         NO_KEY,
+    ),
+    (lambda df: sql(SQL.format("upper(k) AS k", ""), t=df), {"panes": AGAIN}, NO_KEY),
+    (lambda df: sql(SQL.format("k", "HAVING count(*) > 1"), t=df), {"panes": AGAIN}, NO_KEY),
+    (
+        lambda df: sql(SQL.format("k", "HAVING count(*) > 1 EMIT EARLY EVERY 2 ROWS"), t=df),
+        {"panes": KafkaSink("t", BROKER, key=["k"])},
+        r", accumulation='accumulating' and a condition \| .* \| use 'retracting', or mode='append'$",
+    ),
+    (
+        lambda df: sql(SQL.format("'-' AS op, k", "EMIT EARLY EVERY 2 ROWS RETRACTING"), t=df),
+        {"panes": AGAIN},
+        r", rows without op \| .* \| select op, too, or use mode='append'$",
+    ),
+    (
+        lambda df: sql(SQL.format("k", "ORDER BY k"), t=df),
+        {"panes": KafkaSink("t", BROKER, key=["k"])},
+        r", ORDER BY or LIMIT \| sorted rows are not in the order .* \| leave that out",
     ),
     (lambda df: sessions(df).agg(F.count().alias("n")), {"panes": 7}, r"^panes=7 \| a sink is a path"),
 ]

@@ -229,9 +229,8 @@ class OperatorResult:
             for output in earlier.values():
                 output.write()
             earlier = {}
-        shape, names = self._shaped if self.steps else None, {kind: self._argument(kind) for kind in wanted}
-        outputs = list(earlier.values())
-        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, shape=shape)
+        names, outputs = {kind: self._argument(kind) for kind in wanted}, list(earlier.values())
+        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, steps=self.steps)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""

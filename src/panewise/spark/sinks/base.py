@@ -26,11 +26,12 @@ class SinkOutput:
         key: the columns that identify an emitted row (semantics 49.2). Empty if no columns do, and for other
             outputs.
         sequence: the column by which emitted rows are ordered (semantics 49.1). The rows have it even if it
-            is not to be written. None for other outputs.
+            is not to be written. None for other outputs, and for rows that SQL sorts.
         op: the column that marks retractions; None if the rows have none.
         session: the session of the query, for `check` and `prepare`. Spark Connect runs `write` in another
             process, where it is missing.
         checkpoint: the checkpoint of the query, None on a batch DataFrame.
+        computed: whether SQL does more to the rows than select columns, such as by HAVING.
     """
 
     name: str
@@ -42,6 +43,7 @@ class SinkOutput:
     op: str | None
     session: SparkSession
     checkpoint: str | None
+    computed: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the attributes without the session, which no other process can have."""

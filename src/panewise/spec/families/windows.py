@@ -63,9 +63,9 @@ class PaneParts(DocumentedParts[S]):
     def partial_results(self, spec: S) -> Refusal | None:
         """Returns why the last pane of a window is not its result, if it has several panes."""
         operator = self.operator(spec)
-        mode, trigger = operator.accumulation, operator.trigger
-        if not can_fire(trigger) or (operator.lateness_us == 0 and not fires_early(trigger)):
-            return None  # a window has one pane, when it expires
+        mode = operator.accumulation
+        if _one_pane(operator):
+            return None
         remedy = "use accumulation='retracting'"
         if mode == "discarding":
             rule = "the last pane of a window contains only the rows since the pane before"
@@ -74,6 +74,12 @@ class PaneParts(DocumentedParts[S]):
             rule = "only retractions remove the panes of windows that are merged away"
             return f"accumulation={mode!r} of windows that merge", rule, remedy
         return None
+
+    def replaces_rows(self, spec: S) -> str | None:
+        """Returns the accumulation, if a pane replaces the one before it."""
+        operator = self.operator(spec)
+        mode = operator.accumulation
+        return f"accumulation={mode!r}" if mode == "accumulating" and not _one_pane(operator) else None
 
     def output_time(self, spec: S) -> str | Refusal:
         """Returns the timestamp of panes."""
@@ -171,6 +177,12 @@ class _WindowParts(PaneParts[WindowOperator]):
         if spec.delta is not False:
             carried["delta"] = kinds.rows_of(tuple(known[INPUT]) if spec.delta is True else spec.delta)
         return carried
+
+
+def _one_pane(operator: WindowOperator) -> bool:
+    """Returns whether a window has one pane, which is emitted when it expires."""
+    trigger = operator.trigger
+    return not can_fire(trigger) or (operator.lateness_us == 0 and not fires_early(trigger))
 
 
 def punctuations(trigger: Trigger) -> set[str]:
