@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from pathlib import PurePath
 from typing import Any, ClassVar, Self
 
 from pyspark.sql import Column, DataFrame
@@ -146,7 +147,7 @@ class OperatorResult:
 
     def write(
         self,
-        sinks: Mapping[str, AnySink | str | None] | None = None,
+        sinks: Mapping[str, AnySink | str | PurePath | None] | None = None,
         /,
         *,
         checkpoint: str | None = None,
@@ -154,7 +155,7 @@ class OperatorResult:
         processing_time: str | None = None,
         name: str | None = None,
         sequence: str | None = None,
-        **by_name: AnySink | str | None,
+        **by_name: AnySink | str | PurePath | None,
     ) -> WindowQuery:
         """Writes outputs to their sinks from one query. A ParquetSink gets each row exactly once.
 
@@ -171,8 +172,9 @@ class OperatorResult:
           `second_panes`, ... (semantics 42.9): the number of the operator, in the order in which rows pass
           them, and the name of its output.
 
-        A sink is a ParquetSink or a path with a slash, a KafkaSink, or a function of (DataFrame, batch_id)
-        that may be called again with the same batch. No two sinks may have the same path.
+        A sink is an object such as ParquetSink, a path, the name of a Delta table, or a function of
+        (DataFrame, batch_id) that may be called again with the same batch. A text with a slash is a path. No
+        two sinks may have the same path or table.
 
         Args:
             sinks: the sinks by the names of the outputs, for names that cannot be those of arguments.
@@ -305,7 +307,7 @@ def _ordinal(number: int) -> str:
     return _ORDINALS[number] if number < len(_ORDINALS) else f"operator{number + 1}"
 
 
-def _by_name(sinks: Any, others: Mapping[str, Any]) -> Mapping[str, AnySink | str | None]:
+def _by_name(sinks: Any, others: Mapping[str, Any]) -> Mapping[str, AnySink | str | PurePath | None]:
     """Returns the mapping of sinks that `write` was given. `others` are the sinks given by name."""
     if sinks is None:
         return {}
