@@ -263,7 +263,11 @@ class Query:
         manifests = {shard: Manifest.decode(of["manifest"].decode()) for shard, of in entries.items()}
         plan = Redistribution.plan(self.spec, self.schemas, manifests, even_shards(shards))
         return replace(
-            self, shards=shards, stored={}, number=0, state=[*state_envelopes(plan, entries)] if manifests else None
+            self,
+            shards=shards,
+            stored={},
+            number=0,
+            state=[*state_envelopes(plan, entries)] if manifests else None,
         )
 
     def _packed(self, rows: Mapping[str, pa.Table]) -> list[list[Any]]:
@@ -365,9 +369,7 @@ def _same(some: Sequence[Envelope], others: Sequence[Envelope]) -> bool:
     )
 
 
-def play(
-    script: Script, cut: Cut | None = None, moves: Mapping[int, int] = {}
-) -> list[dict[str, Any]]:
+def play(script: Script, cut: Cut | None = None, moves: Mapping[int, int] = {}) -> list[dict[str, Any]]:
     """Plays a script as the runtime "spark" does; the option `shards` is the number of shards.
 
     `moves` has numbers of events, before which the state goes on with another number of shards.

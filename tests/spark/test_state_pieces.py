@@ -22,7 +22,9 @@ from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 
-EACH = [pytest.param(pair[1], id=named(pair), marks=every(12, number)) for number, pair in enumerate(DOCUMENTS)]
+EACH = [
+    pytest.param(pair[1], id=named(pair), marks=every(12, number)) for number, pair in enumerate(DOCUMENTS)
+]
 SEVERAL = (3, 5, 2, 7)
 
 

@@ -96,7 +96,8 @@ def _exported_figures(file: str, export: ExportFile, progress: ShowProgress) -> 
     operators = []
     for number, shards in export.operators.items():
         figures = [
-            shard_figures(shard, entries, _after_run(progress, number, shard)) for shard, entries in shards.items()
+            shard_figures(shard, entries, _after_run(progress, number, shard))
+            for shard, entries in shards.items()
         ]
         manifest = manifest_of(next(iter(shards.values())))
         operators.append(operator_figures(number, manifest, figures))

@@ -27,9 +27,7 @@ def as_one_word(words: Sequence[str]) -> list[str]:
 
 def add_command(commands: Any) -> None:
     """Adds the command `panewise state export` to a parser."""
-    export = commands.add_parser(
-        _NAME, help="write the state of a query to a file", description=_run.__doc__
-    )
+    export = commands.add_parser(_NAME, help="write the state of a query to a file", description=_run.__doc__)
     export.add_argument("checkpoint", metavar="CHECKPOINT", help="the directory of the query's checkpoint")
     export.add_argument("file", metavar="FILE", help="the file to write")
     export.add_argument(

@@ -56,7 +56,9 @@ def _inputs(values: Sequence[Header]) -> dict[str, Any]:
     """Returns the latest report of each input, and the first reading of the clock."""
     names = dict.fromkeys(chain.from_iterable(value["told"] for value in values))
     reports = {name: [value["told"][name] for value in values if name in value["told"]] for name in names}
-    latest = {name: [_highest(column) for column in zip(*pairs, strict=True)] for name, pairs in reports.items()}
+    latest = {
+        name: [_highest(column) for column in zip(*pairs, strict=True)] for name, pairs in reports.items()
+    }
     return {"since": _lowest(value["since"] for value in values), "told": latest}
 
 

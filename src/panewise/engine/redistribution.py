@@ -31,7 +31,10 @@ from panewise.state.run_store import missing
 
 Places = npt.NDArray[np.intp]
 _NOWHERE: Final = -1
-_COUNTERS: Final = ("next_number", "released")  # fields of the header that count what is unique within a shard
+_COUNTERS: Final = (
+    "next_number",
+    "released",
+)  # fields of the header that count what is unique within a shard
 
 
 @dataclass(frozen=True)

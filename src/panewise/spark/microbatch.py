@@ -115,7 +115,9 @@ class ShardRunner:
         """Makes the state of a shard of the pieces of another one."""
         state_pieces = self._imports.pop(shard)
         begin(self._store, self._settings.spec, self._settings.shard_count, state_pieces.header)
-        imported = ImportedShard(self._load, lambda stored: stored.commit(more={LENGTHS: self._store.lengths}))
+        imported = ImportedShard(
+            self._load, lambda stored: stored.commit(more={LENGTHS: self._store.lengths})
+        )
         for table, rows in state_pieces.rows():
             imported.add(table, rows)
         imported.end()

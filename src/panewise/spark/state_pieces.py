@@ -40,9 +40,7 @@ def state_envelopes(
     yield from _envelopes(waiting, number)
 
 
-def _envelopes(
-    waiting: Mapping[tuple[int, str], list[pl.DataFrame]], number: int
-) -> Iterator[Envelope]:
+def _envelopes(waiting: Mapping[tuple[int, str], list[pl.DataFrame]], number: int) -> Iterator[Envelope]:
     """Yields rows that have waited. All of them have one number, with the place of each piece."""
     for (shard, table), frames in waiting.items():
         for place, piece in enumerate(pieces(vstack_frames(frames))):

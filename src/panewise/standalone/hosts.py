@@ -48,11 +48,13 @@ class Host:
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
         self.notes: Notes = {}
-        self._initial = None if initial_state is None else InitialState.read(initial_state, spec, schemas)
+        self._initial = (
+            None if initial_state is None else InitialState.open(initial_state, spec, schemas, FIELD)
+        )
         if store is None:
             self.operator = operator_for(spec, schemas)
             if self._initial is not None:
-                self.operator, self.notes = self._initial.in_memory(), self._initial.notes(FIELD)
+                self.operator, self.notes = self._initial.in_memory(), self._initial.notes()
             return
         self._store, self._close = opened(store)
         self._observed, self._cache = _Observed(self._store, on_write), Cache()
@@ -76,7 +78,7 @@ class Host:
             return
         library = RunLibrary(self._observed, self._cache)
         with self._store.commit():
-            self._initial.in_store(library, FIELD)
+            self._initial.in_store(library)
 
     def _load(self) -> None:
         library = RunLibrary(self._observed, self._cache)

@@ -152,6 +152,7 @@ class OperatorResult:
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        initial_state: str | None = None,
         **by_name: Sink | None,
     ) -> WindowQuery:
         """Writes outputs to their sinks from one query. A ParquetSink gets each row exactly once.
@@ -178,6 +179,9 @@ class OperatorResult:
             available_now: whether the query stops once it has processed all input that is available.
             processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
+            initial_state: a file that `panewise state export` wrote, on the disk of the driver. A new checkpoint
+                begins with its state (semantics 48). A checkpoint that began with it continues as without it.
+                Default: none.
             by_name: the sinks by the names of the outputs, such as `panes=ParquetSink("panes")`.
 
         Raises:
@@ -185,9 +189,9 @@ class OperatorResult:
                 one path, a stream has no checkpoint, `available_now` and `processing_time` are both given, or
                 finish("at_end") is set without `available_now`.
             StateError: if the checkpoint was made by another specification or number of shards, or at another
-                path.
+                path; if `initial_state` was made by another specification, or the checkpoint has another state.
         """
-        options = WriteOptions(checkpoint, available_now, processing_time, name)
+        options = WriteOptions(checkpoint, available_now, processing_time, name, initial_state)
         kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
         own = {kinds[output]: sink for output, sink in named.items() if output in kinds}
         return self._write(
