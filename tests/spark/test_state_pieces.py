@@ -1,4 +1,4 @@
-"""A query that continues the state of another one, with other shards, emits what one query emits (semantics 48)."""
+"""A query that continues another one, with other shards, emits what one query emits (semantics 48)."""
 
 from dataclasses import replace
 from functools import partial

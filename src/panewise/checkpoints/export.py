@@ -13,7 +13,7 @@ from panewise.checkpoints.layout import directory_of, layout_of
 from panewise.checkpoints.reader import shards_of
 from panewise.checkpoints.shard import manifest_of
 from panewise.errors import StateError
-from panewise.state.export_file import ExportedFrom, writing
+from panewise.state.export_file import MANIFEST, ExportedFrom, writing
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check
 
@@ -55,8 +55,8 @@ def export_checkpoint(
         progress: is called with what is being read.
 
     Raises:
-        StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise or the state is
-            corrupt, if the file exists, or cannot be written.
+        StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise or the state
+            is corrupt, if the file exists, or cannot be written.
         UnknownFormatError: if only Spark can read the checkpoint.
     """
     layout = layout_of(checkpoint, batch)
@@ -66,7 +66,7 @@ def export_checkpoint(
         for stored in layout.operators:
             for shard, entries, after_run in shards_of(layout, stored, progress):
                 names = [run.name for run in manifest_of(entries).runs]
-                writer.add(stored.number, shard, "manifest", entries["manifest"])
+                writer.add(stored.number, shard, MANIFEST, entries[MANIFEST])
                 for name in names:
                     if name not in entries:
                         raise StateError(f"run {name} is missing", "a manifest names runs that exist", REMEDY)

@@ -66,7 +66,7 @@ def live_in_files(
 def _all_shards(
     checkpoint: str, batch: int | None, progress: ShowProgress
 ) -> Iterator[tuple[int, int, Mapping[str, bytes], Callable[[], None]]]:
-    """Yields the number of each operator and shard in a checkpoint or file, with what :func:`shards_of` yields."""
+    """Yields the operators of a checkpoint or file, each with what :func:`shards_of` yields."""
     if is_export(checkpoint):
         for operator, shards in _opened(checkpoint, batch).operators.items():
             for shard, entries in shards.items():

@@ -44,7 +44,7 @@ def add_command(commands: Any) -> None:
     state.add_argument(
         "checkpoint",
         metavar="CHECKPOINT",
-        help="the query's checkpoint, a directory or a path that Spark can read; or a file with an exported state",
+        help="the query's checkpoint (a directory, or a path that Spark can read), or an exported file",
     )
     state.add_argument(
         "--batch",

@@ -7,20 +7,22 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.checkpoint import types_of_tables
-from panewise.engine.protocol import Operator, OperatorState
+from panewise.engine.protocol import Operator
 from panewise.engine.store.run import RunRows
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest, Run
+from panewise.state.export_file import MANIFEST
 from panewise.state.run_format import checksum, encode
 
 _VERSION: Final = 1
 
 
-def entries_of(operator: Operator, more: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+def entries_of(operator: Operator, more: Mapping[str, Any], shards: int = 1) -> Iterator[tuple[str, bytes]]:
     """Yields name and data of each run of an operator, and last its manifest. `more` is stored in the header.
 
-    One run at a time is in memory, besides the state of the operator.
+    `shards` is the number of shards of which the operator is one. One run at a time is in memory, besides the
+    state of the operator.
     """
     state, runs = operator.state, list[Run]()
     for number, table in enumerate(state.tables.values()):
@@ -30,12 +32,9 @@ def entries_of(operator: Operator, more: Mapping[str, Any]) -> Iterator[tuple[st
             data = encode(rows, name)
             runs.append(replace(run, name=name, checksum=checksum(data)))
             yield name, data
-    yield "manifest", _manifest(operator, state, runs, more).encode().encode()
-
-
-def _manifest(operator: Operator, state: OperatorState, runs: list[Run], more: Mapping[str, Any]) -> Manifest:
     header = {**operator.header(), "types": types_of_tables(state), **more}
-    return Manifest(to_dict(operator.spec), version=_VERSION, runs=tuple(runs), header=header)
+    manifest = Manifest(to_dict(operator.spec), shards, _VERSION, tuple(runs), header)
+    yield MANIFEST, manifest.encode().encode()
 
 
 def _runs_of(table: StoredTable) -> Iterator[tuple[Run, pl.DataFrame]]:

@@ -33,7 +33,8 @@ class ExportedState:
         """Opens a file whose state goes to shards with these numbers.
 
         Raises:
-            StateError: if it is damaged, has several operators, or was made with another specification or types.
+            StateError: if it is damaged, has several operators, or was made with another specification or
+                types.
         """
         export = ExportFile.open(file)
         entries = _only_operator(export)

@@ -1,7 +1,7 @@
 """Begins a new shard with the rows of another state: in a store, or in memory.
 
-Rows are collected, and stored a run at a time. So memory has some ten thousand rows, and those of the runs that
-are merged, as in the steps of an operator.
+Rows are collected, and stored a run at a time. So memory has some ten thousand rows, and those of the runs
+that are merged, as in the steps of an operator.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,7 +1,7 @@
 """The header of a state that is divided among other shards, made from the headers of all shards before.
 
-All shards of a query see the same clocks, ends of input and source positions. A shard that had nothing to store has
-older ones. So the latest ones hold for all.
+All shards of a query see the same clocks, ends of input and source positions. A shard that had nothing to
+store has older ones. So the latest ones hold for all.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +34,8 @@ def _merged(name: str, headers: Sequence[Header]) -> Any:
     values = [header[name] for header in headers if name in header]
     if name in _NESTED:
         return merged_header(values)
-    return _RULES.get(name, lambda of: _equal(name, of))(values)
+    rule = _RULES.get(name)
+    return _equal(name, values) if rule is None else rule(values)
 
 
 def _equal(name: str, values: Sequence[Any]) -> Any:

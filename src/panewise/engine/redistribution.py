@@ -1,9 +1,9 @@
 """Divides a stored state among other shards, run by run.
 
-A row keeps its values, except for numbers that are unique within a shard only: those of a shard are raised by as
-many as the shards before it have counted. Rows of a run stay in their order, and runs in order of age. So a newer row
-still hides older ones, and tombstones go where the rows that they hide go. Memory has the rows of one run at a time and,
-for tables that another table owns, the numbers of the rows of that table in one shard.
+A row keeps its values, except for numbers that are unique within a shard only: those of a shard are raised by
+as many as the shards before it have counted. Rows of a run stay in their order, and runs in order of age. So
+a newer row still hides older ones, and tombstones go where the rows that they hide go. Memory has the rows of
+one run at a time and, for tables that another table owns, the numbers of the rows of that table in one shard.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -159,10 +159,10 @@ class _Owners:
         order = np.argsort(known, kind="stable")
         at = np.searchsorted(known, numbers, sorter=order)
         inside = at < len(known)
-        found = np.full(len(numbers), _NOWHERE, dtype=np.intp)
+        destinations = np.full(len(numbers), _NOWHERE, dtype=np.intp)
         rows = order[at[inside]]
-        found[inside] = np.where(known[rows] == numbers[inside], places[rows], _NOWHERE)
-        return found
+        destinations[inside] = np.where(known[rows] == numbers[inside], places[rows], _NOWHERE)
+        return destinations
 
 
 def _offsets(manifests: Mapping[int, Manifest]) -> dict[int, dict[str, int]]:

@@ -1,8 +1,8 @@
 """The state of another query or operator, with which a new query begins (semantics 48.9).
 
-The driver divides an exported file among the shards, and writes the pieces to a directory of the checkpoint, some
-megabytes at a time. The first micro-batch of the query reads them as the initial state. So that micro-batch can be
-repeated, also when the file is no longer there.
+The driver divides an exported file among the shards, and writes the pieces to a directory of the checkpoint,
+some megabytes at a time. The first micro-batch of the query reads them as the initial state. So that
+micro-batch can be repeated, also when the file is no longer there.
 """
 
 from collections.abc import Iterable, Mapping
@@ -56,8 +56,8 @@ class InitialState:
 
     def while_starting(self, session: SparkSession, checkpoint: str) -> AbstractContextManager[None]:
         """Bounds the Arrow batches of a query that has not committed its first micro-batch yet."""
-        begun = exists(session, f"{checkpoint}/commits/0")
-        return nullcontext() if begun else envelopes_in_small_batches(session, _MANY)
+        committed = exists(session, f"{checkpoint}/commits/0")
+        return nullcontext() if committed else envelopes_in_small_batches(session, _MANY)
 
 
 def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) -> InitialState | None:

@@ -18,8 +18,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, Ti
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.ingest.output import Output
 from panewise.engine.imported_shard import ImportedShard, begin
+from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import PanewiseError

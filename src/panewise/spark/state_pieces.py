@@ -1,14 +1,15 @@
 """Pieces of another state, as the initial state of the shards of a new query.
 
-Each piece is an envelope. Its kind has a number and a table, its payload rows of the table. The piece with number 0
-has the header. Spark passes the pieces of a shard in any order, some at a time, so they wait in a file.
+Each piece is an envelope. Its kind has a number and a table, its payload rows of the table. The piece with
+number 0 has the header. Spark passes the pieces of a shard in any order, some at a time, so they wait in a
+file.
 """
 
 import json
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 
@@ -55,7 +56,7 @@ def _kind(number: int, table: str, place: int = 0) -> str:
 class StatePieces:
     """The pieces of one shard, in a temporary file that is deleted when it is closed."""
 
-    _file: BinaryIO = field(default_factory=lambda: cast(BinaryIO, tempfile.TemporaryFile()))
+    _file: Any = field(default_factory=tempfile.TemporaryFile)
     _places: list[tuple[int, int, str, int, int]] = field(default_factory=list)
     header: dict[str, Any] = field(default_factory=dict)
 

@@ -156,8 +156,8 @@ def start(
             "give checkpoint='/a/directory'",
         )
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
-    schemas = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = _prepared(dataflow, dispatch, options, schemas, at_end=at_end)
+    columns = dataflow.schemas(all_columns=whole_rows(sinks))
+    dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -183,7 +183,7 @@ def start(
 
 
 def _prepared(
-    dataflow: Dataflow, dispatch: Dispatch, options: WriteOptions, schemas: Schemas, *, at_end: bool
+    dataflow: Dataflow, dispatch: Dispatch, options: WriteOptions, columns: Schemas, *, at_end: bool
 ) -> Dataflow:
     """Returns the dataflow with the shards of its checkpoint, after checking that and preparing the sinks.
 
@@ -204,7 +204,7 @@ def _prepared(
     if known is None:
         if options.initial_state is not None:
             initial = imported_state(
-                session, dataflow.spec, schemas, dataflow.shards, checkpoint, options.initial_state
+                session, dataflow.spec, columns, dataflow.shards, checkpoint, options.initial_state
             )
             dataflow = replace(dataflow, initial_state=initial)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)

@@ -169,8 +169,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
     def export_state(self, file: str | Path, *, replace: bool = False) -> None:
         """Writes the whole state to a file, with which another operator or query can begin (semantics 48).
 
-        Messages that wait are evaluated first. What the operator has emitted is not a part of the state: drain it
-        before.
+        Messages that wait are evaluated first. What the operator has emitted is not a part of the state:
+        drain it before.
 
         Args:
             file: the file. It gets its name when it is complete.

@@ -263,7 +263,7 @@ class OperatorCore(Core):
         self.host.save(name, self._notes())
 
     def export(self, file: str | Path, *, replace: bool) -> None:
-        """Writes the whole state to a file, with the positions, the numbers of the next step and the counts."""
+        """Writes the whole state to a file, with positions, numbers of the next step and counts."""
         self.prepare()
         counts = {port: vars(counts) for port, counts in self.totals.items()}
         self.host.export(file, {**self._notes(), "counts": counts}, replace=replace)

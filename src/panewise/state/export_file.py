@@ -1,8 +1,9 @@
-"""The file of an exported state: manifests and runs of all shards, one after the other, in one Arrow IPC stream.
+"""The file of an exported state: manifests and runs of all shards, in one Arrow IPC stream.
 
-The metadata of the stream's schema has a head, JSON. Each record batch has one row, an *entry*: the number of the
-operator and of the shard, the name, and the data, as in the checkpoint it comes from. The last entry has the number
-of the others and a checksum of all of them. So a file that is cut off is noticed. One entry at a time is in memory.
+The metadata of the stream's schema has a head, JSON. Each record batch has one row, an *entry*: the number of
+the operator and of the shard, the name, and the data, as in the checkpoint it comes from. The last entry has
+the number of the others and a checksum of all of them. So a file that is cut off is noticed. One entry at a
+time is in memory.
 """
 
 import json
@@ -155,7 +156,7 @@ class ExportFile:
         try:
             with pa.OSFile(str(where)) as file:
                 return cls._read(where, file)
-        except (pa.ArrowException, ValueError, KeyError, TypeError) as error:
+        except (pa.ArrowException, EOFError, ValueError, KeyError, TypeError) as error:
             raise _not_ours(where, type(error).__name__) from error
         except OSError as error:
             raise _unusable(where, error, "read") from error

@@ -1,8 +1,8 @@
 """How the tables of joins are divided among shards.
 
-Rows have numbers that are unique within their shard. If rows of several shards come together, the numbers of each
-shard are raised by as many as the shards before it have counted. So their order within a shard stays, and with it
-that of the rows of each key.
+Rows have numbers that are unique within their shard. If rows of several shards come together, the numbers of
+each shard are raised by as many as the shards before it have counted. So their order within a shard stays,
+and with it that of the rows of each key.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,8 @@ def _side_of(table: str) -> str | None:
 def _with_numbers(state: Any, name: str, division: Division, numbers: tuple[str, ...]) -> Division:
     """Returns the division of a table with the columns that have numbers.
 
-    Released rows are numbered anew: their tables and those of their matches have other numbers than waiting rows.
+    Released rows are numbered anew: their tables and those of their matches have other numbers than waiting
+    rows.
     """
     counts = RELEASED if RELEASED in state.header() and name not in map(waiting_name, SIDES) else _COUNTED
     columns = state.tables[name].shape.schema
