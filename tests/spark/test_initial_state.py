@@ -32,7 +32,10 @@ def result(feed: Feed, shards: int) -> WindowResult:
 
 
 def panes(feed: Feed, *names: str) -> list[Any]:
-    return sorted((row for name in names for row in feed.read(name).drop("processing_time").rows()), key=repr)
+    return sorted(
+        (row for name in names for row in feed.read(name).drop("processing_time", "batch_id").rows()),
+        key=repr,
+    )
 
 
 def export(feed: Feed, checkpoint: str, name: str) -> str:
@@ -74,6 +77,8 @@ def check_refused(feed: Feed, rest: Feed, file: str) -> None:
     changed = windowed(rest.stream(), event_time="ts").groupBy("k").window(pw.Tumbling(5)).agg(F.sum("v"))
     with pytest.raises(StateError, match="a changed specification"):
         started(feed, changed, "new", file)
+    with pytest.raises(SpecError, match="the history of an operator are batch DataFrames"):
+        result(rest, 3).export_state(feed.folder / "of stream")
     batch = windowed(rest.batch(), event_time="ts").groupBy("k").window(pw.Tumbling(5)).agg(F.sum("v"))
     with pytest.raises(SpecError, match="a batch is processed as a whole"):
         batch.write(panes=ParquetSink(feed.sink("of batch")), initial_state=file)
@@ -100,6 +105,22 @@ def test_to_a_process_and_back(feed: Feed) -> None:
     started(feed, result(rest, 3), "third", back)
     last = {(row["k"], row["s"]) for row in feed.read("third-panes").to_dicts() if row["timing"] == "ON_TIME"}
     assert last == {("h", 12)}
+
+
+def test_history_as_a_batch(feed: Feed) -> None:
+    """semantics 48.5: totals of all time, of which the older rows are a batch."""
+    feed.put(*((n, "ab"[n % 2], n) for n in range(10)))
+    file = str(feed.folder / "history")
+
+    def totals(df: Any) -> WindowResult:
+        described = windowed(df, event_time="ts").groupBy("k").window(pw.Global()).trigger(pw.Always())
+        return described.agg(F.sum("v").alias("s"))
+
+    totals(feed.batch()).export_state(file)
+    rest = beside(feed, "rest")
+    rest.put((11, "a", 100), (12, "c", 200))
+    started(feed, totals(rest.stream()), "totals", file)
+    assert sorted(feed.read("totals-panes").select("k", "s").rows()) == [("a", 120), ("c", 200)]
 
 
 def test_other_sources_are_refused(feed: Feed) -> None:

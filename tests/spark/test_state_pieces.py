@@ -54,7 +54,7 @@ def test_transcript(document: Any) -> None:
 @examples(24)
 @given(data=st.data())
 def test_drawn(strategy: Any, script_of: Any, types: Any, data: st.DataObject) -> None:
-    """semantics 48.6, for operators of all families: the state is moved once or again and again."""
+    """semantics 48.6, 48.12, for operators of all families: the state is moved once, or again and again."""
     spec = data.draw(strategy)
     script = [event for event in data.draw(script_of(spec)) if event["op"] not in POLICY.ops]
     cut = data.draw(st.sampled_from(CUTS))

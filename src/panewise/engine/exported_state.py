@@ -9,7 +9,7 @@ from panewise.engine.redistribution import Redistribution
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.state import Manifest
-from panewise.state.export_file import MANIFEST, Entries, ExportedFrom, ExportFile
+from panewise.state.export_file import MANIFEST, ExportedEntries, ExportedFrom, ExportFile
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class ExportedState:
     """
 
     origin: ExportedFrom
-    shards: dict[int, Entries]
+    shards: dict[int, ExportedEntries]
     redistribution: Redistribution
 
     @classmethod
@@ -45,7 +45,7 @@ class ExportedState:
         return cls(export.origin, entries, Redistribution.plan(spec, schemas, manifests, shards))
 
 
-def _only_operator(export: ExportFile) -> dict[int, Entries]:
+def _only_operator(export: ExportFile) -> dict[int, ExportedEntries]:
     """Returns the shards of the operator of an exported state."""
     if len(export.operators) > 1:
         rule = "the state of one operator is imported (semantics 48.7)"

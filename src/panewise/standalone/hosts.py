@@ -13,7 +13,7 @@ from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
-from panewise.standalone.initial_state import IMPORTED, InitialState
+from panewise.standalone.initial_state import IMPORTED, StateInProcess
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.state import Manifest
 from panewise.state.export_file import ExportedFrom, writing
@@ -49,7 +49,7 @@ class Host:
         self._close: Callable[[], None] = lambda: None
         self.notes: Notes = {}
         self._initial = (
-            None if initial_state is None else InitialState.open(initial_state, spec, schemas, FIELD)
+            None if initial_state is None else StateInProcess.open(initial_state, spec, schemas, FIELD)
         )
         if store is None:
             self.operator = operator_for(spec, schemas)

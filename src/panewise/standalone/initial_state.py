@@ -16,7 +16,7 @@ _SHARD: Final = 0
 
 
 @dataclass(frozen=True)
-class InitialState:
+class StateInProcess:
     """An exported state, all of which goes to one shard.
 
     Attributes:
@@ -30,7 +30,7 @@ class InitialState:
     exported: ExportedState
 
     @classmethod
-    def open(cls, file: str | Path, spec: Specification, schemas: Schemas, field: str) -> "InitialState":
+    def open(cls, file: str | Path, spec: Specification, schemas: Schemas, field: str) -> "StateInProcess":
         """Opens a file. Errors are those of :meth:`ExportedState.open`."""
         return cls(str(file), spec, schemas, field, ExportedState.open(file, spec, schemas, [_SHARD]))
 

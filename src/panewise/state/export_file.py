@@ -111,7 +111,7 @@ def writing(path: Path, origin: ExportedFrom, *, replace: bool = False) -> Itera
 
 
 @dataclass(frozen=True)
-class Entries(Mapping[str, bytes]):
+class ExportedEntries(Mapping[str, bytes]):
     """The entries of a shard by name. Each is read when it is requested."""
 
     path: Path
@@ -143,7 +143,7 @@ class ExportFile:
 
     path: Path
     origin: ExportedFrom
-    operators: Mapping[int, Mapping[int, Entries]]
+    operators: Mapping[int, Mapping[int, ExportedEntries]]
 
     @classmethod
     def open(cls, path: str | Path) -> "ExportFile":
@@ -174,7 +174,7 @@ class ExportFile:
                 if json.loads(data) != {"entries": entries, "checksum": checksum.hexdigest()}:
                     raise _not_ours(path, "its checksum does not match")
                 by_shard = {
-                    number: {of: Entries(path, places) for of, places in shards.items()}
+                    number: {of: ExportedEntries(path, places) for of, places in shards.items()}
                     for number, shards in operators.items()
                 }
                 return cls(path, origin, by_shard)
