@@ -1,4 +1,4 @@
-"""The state that history leaves, in process; tests/spark/test_initial_state.py has a query (semantics 48.5)."""
+"""The state that history leaves, in process (semantics 48.5); test_initial_state.py has a query."""
 
 from typing import Any
 
