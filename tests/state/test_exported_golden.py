@@ -1,4 +1,4 @@
-"""States of earlier formats, and an exported file of an earlier release, begin new operators (semantics 48.6)."""
+"""States of earlier formats and an exported file begin new operators (semantics 48.2, 48.6)."""
 
 from pathlib import Path
 
