@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from panewise.errors import StateError
-from panewise.state.export_file import ExportedFrom, ExportFile, is_export, writing
+from panewise.state.export_file import ExportedFrom, ExportFile, is_export, origin_of, writing
 
 ORIGIN = ExportedFrom("ab" * 16, "/checkpoint", 3, 5_000_000, ('{"logOffset":1}', None))
 
@@ -23,7 +23,7 @@ def written(path: Path) -> Path:
 def test_entries_by_operator_and_shard(tmp_path: Path) -> None:
     """semantics 48.2"""
     export = ExportFile.open(written(tmp_path / "state"))
-    assert export.origin == ORIGIN
+    assert export.origin == origin_of(export.path) == ORIGIN
     entries = {
         operator: {shard: dict(of) for shard, of in shards.items()}
         for operator, shards in export.operators.items()
@@ -83,8 +83,11 @@ def test_a_damaged_file_is_refused_whatever_is_cut_off(tmp_path: Path) -> None:
     damaged.write_text("a text\n" * 100)
     with pytest.raises(StateError, match="an exported state is a file that panewise wrote"):
         ExportFile.open(damaged)
-    with pytest.raises(StateError, match="cannot read"):
-        ExportFile.open(tmp_path / "none")
+    with pytest.raises(StateError, match="an exported state is a file that panewise wrote"):
+        origin_of(damaged)
+    for read in (ExportFile.open, origin_of):
+        with pytest.raises(StateError, match="cannot read"):
+            read(tmp_path / "none")
 
 
 def test_a_format_that_is_not_known(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from panewise.spark.sinks import exists
 from panewise.spark.state_pieces import Envelope, state_envelopes
 from panewise.spark.types import arrow_schema
 from panewise.spec import Specification
-from panewise.state.export_file import ExportFile
+from panewise.state.export_file import origin_of
 
 FIELD: Final = "imported"  # the field of the record that says with which file the checkpoint began
 _MANY: Final = 32 << 20  # bytes of pieces that are written together
@@ -71,10 +71,9 @@ def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) ->
         if file is not None:
             raise begun_otherwise(file)
         return None
-    if file is not None and (file != known["file"] or Path(file).exists()):
-        export = ExportFile.open(file)
-        if export.origin.id != known["id"]:
-            raise begun_otherwise(file)
+    deleted = file == known["file"] and not Path(file).exists()
+    if file is not None and not deleted and origin_of(file).id != known["id"]:
+        raise begun_otherwise(file)
     return InitialState(_directory(checkpoint), **known)
 
 

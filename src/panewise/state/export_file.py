@@ -163,9 +163,7 @@ class ExportFile:
 
     @classmethod
     def _read(cls, path: Path, file: Any) -> "ExportFile":
-        head = (pa.ipc.read_schema(pa.ipc.read_message(file)).metadata or {}).get(_FIELD)
-        if head is None:
-            raise _not_ours(path, "another file")
+        head = _head(path, file)
         origin = _origin(json.loads(head))
         checksum, operators = xxhash.xxh3_128(head), dict[int, dict[int, dict[str, int]]]()
         for entries, (place, entry) in enumerate(_entries(path, file)):
@@ -183,9 +181,33 @@ class ExportFile:
         raise _not_ours(path, "it is cut off")
 
 
+def origin_of(path: str | Path) -> ExportedFrom:
+    """Returns where the state of a file comes from. Only the head of the file is read.
+
+    Raises:
+        StateError: if it is not an exported state, or cannot be read.
+    """
+    where = Path(path)
+    try:
+        with pa.OSFile(str(where)) as file:
+            return _origin(json.loads(_head(where, file)))
+    except (pa.ArrowException, EOFError, ValueError, KeyError, TypeError) as error:
+        raise _not_ours(where, type(error).__name__) from error
+    except OSError as error:
+        raise _unusable(where, error, "read") from error
+
+
 def is_export(path: str | Path) -> bool:
     """Returns whether a path is a file, and not the directory of a checkpoint."""
     return Path(path).is_file()
+
+
+def _head(path: Path, file: Any) -> bytes:
+    """Returns the head of a file that was just opened."""
+    head: bytes | None = (pa.ipc.read_schema(pa.ipc.read_message(file)).metadata or {}).get(_FIELD)
+    if head is None:
+        raise _not_ours(path, "another file")
+    return head
 
 
 def _entries(path: Path, file: Any) -> Iterator[tuple[int, tuple[int, int, str, bytes]]]:
