@@ -53,7 +53,7 @@ def started(feed: Feed, of: WindowResult, name: str, file: str | None) -> None:
 def test_a_query_continues_another_one(feed: Feed) -> None:
     """semantics 48.6, 48.9, 48.10: with other shards, and row for row what one query emits."""
     rest, whole = beside(feed, "rest"), beside(feed, "whole")
-    parts = [ROWS[:2], ROWS[2:], [[(201, "f", 14), (400, "g", 1)]], [[(401, "g", 2), (600, "h", 1)]]]
+    parts = [ROWS[:2], ROWS[2:], [[(201, "f", 14), (400, "g", 1), (600, "h", 1)]]]
     for number, part in enumerate(parts):
         for rows in part:
             whole.put(*rows)
@@ -119,7 +119,7 @@ def test_history_as_a_batch(feed: Feed) -> None:
     totals(feed.batch()).export_state(file)
     rest = beside(feed, "rest")
     rest.put((11, "a", 100), (12, "c", 200))
-    started(feed, totals(rest.stream()), "totals", file)
+    started(feed, totals(rest.stream().withWatermark("ts", "10 seconds")), "totals", file)
     assert sorted(feed.read("totals-panes").select("k", "s").rows()) == [("a", 120), ("c", 200)]
 
 
