@@ -19,7 +19,7 @@ from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark import envelope
 from panewise.spark.settings import envelopes_in_small_batches
-from panewise.spark.sinks import exists
+from panewise.spark.sinks.paths import exists
 from panewise.spark.state_pieces import Envelope, state_envelopes
 from panewise.spark.types import arrow_schema
 from panewise.spec import Specification
@@ -71,10 +71,13 @@ def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) ->
         if file is not None:
             raise begun_otherwise(file)
         return None
-    deleted = file == known["file"] and not Path(file).exists()
-    if file is not None and not deleted and origin_of(file).id != known["id"]:
+    if file is not None and not _is_deleted(file, known["file"]) and origin_of(file).id != known["id"]:
         raise begun_otherwise(file)
     return InitialState(_directory(checkpoint), **known)
+
+
+def _is_deleted(file: str, known: str) -> bool:
+    return file == known and not Path(file).exists()
 
 
 def imported_state(

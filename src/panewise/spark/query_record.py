@@ -16,7 +16,7 @@ from panewise.spark.ancestry import operators_upstream
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.initial_state import FIELD
 from panewise.spark.plan_text import plan_of, sources, stateful
-from panewise.spark.sinks import exists, is_absolute
+from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
 
