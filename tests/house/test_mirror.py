@@ -40,6 +40,10 @@ ELSEWHERE = {
     "engine/join": "engine/join/test_properties.py",
     "testing/matches": "testing/test_joins.py",
     "engine/run_library.py": "engine/test_content_addresses.py",
+    # Exported states are tested by what divides them.
+    "engine/exported_operator.py": "engine/test_redistribution.py",
+    "engine/exported_state.py": "engine/test_redistribution.py",
+    "engine/imported_shard.py": "engine/test_redistribution.py",
     # These names, headers and stores are parts of stored states.
     "engine/columns.py": "state/test_golden.py",
     "state/run_store.py": "state/test_manifest.py",
