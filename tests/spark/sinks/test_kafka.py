@@ -1,13 +1,13 @@
 """Tests of the records for Kafka, and of what is refused. tests/connectors has those with a broker."""
 
 import json
-from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark import cloudpickle
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -26,7 +26,7 @@ from panewise.spark import (
     sql,
     windowed,
 )
-from panewise.spark.sinks.base import SinkOutput
+from panewise.spark.sinks.base import BoundSink, SinkOutput
 from panewise.spark.sinks.kafka_records import appended, dead_letters, upserts
 from panewise.streamwindow import count
 from tests.spark.conftest import Feed
@@ -98,8 +98,10 @@ def test_dead_letters(spark: SparkSession) -> None:
 
 def test_a_sink_reaches_the_process_that_writes(rows: DataFrame) -> None:
     """Spark Connect sends it there, without the session."""
-    output = output_of(rows)
-    assert {**vars(copy(output)), "session": output.session} == vars(output)
+    bound = BoundSink(KafkaSink("t", BROKER), output_of(rows))
+    sent = cloudpickle.loads(cloudpickle.dumps(bound))
+    assert sent.sink == bound.sink
+    assert {**vars(sent.output), "session": bound.output.session} == vars(bound.output)
 
 
 @pytest.mark.parametrize(
