@@ -19,6 +19,7 @@ HOURS: Final = "FROM TUMBLE(t, ts, INTERVAL '1' HOUR)"
 BY: Final = "GROUP BY window_start, window_end"
 WINDOW: Final = "FROM t GROUP BY window(ts, '1 hour')"
 RANGE: Final = "a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR"
+MARK: Final = "WATERMARK ts DELAY OF INTERVAL '0' SECONDS"
 FIRST: Final = "ROW_NUMBER() OVER (PARTITION BY k ORDER BY v)"
 
 PANES: Final = (
@@ -134,7 +135,10 @@ ERRORS: Final = [
         ),
         "windows of CUMULATE",
     ),
-    (f"SELECT sum(n) AS s FROM ({PANES}) WHERE n > 1 {AGAIN}", "cannot be selected before"),
+    (f"SELECT sum(n) AS s FROM ({PANES} EMIT CHANGES) WHERE n > 1 {AGAIN}", "cannot be selected before"),
+    (f"SELECT sum(n) AS s FROM ({PANES} EMIT RETRACTING) GROUP BY k EMIT CHANGES", "leave RETRACTING out"),
+    (f"RSTREAM(SELECT k FROM t {MARK} QUALIFY {FIRST.replace('v', 'ts')} = 1)", "stores only the changes"),
+    ("SELECT sum(v) OVER (ORDER BY ts GROUPS 2 PRECEDING) AS s FROM t", "does not count groups"),
     (f"SELECT * FROM ({PANES} ORDER BY n)", "nothing can be sorted"),
     (f"{PANES} UNION ALL {PANES} EMIT FINAL", ""),
     (f"({PANES} UNION ALL {PANES}) EMIT FINAL", ""),
@@ -168,6 +172,13 @@ ERRORS: Final = [
             f" FROM ({PANES})) WHERE r <= 2"
         ),
         "twice",
+    ),
+    (
+        (
+            "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n) AS r FROM"
+            f" ({PANES.replace('t, ts, INTERVAL', 't PARTITION BY k, SIZE => 5 ROWS').replace(chr(39) + '1' + chr(39) + ' HOUR', '')})) WHERE r <= 2"
+        ),
+        "windows of rows",
     ),
 ]
 

@@ -25,6 +25,7 @@ from panewise.sql.over import over_stage
 from panewise.sql.over_behind_groups import GroupedSelect
 from panewise.sql.panes import CALLS
 from panewise.sql.parser import QueryParser, parse
+from panewise.sql.retracted import check_retractions
 from panewise.sql.sources import WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
@@ -35,6 +36,7 @@ from panewise.sql.stages import (
     OverStage,
     SparkStage,
     Stage,
+    WindowsStage,
     is_ours,
     walk,
 )
@@ -165,7 +167,9 @@ class QueryCompiler(FirstRowsCompiler):
         if isinstance(body, Query):
             return self.query(body if emit is None else replace(body, emit=body.emit or emit), known)
         if isinstance(body, Select):
-            return self.join(body, emit, known) or self._select(body, emit, known)
+            stage = self.join(body, emit, known) or self._select(body, emit, known)
+            check_retractions(stage, self.parser, body.span)
+            return stage
         if isinstance(body, Streamed):
             return self._streamed(body, emit, known)
         if emit is not None:
@@ -295,14 +299,19 @@ class QueryCompiler(FirstRowsCompiler):
         return compiler.compile(stage, source.alias)
 
     def _again(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns a stage of a chain, None if the SELECT does not group panes by their windows."""
+        """Returns groups of panes by their windows, None if the SELECT has others.
+
+        They are a stage of a chain. Panes that are selected before, and rows of panes, are a second operator.
+        """
         if not isinstance(select.source, (NamedTable, Derived)) or select.others:
             return None
         if isinstance(select.source, NamedTable) and (select.source.name or "").lower() not in known:
             return None
         source = self.single(select.source, known)
-        stage = chained(self.parser, select, emit, source.stage, source.names)
-        return stage or groups_of_windows(self.parser, select, emit, source.stage, source.names)
+        parts = self.parser, select, emit, source.stage, source.names
+        of_panes = isinstance(source.stage, WindowsStage) and source.stage.having is not None
+        selected = groups_of_windows(*parts) if of_panes or select.where is not None else None
+        return selected or chained(*parts) or groups_of_windows(*parts)
 
     def _rows_of_windows(
         self, select: Select, table: TableFunction, *, over: bool, known: Mapping[str, WithQuery]

@@ -247,8 +247,8 @@ class _OverCompiler:
         if spec is None:
             return self._whole_frame(window, key)
         kind = str(spec.args["kind"]).lower()
-        if kind not in ("rows", "range"):
-            raise self._fail(window, kind.upper(), "a frame is of ROWS or a RANGE", "write one of these")
+        if kind == "groups":
+            self._check_groups(window, spec)
         start = self._bound(window, spec, "start", kind)
         end = 0 if spec.args.get("end") is None else self._bound(window, spec, "end", kind)
         if start is None and key.backwards:
@@ -258,6 +258,14 @@ class _OverCompiler:
         excluded = spec.args.get("exclude")
         exclude: Any = "no others" if excluded is None else " ".join(str(excluded.name).lower().split())
         return Frame("rows" if kind == "rows" else "range", start, end, exclude)
+
+    def _check_groups(self, window: exp.Window, spec: exp.Expr) -> None:
+        """Refuses GROUPS with numbers. Without numbers such a frame is a RANGE."""
+        bounds = (spec.args.get("start"), spec.args.get("end"))
+        if any(bound not in ("CURRENT ROW", "UNBOUNDED", None) for bound in bounds):
+            rule = "a frame counts rows, or has a length of time; it does not count groups of equal rows"
+            remedy = "write RANGE with an interval, or ROWS with a number"
+            raise self._fail(window, "GROUPS with a number", rule, remedy)
 
     def _whole_frame(self, window: exp.Window, key: _Key) -> Frame:
         """Returns the frame of a window that has none: from the first row to the last peer."""

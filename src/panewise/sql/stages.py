@@ -19,6 +19,7 @@ from panewise.spec import (
     Tumbling,
     WindowOperator,
 )
+from panewise.sql.expressions import tokens_of
 
 UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
     "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps",
@@ -380,6 +381,18 @@ def is_ours(stage: Stage) -> bool:
     return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
 
 
+def names_of_outputs(stage: Stage) -> list[str] | None:
+    """Returns the names of the columns of rows of windows; None if one has no name in the text."""
+    outputs: tuple[OutputColumn, ...] | None = None
+    while isinstance(stage, RowsStage) and stage.outputs is None:
+        stage = stage.input
+    if isinstance(stage, (RowsStage, WindowsStage)):
+        outputs = stage.outputs
+    if not outputs or any(output.name is None for output in outputs):
+        return None
+    return [output.name for output in outputs if output.name is not None]
+
+
 def run_options(stage: Stage) -> dict[str, Any]:
     """Returns how Spark runs an operator: the options of the tables that it reads itself."""
     options: dict[str, Any] = {}
@@ -401,7 +414,7 @@ def over_rows(
     if (
         outputs is not None
         and has_op(input)
-        and not any(_is_star(output) or output.name == "op" for output in outputs)
+        and not any(is_star(output) or output.name == "op" for output in outputs)
     ):
         outputs = (*outputs, OutputColumn("op", "op", "op"))
     return RowsStage(input, alias, where, outputs)
@@ -415,10 +428,21 @@ def has_op(stage: Stage) -> bool:
         return has_op(stage.input)
     outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage, DeduplicateStage)) else None
     named = any(output.name == "op" for output in outputs or ())
-    whole = isinstance(stage, RowsStage) and any(map(_is_star, outputs or ()))
+    whole = isinstance(stage, RowsStage) and any(map(is_star, outputs or ()))
     return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
 
 
-def _is_star(output: OutputColumn) -> bool:
+def excepted(star: str) -> frozenset[str]:
+    """Returns the columns, in lower case, that `* EXCEPT (...)` leaves out.
+
+    >>> sorted(excepted("t.* EXCEPT (a, `B c`)"))
+    ['a', 'b c']
+    """
+    tokens = tokens_of(star)
+    behind = next((place for place, token in enumerate(tokens) if token.text == "("), len(tokens))
+    return frozenset(token.text.lower() for token in tokens[behind:] if token.text not in "(,)")
+
+
+def is_star(output: OutputColumn) -> bool:
     """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
     return output.text.startswith("*") or output.text.endswith(".*") or ".* EXCEPT" in output.text.upper()

@@ -30,6 +30,8 @@ from panewise.sql.stages import (
     Stage,
     TableStage,
     WindowsStage,
+    excepted,
+    is_star,
 )
 from panewise.sql.texts import one_line
 from panewise.standalone.operator import StandaloneOperator
@@ -146,10 +148,11 @@ def selected(
     """Returns the expressions of a SELECT list. `*` has no hidden columns."""
     columns: list[pl.Expr] = []
     for output in outputs:
-        if output.text == "*" or output.text.endswith(".*"):
-            columns += [pl.col(name) for name in scope.columns if name not in hidden]
-        elif "*" in output.text and "EXCEPT" in output.text.upper():
-            raise refused(one_line(output.text), "in process `*` has no EXCEPT", "name the columns")
+        if is_star(output):
+            left_out = excepted(output.text)
+            columns += [
+                pl.col(name) for name in scope.columns if name not in hidden and name.lower() not in left_out
+            ]
         else:
             columns.append(scope.typed(output.text).expr.alias(output.name or one_line(output.original)))
     return columns

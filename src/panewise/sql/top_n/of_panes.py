@@ -28,7 +28,6 @@ def first_panes(
     Raises:
         SqlError: if a part breaks a rule.
     """
-    _check(parser, pattern, before)
     chain = ChainCompiler(parser, pattern.inner, pattern.emit, names, before)
     partition = described.args.get("partition_by") or ()
     others = [node for node in partition if (column_name(node, names) or "").lower() not in chain.ends]
@@ -51,14 +50,6 @@ def first_panes(
     bounds = tuple((name, text) for name, text in chain.ends.items() if _selects(pattern.inner, name))
     rows = Ranked(lists, pattern.rank, (*constants, *bounds), retracts(spec), ties)
     return replace(before, spec=spec, outputs=(), ranked=rows, naming=("", ""))
-
-
-def _check(parser: QueryParser, pattern: Pattern, before: WindowsStage) -> None:
-    for condition, word in ((pattern.inner.where, "WHERE"), (before.having, "HAVING in FROM")):
-        if condition is not None:
-            rule = "panes cannot be selected before the first of their windows are taken"
-            remedy = "select them in WHERE of the query over it, or leave it out"
-            raise parser.fail(word, rule, remedy, parser.span_of(pattern.window))
 
 
 def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: Mapping[str, Any]) -> Chain:
