@@ -17,6 +17,7 @@ import yaml
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
 from panewise.sql.joins import resolved
+from panewise.sql.spark_names import output_name
 from panewise.sql.stages import (
     OURS,
     Computed,
@@ -32,7 +33,6 @@ from panewise.sql.stages import (
     excepted,
     walk,
 )
-from panewise.sql.texts import one_line
 from panewise.testing import run
 
 SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
@@ -208,7 +208,7 @@ class Player:
                 hidden = {*new, *_OWN, *excepted(one.text)}
                 columns += [pl.col(name) for name in df.columns if name not in hidden]
             else:
-                columns.append(_expr(one.text).alias(one.name or one_line(one.original)))
+                columns.append(_expr(one.text).alias(output_name(one)))
         return df.select(columns).to_dicts()
 
 

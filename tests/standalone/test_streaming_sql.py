@@ -145,6 +145,56 @@ def test_a_notebook_shows_a_result_as_html() -> None:
     assert "<table" in shown["text/html"]
 
 
+SPELLED = pl.DataFrame({"Ts": [at(1), at(12), at(13)], "K": ["a", "b", "a"], "v": [1, 2, 4]})
+MARK = "WATERMARK ts DELAY OF INTERVAL '0' SECONDS"
+OTHER_CASE = [
+    ("SELECT k, sum(V) AS s FROM TUMBLE(t {}, TS, INTERVAL '10' MINUTES) GROUP BY k, window_start", 3),
+    ("SELECT k, count(*) AS n FROM TUMBLE(t, SIZE => INTERVAL '1' HOUR) GROUP BY k, window_start", 2),
+    ("SELECT sum(V) AS s FROM t [RANGE 1 MINUTE] {}", 4),
+    ("SELECT lag(V) OVER (PARTITION BY k ORDER BY ts, V DESC) AS l FROM t {}", 3),
+    ("SELECT DISTINCT k, TS FROM t {}", 3),
+    ("SELECT k FROM t {} QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) = 1", 2),
+    ("SELECT a.k, b.V FROM t a JOIN t b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.TS + INTERVAL '1' HOUR", 4),
+    ("SELECT k, max(V) AS m FROM t WITH (order = 'V') {} GROUP BY k EMIT CHANGES", 2),
+    (
+        "SELECT x FROM (SELECT k AS X, ts AS At FROM t) WATERMARK AT DELAY OF '0 s' GROUP BY x, tumble('1 h')",
+        2,
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "count"), OTHER_CASE)
+def test_case_has_no_effect_in_names_of_columns(text: str, count: int) -> None:
+    """semantics 46.66"""
+    marked = text.format(MARK)
+    assert sql(marked, t=SPELLED).rows.height == count
+    query = SqlQuery(marked, t=dict(SPELLED.schema))
+    assert query.add(t=SPELLED).rows.height + query.finish().rows.height == count
+
+
+def test_late_and_invalid_rows_have_columns_without_rows() -> None:
+    """semantics 46.106"""
+    output = sql(COUNTS.format("t"), t=ORDERS[:1])
+    assert output.late.schema["row"] == pl.Struct(dict(ORDERS.schema))
+    assert output.late.columns == ["row", "reason", "windows", "late_by", "partial"]
+    assert output.invalid.columns == ["row", "reason"]
+    assert sql("SELECT k FROM t", t=ORDERS).late.columns == []
+    joined = "SELECT a.k FROM t a JOIN u b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
+    both = sql(joined, t=ORDERS, u=ORDERS.rename({"v": "w"})).late
+    assert [field.name for field in both.schema["row"].fields] == ["ts", "k", "v", "w"]  # type: ignore[attr-defined]
+
+
+def test_columns_without_a_name_have_those_of_spark() -> None:
+    """semantics 46.105"""
+    text = "SELECT k, count(*), sum(v + 1) FROM t GROUP BY k, window(ts, '1 hour')"
+    assert sql(text, t=ORDERS).rows.columns == ["k", "count(1)", "sum((v + 1))"]
+    outer = f"SELECT `count(1)` AS n FROM ({text}) WHERE `sum((v + 1))` > 2"
+    assert sql(outer, t=ORDERS).rows.rows() == [(1,)]
+    over = "SELECT v, lag(v) OVER (ORDER BY ts) FROM t"
+    frame = "ORDER BY ts ASC NULLS FIRST ROWS BETWEEN -1 FOLLOWING AND -1 FOLLOWING"
+    assert sql(over, t=ORDERS).rows.columns == ["v", f"lag(v, 1, NULL) OVER ({frame})"]
+
+
 REFUSED = [
     ("SELECT a.v FROM t a JOIN t b ON a.k = b.k", "in process there are selections, windows, functions OVER"),
     ("SELECT k, count(*) AS n FROM t GROUP BY k", "in process there are selections, windows"),
@@ -153,9 +203,12 @@ REFUSED = [
     ("SELECT sha2(k, 256) AS h FROM t", r"sha2\(\.\.\.\) \| in process there are the functions"),
     ("SELECT v[0] AS h FROM t", "v\\[0\\]"),
     ("SELECT w FROM t", "a column w"),
-    ("SELECT count(*) FROM u GROUP BY window(ts, '1 hour')", "a table u"),
+    ("SELECT count(*) FROM w GROUP BY window(ts, '1 hour')", "a table w"),
     ("SELECT k, k FROM t", "each column has a name of its own"),
-    ("SELECT sum(V) AS s FROM t GROUP BY window(ts, '1 hour')", "case-sensitive"),
+    ("SELECT count(*) AS n FROM TUMBLE(u, SIZE => INTERVAL '1' HOUR) GROUP BY window_start", "or the only"),
+    ("SELECT sum(v) FROM t [RANGE 1 MINUTE]", "a window of time has an event time"),
+    ("SELECT k FROM u WATERMARK at DELAY OF INTERVAL '1' HOUR", "WATERMARK at"),
+    ("SELECT k FROM u", "means several"),
 ]
 
 
@@ -163,7 +216,7 @@ REFUSED = [
 def test_what_only_spark_runs_is_refused_by_name(text: str, message: str) -> None:
     """semantics 46.52"""
     with pytest.raises(SqlError, match=message):
-        sql(text, t=ORDERS)
+        sql(text, t=ORDERS, u=pl.DataFrame({"k": [1], "K": [1]}))
 
 
 def test_wrong_arguments() -> None:

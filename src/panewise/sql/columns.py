@@ -19,9 +19,11 @@ from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import column_name, columns_in, function_name
 from panewise.sql.joins import resolved
 from panewise.sql.parser import QueryParser
+from panewise.sql.spark_names import output_name
 from panewise.sql.stages import (
     AssignedStage,
     JoinStage,
+    MarkedStage,
     OutputColumn,
     OverStage,
     RowsStage,
@@ -31,7 +33,7 @@ from panewise.sql.stages import (
     TableStage,
     WindowsStage,
 )
-from panewise.sql.texts import one_line
+from panewise.sql.texts import quoted
 
 Types: TypeAlias = dict[str, Type | None]  # by column; None where the type is not known
 
@@ -109,6 +111,8 @@ class ColumnCheck:
                 return self._table(stage)
             case SparkStage():
                 return self._of_spark(stage)
+            case MarkedStage():
+                return self._marked(self.known_table(stage.input), stage)
             case RowsStage():
                 rows = self._filtered(stage, self.known_table(stage.input))
                 return rows if stage.outputs is None else self._selected(rows, stage.outputs, stage.alias)
@@ -142,12 +146,12 @@ class ColumnCheck:
             remedy = "declare it, or write its catalog and database before it"
             raise self.fail(f"a table {stage.name}", rule, remedy, stage.name)
 
-    def _marked(self, known: KnownTable, stage: TableStage) -> KnownTable:
+    def _marked(self, known: KnownTable, stage: TableStage | MarkedStage) -> KnownTable:
         if stage.watermark is None:
             return known
         name, _, text = stage.watermark
         if text is None:
-            self._check(known, [quoted_name(name)], stage.alias)
+            self._check(known, [quoted(name)], stage.alias)
         else:
             known = self._with(known, (name,))
         marked = None if known.watermarks is None else known.watermarks | {name.lower()}
@@ -155,10 +159,6 @@ class ColumnCheck:
 
     def _of_spark(self, stage: SparkStage) -> KnownTable:
         inputs = [self.known_table(table) for table, _ in stage.tables]
-        if stage.parts == ("", "") and len(inputs) == 2:
-            marked = stage.tables[1][0]
-            assert isinstance(marked, TableStage), "the watermark of a query"
-            return self._marked(inputs[0], marked)
         streaming = any(table.streaming for table in inputs)
         endless = stage.endless
         if streaming and endless is not None:
@@ -193,7 +193,7 @@ class ColumnCheck:
                     name: type_ for name, type_ in known.columns.items() if name.lower() not in hidden
                 }
             else:
-                columns[output.name or one_line(output.original)] = _of_column(known.columns, output.text)
+                columns[output_name(output)] = _of_column(known.columns, output.text)
         remaining = {name.lower() for name in columns}
         marks = None if known.watermarks is None else known.watermarks & remaining
         return replace(known, columns=columns, watermarks=marks)
@@ -205,7 +205,7 @@ class ColumnCheck:
             rows = replace(rows, columns={**rows.columns, exploded.name: None})
         self._operator(stage, rows)
         outputs = stage.outputs or ()
-        names = [output.name or one_line(output.original) for output in outputs]
+        names = [output_name(output) for output in outputs]
         times = {f"window_{end}" for end in ("start", "end", "time")}
         columns = {name: _TIMESTAMP if name in times else None for name in names}
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
@@ -232,7 +232,7 @@ class ColumnCheck:
             known = rows[port]
             if known.columns is not None:
                 missing = [name for name in entry.columns_read if name.lower() not in computed]
-                self._check(known, map(quoted_name, missing), None)
+                self._check(known, map(quoted, missing), None)
         types = {
             port: {name: type_ for name, type_ in (known.columns or {}).items() if type_ is not None}
             for port, known in rows.items()
@@ -270,9 +270,7 @@ class ColumnCheck:
         except SpecError as error:
             raise self._placed(error) from None
         self._check_spec(join.spec, sides)
-        return KnownTable(
-            {output.name or one_line(output.original): None for output in join.outputs}, streaming, None
-        )
+        return KnownTable({output_name(output): None for output in join.outputs}, streaming, None)
 
     # Expressions
 
@@ -297,11 +295,6 @@ class ColumnCheck:
         wanted = {name.lower() for name in names}
         token = next((token for token in tokens_of(self.sql) if token.text.lower() in wanted), None)
         return (None, None) if token is None else (token.start, token.end + 1)
-
-
-def quoted_name(name: str) -> str:
-    """Returns a name as an expression."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _of_column(columns: Types, text: str) -> Type | None:

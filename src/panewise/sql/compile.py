@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from sqlglot import exp
 
@@ -30,6 +29,7 @@ from panewise.sql.sources import WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
     OURS,
+    UNSORTED,
     WATERMARKED,
     CompiledQuery,
     Endless,
@@ -114,9 +114,6 @@ def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
     return {span: names[text] for span, text in orders if text in names}
 
 
-_UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
-
-
 class QueryCompiler(FirstRowsCompiler):
     """Compiles a query: it decides what each SELECT is."""
 
@@ -136,15 +133,12 @@ class QueryCompiler(FirstRowsCompiler):
         """Returns a query with its tail, which is Spark's."""
         first, last = query.tail[0][1], query.tail[-1][1]
         if any(isinstance(inner, OURS) for inner in walk(stage)):
-            rule = "the rows of a stream have no end, so nothing can be sorted or limited behind its windows"
-            words = self.parser.characters(first)
-            raise self.parser.fail(words, rule, "leave it out, or use ROW_NUMBER() OVER (...)", first)
+            raise self.parser.fail(self.parser.characters(first), *UNSORTED, first)
         text = self.parser.characters(TextSpan(first.start, last.end))
         sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)
         endless = None
         if sorts is not None:
-            rule, remedy = "the rows of a stream have no last one, so they cannot be sorted", _UNSORTED
-            endless = Endless(self.parser.characters(sorts), rule, remedy, sorts.start, sorts.end)
+            endless = Endless(self.parser.characters(sorts), *UNSORTED, sorts.start, sorts.end)
         if query.ctes:
             return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
         return replace(self.tailed(query, known, text), endless=endless)
@@ -158,7 +152,7 @@ class QueryCompiler(FirstRowsCompiler):
                 return WithQuery(cte.query, known, None, error)
             raise
         if cte.columns:
-            columns = ", ".join(f"`{name}`" for name in cte.columns)
+            columns = ", ".join(map(quoted, cte.columns))
             stage = SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, cte.name),))
         return WithQuery(None if cte.columns else cte.query, known, stage)
 

@@ -15,6 +15,7 @@ from panewise.sql.sources import OperatorInput, WithQuery
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import Stage, is_ours, over_rows
 from panewise.sql.syntax import Derived, Emit, NamedTable, Select, Source, TableFunction, TextSpan
+from panewise.sql.texts import quoted
 from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_of
 
 
@@ -99,7 +100,7 @@ class FirstRowsCompiler(JoinQueryCompiler):
         text.add(" WHERE ", where.span.start)
         text.copy(sql, where.span, {})
         text.add(")", where.span.end)
-        text.add("" if source.alias is None else f" AS `{source.alias}`", source.span.end)
+        text.add("" if source.alias is None else f" AS {quoted(source.alias)}", source.span.end)
         text.copy(sql, TextSpan(where.span.end, select.span.end), {})
         add_emit(text, sql, emit)
         return self.rewritten(text, known)

@@ -31,6 +31,7 @@ from panewise.sql.syntax import (
     Source,
     TableFunction,
 )
+from panewise.sql.texts import quoted
 
 # The stages of queries that were written again. The key is the text, and the name and `id` of each query of
 # WITH. The value also has these queries, as Python gives the `id` of a deleted object to another one.
@@ -157,7 +158,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
         self, left: Source, where: Expr | None, columns: Mapping[str, Expr], known: Mapping[str, WithQuery]
     ) -> Stage:
         """Returns a join of Spark's, with these columns."""
-        texts = [f"{self.parser.characters(expr.span)} AS `{name}`" for name, expr in columns.items()]
+        texts = [f"{self.parser.characters(expr.span)} AS {quoted(name)}" for name, expr in columns.items()]
         stage = self.cut(left.span, list(leaves(left)), known, f"SELECT {', '.join(texts) or '*'} FROM ")
         if where is None:
             return stage

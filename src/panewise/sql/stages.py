@@ -25,7 +25,15 @@ UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
     "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps",
     "add GROUP BY window_start, window_end",
 )
+UNSORTED: Final = (  # why ORDER BY, LIMIT and OFFSET are refused on a stream, and what to do
+    "the rows of a stream have no end, so they cannot be sorted or limited",
+    "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)",
+)
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
+
+
+# The column of a watermark, its delay, and the expression of the column if it is computed.
+Mark: TypeAlias = tuple[str, Duration, str | None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +76,7 @@ class TableStage:
     name: str | None
     alias: str | None
     columns: tuple[str, ...] = ()
-    watermark: tuple[str, Duration, str | None] | None = None
+    watermark: Mark | None = None
     run: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -118,6 +126,19 @@ class FollowingStage:
     def inputs(self) -> tuple["Stage", ...]:
         """The stage before it."""
         return (self.input,)
+
+
+@dataclass(frozen=True)
+class MarkedStage(FollowingStage):
+    """The rows of a query, with a watermark.
+
+    Attributes:
+        watermark: the column, the delay, and the expression of the column if it is computed.
+        alias: the name by which this expression calls the rows.
+    """
+
+    watermark: Mark
+    alias: str | None
 
 
 @dataclass(frozen=True)
@@ -220,6 +241,11 @@ class SingleInputStage(FollowingStage):
     having: str | None = None
     naming: tuple[str, str] = ("", "")
 
+    @property
+    def new_columns(self) -> frozenset[str]:
+        """The columns that are added to the rows of the input, which `*` does not have."""
+        return frozenset()
+
 
 @dataclass(frozen=True)
 class WindowsStage(SingleInputStage):
@@ -248,6 +274,15 @@ class OverStage(SingleInputStage):
 
     spec: OverOperator
 
+    @property
+    def new_columns(self) -> frozenset[str]:
+        """The columns of the functions, also of the operators before it that are of the same SELECT."""
+        before = self.input
+        inner = (
+            before.new_columns if isinstance(before, OverStage) and before.outputs is None else frozenset()
+        )
+        return inner | {column.name for column in self.spec.columns}
+
 
 @dataclass(frozen=True)
 class DeduplicateStage(SingleInputStage):
@@ -255,6 +290,11 @@ class DeduplicateStage(SingleInputStage):
 
     spec: DeduplicateOperator
     outputs: tuple[OutputColumn, ...]
+
+    @property
+    def new_columns(self) -> frozenset[str]:
+        """The computed keys, and `op`."""
+        return frozenset(("op", *(column.name for column in self.computed)))
 
 
 @dataclass(frozen=True)
@@ -334,7 +374,7 @@ class JoinStage:
 
 
 OurStage: TypeAlias = SingleInputStage | JoinStage
-Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | OurStage
+Stage: TypeAlias = TableStage | SparkStage | MarkedStage | RowsStage | AssignedStage | OurStage
 OURS: Any = (SingleInputStage, JoinStage)
 
 

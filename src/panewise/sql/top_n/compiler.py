@@ -204,7 +204,7 @@ class TopNCompiler:
         if item.alias is None:
             rule = "the columns of a Top-N have names"
             raise self.parser.fail(text, rule, "add AS and a name", item.span)
-        return f"{text} AS `{item.alias}`"
+        return f"{text} AS {quoted(item.alias)}"
 
     def _ends(self, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""

@@ -14,6 +14,7 @@ from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Ranked, WindowsStage
 from panewise.sql.syntax import Expr, Select
+from panewise.sql.texts import quoted
 from panewise.sql.top_n.order import order_of
 from panewise.sql.top_n.pattern import Pattern, is_column, is_row_number
 from panewise.sql.top_n.ties import ALL_ROWS, ties_of
@@ -46,7 +47,7 @@ def first_panes(
     for name, column in zip(() if ties is None else ties.lists, order, strict=ties is not None):
         aggregates.append(F.top_n_by(column.column, order, n).alias(name))
     spec = _spec(parser, pattern, before, {"keys": keys, "aggregates": aggregates})
-    constants = tuple((name, f"`{column}`") for name, column in wanted.items() if column in keys)
+    constants = tuple((name, quoted(column)) for name, column in wanted.items() if column in keys)
     bounds = tuple((name, text) for name, text in chain.ends.items() if _selects(pattern.inner, name))
     rows = Ranked(lists, pattern.rank, (*constants, *bounds), retracts(spec), ties)
     return replace(before, spec=spec, outputs=(), ranked=rows, naming=("", ""))
