@@ -30,6 +30,7 @@ EMPTY = {
 
 def tables_of(stage: Stage) -> dict[str, str]:
     """Returns the names of the tables of a text, each with the name of its rows in a transcript."""
+    stage = next((inner for inner in walk(stage) if isinstance(inner, JoinStage)), stage)
     if not isinstance(stage, JoinStage):
         return {one.name or "": "rows" for one in walk(stage) if isinstance(one, TableStage)}
     sides = zip((stage.left, stage.right), stage.names, strict=True)

@@ -11,7 +11,7 @@ from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.spec.aggregates.order_columns import OrderColumn
-from panewise.sql.chained import TIMESTAMP
+from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.input_columns import Columns
@@ -89,8 +89,8 @@ class TopNCompiler:
         once = rows_once(rows.stage, names & {*BOUNDS}) if self.pattern.emit is None else None
         if once is not None:
             span = self.parser.span_of(self.pattern.window)
-            windows = _Windows(instant_window("ROW_NUMBER", span), of_panes=True)
-            return self._of_rows(replace(rows, stage=once), windows)
+            windows = _Windows(instant_window(once[1], "ROW_NUMBER", span), of_panes=True)
+            return self._of_rows(replace(rows, stage=once[0]), windows)
         if panes is not None:
             raise self._fail("HAVING or WHERE before a Top-N", *_SELECTED)
         return self._of_rows(rows, None)
@@ -195,7 +195,7 @@ class TopNCompiler:
         if names is None or self.parser.characters(item.expr.span) != "*":
             rule = "before a selection of panes the columns of a Top-N have names"
             raise self.parser.fail(self.parser.characters(item.span), rule, "name the columns", item.span)
-        yield from (quoted(name) for name in names if name != TIMESTAMP)
+        yield from (quoted(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
 
     def _field(self, item: SelectItem, name: str | None) -> str:
         text = self.parser.characters(item.expr.span)

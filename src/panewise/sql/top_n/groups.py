@@ -22,7 +22,7 @@ def groups_of_windows(
     rows = rows_once(stage, grouped & {*BOUNDS})
     if rows is None:
         return None
-    syntax = instant_window("GROUP BY", select.group.span)
-    return WindowCompiler(parser, select, None, None, names, window=syntax).compile(
-        rows, next(iter(names), None)
-    )
+    stage, time = rows
+    syntax = instant_window(time, "GROUP BY", select.group.span)
+    compiler = WindowCompiler(parser, select, None, None, names, window=syntax)
+    return compiler.compile(stage, next(iter(names), None))
