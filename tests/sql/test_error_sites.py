@@ -138,6 +138,7 @@ ERRORS: Final = [
     (f"SELECT sum(n) AS s FROM ({PANES} EMIT CHANGES) WHERE n > 1 {AGAIN}", "cannot be selected before"),
     (f"SELECT sum(n) AS s FROM ({PANES} EMIT RETRACTING) GROUP BY k EMIT CHANGES", "leave RETRACTING out"),
     (f"RSTREAM(SELECT k FROM t {MARK} QUALIFY {FIRST.replace('v', 'ts')} = 1)", "stores only the changes"),
+    ("SELECT sum(v) OVER (ORDER BY now() RANGE '1 h' PRECEDING) AS s FROM t", "order by the event time"),
     ("SELECT sum(v) OVER (ORDER BY ts GROUPS 2 PRECEDING) AS s FROM t", "does not count groups"),
     (f"SELECT * FROM ({PANES} ORDER BY n)", "cannot be sorted or limited"),
     (f"{PANES} UNION ALL {PANES} EMIT FINAL", ""),

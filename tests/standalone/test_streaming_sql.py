@@ -139,6 +139,18 @@ def test_all_columns_but_some() -> None:
     assert sql("SELECT o.* EXCEPT (ts), v AS w FROM t o WHERE v > 2", t=ORDERS).rows.rows() == [("a", 4, 4)]
 
 
+def test_all_columns_of_a_top_n_of_panes_have_their_order() -> None:
+    """semantics 46.19"""
+    panes = (
+        "SELECT window_end, K, sum(v) AS S, window_start FROM TUMBLE(t, ts, '1 h') GROUP BY k, window_start"
+    )
+    number = "ROW_NUMBER() OVER (PARTITION BY window_start ORDER BY s)"
+    rows = sql(f"SELECT * FROM (SELECT *, {number} AS n FROM ({panes})) WHERE n = 1", t=ORDERS).rows
+    assert rows.columns == ["window_end", "K", "S", "window_start", "n"]
+    named = f"SELECT s, window_end AS e, {number} AS n, k FROM ({panes})"
+    assert sql(f"SELECT * FROM ({named}) WHERE n = 1", t=ORDERS).rows.columns == ["s", "e", "n", "k"]
+
+
 def test_a_notebook_shows_a_result_as_html() -> None:
     """semantics 46.50"""
     output = sql(COUNTS.format("t"), t=ORDERS)
@@ -158,7 +170,7 @@ OTHER_CASE = [
     ("SELECT a.k, b.V FROM t a JOIN t b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.TS + INTERVAL '1' HOUR", 4),
     ("SELECT k, max(V) AS m FROM t WITH (order = 'V') {} GROUP BY k EMIT CHANGES", 2),
     (
-        "SELECT x FROM (SELECT k AS X, ts AS At FROM t) WATERMARK AT DELAY OF '0 s' GROUP BY x, tumble('1 h')",
+        "SELECT x FROM (SELECT k AS X, ts AS Z FROM t) WATERMARK z DELAY OF '0 s' GROUP BY x, tumble('1 h')",
         2,
     ),
 ]

@@ -46,7 +46,10 @@ def ranked_rows(df: DataFrame, ranked: Ranked) -> DataFrame:
     others = [SF.expr(text).alias(name) for name, text in ranked.others]
     rank = [] if ranked.rank is None else [(SF.col("place") + 1).cast("bigint").alias(ranked.rank)]
     columns: list[Column | str] = ["row.*", *others, *rank, *(["op"] if ranked.retracts else [])]
-    return exploded.select(*columns)
+    selected = exploded.select(*columns)
+    if not ranked.order:
+        return selected
+    return selected.select(*map(quoted, ranked.order), *(["op"] if ranked.retracts else []))
 
 
 def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -> DataFrame:

@@ -50,11 +50,12 @@ class FirstRowsCompiler(JoinQueryCompiler):
         if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
             return None
         source = self.input(inner, None, known)
-        by = order_of_first(pattern, source.time, self.parser)
-        if by is None or is_ours(source.stage):
+        order = order_of_first(pattern, source.time, self.parser)
+        if order is None or is_ours(source.stage):
             return None
         options = options_of(inner.source, self.parser)
-        stage = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options).first_rows(pattern, by)
+        compiler = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options)
+        stage = compiler.first_rows(pattern, *order)
         if pattern.items is None and pattern.rest is None:
             return stage
         return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))

@@ -12,7 +12,14 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Frame, OverColumn, OverOperator
 from panewise.sql.chained import timed
-from panewise.sql.function_calls import aggregate_call, column_name, constant, function_name, windows_in
+from panewise.sql.function_calls import (
+    aggregate_call,
+    column_name,
+    constant,
+    function_name,
+    is_arrival,
+    windows_in,
+)
 from panewise.sql.input_columns import Columns
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
@@ -22,6 +29,7 @@ from panewise.sql.texts import quoted as in_backticks
 
 _ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
+_WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 _WHOLE: Final = "the rows behind the present one have not arrived yet, and a stream has no last row"
 _BACKWARDS: Final = (
     "in descending order of the event time the rows before a row arrive after it, without an end"
@@ -172,7 +180,8 @@ class _OverCompiler:
             self.columns.name_of(self._expr(node)) for node in window.args.get("partition_by") or ()
         )
         order = window.args.get("order")
-        terms = {self._order(window, term): term for term in (order.expressions if order else ())}
+        listed = order.expressions if order and not is_arrival(order.expressions) else ()
+        terms = {self._order(window, term): term for term in listed}
         event_time = next(iter(terms), None)
         return _Key(
             partition,
@@ -210,13 +219,15 @@ class _OverCompiler:
             rule = f"a function over a window is an aggregate, or one of {', '.join(_ROW_FUNCTIONS)}"
             shown = function or self.parser.characters(self._span(window))
             raise self._fail(window, shown, rule, "use one of these")
+        if function in ("rank", "dense_rank") and is_arrival(_ordered(self._described(window))):
+            function = "row_number"  # no two rows arrive at once
         plain = self._row_function(window, function, inner.expressions)
         return self._checked(window, lambda: replace(plain, name=name, ignorenulls=ignore))
 
     def _row_function(self, window: exp.Window, function: str, arguments: list[exp.Expr]) -> Any:
         constants: list[Any] = []
         for argument in arguments[1:]:
-            known = constant(argument)
+            known = constant(_without_cast(argument))
             if known is None:
                 rule = f"the further arguments of {function} are constants"
                 shown = self.parser.characters(self._span(argument))
@@ -245,10 +256,12 @@ class _OverCompiler:
                 raise self._fail(window, f"{function} with ORDER BY {key.order[0]} DESC", _BACKWARDS, remedy)
             return None
         if spec is None:
-            return self._whole_frame(window, key)
+            return self._whole_frame(described, key)
         kind = str(spec.args["kind"]).lower()
         if kind == "groups":
             self._check_groups(window, spec)
+        if kind == "range" and is_arrival(_ordered(described)):
+            kind = self._rows_of_range(window, spec)
         start = self._bound(window, spec, "start", kind)
         end = 0 if spec.args.get("end") is None else self._bound(window, spec, "end", kind)
         if start is None and key.backwards:
@@ -267,8 +280,18 @@ class _OverCompiler:
             remedy = "write RANGE with an interval, or ROWS with a number"
             raise self._fail(window, "GROUPS with a number", rule, remedy)
 
-    def _whole_frame(self, window: exp.Window, key: _Key) -> Frame:
+    def _rows_of_range(self, window: exp.Window, spec: exp.Expr) -> str:
+        """Returns "rows" for a RANGE in the order of arrival, in which no two rows are equal."""
+        bounds = [spec.args.get(bound) for bound in ("start", "end")]
+        if any(bound not in ("CURRENT ROW", "UNBOUNDED", None) for bound in bounds):
+            rule = "rows in the order of their arrival have no event time, from which a length is counted"
+            raise self._fail(window, "RANGE with an interval", rule, "order by the event time, or use ROWS")
+        return "rows"
+
+    def _whole_frame(self, window: exp.Expr, key: _Key) -> Frame:
         """Returns the frame of a window that has none: from the first row to the last peer."""
+        if is_arrival(_ordered(window)):
+            return Frame("rows", None, 0)
         if not key.order:
             remedy = "add ORDER BY and the event time, or ROWS BETWEEN n PRECEDING AND CURRENT ROW"
             raise self._fail(window, "OVER without an order and a frame", _WHOLE, remedy)
@@ -358,6 +381,18 @@ class _OverCompiler:
     def _naming(self) -> tuple[str, str]:
         items = ", ".join(self.parser.characters(item.span) for item in self.select.items)
         return f"SELECT {items} FROM", ""
+
+
+def _ordered(window: exp.Expr) -> list[exp.Expr]:
+    """Returns the terms of ORDER BY of a window."""
+    order = window.args.get("order")
+    return list(order.expressions) if order else []
+
+
+def _without_cast(node: exp.Expr) -> exp.Expr:
+    """Returns a whole number without a cast to another type of whole numbers."""
+    number = isinstance(node, (exp.Cast, exp.TryCast)) and node.args["to"].sql("spark") in _WHOLE_NUMBERS
+    return node.this if number else node
 
 
 def _inner(window: exp.Window) -> exp.Expr:

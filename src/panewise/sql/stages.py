@@ -209,6 +209,7 @@ class Ranked:
         others: further columns: their names, and expressions over panes.
         retracts: whether the rows have the column `op`.
         ties: how equal rows are ranked; None if each has a rank of its own.
+        order: the names of the columns in their order. Empty: the fields of the rows, `others`, the rank.
     """
 
     lists: tuple[str, ...]
@@ -216,6 +217,7 @@ class Ranked:
     others: tuple[tuple[str, str], ...]
     retracts: bool
     ties: Ties | None = None
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,10 @@ def ranking(ranked: Ranked, emitted: Schema) -> Callable[[pl.DataFrame], pl.Data
         rows = panes.with_columns(*others.values(), places)
         rows = rows.filter(pl.col(lists[0]).list.len() > 0).explode(*lists, _PLACE)
         rows = rows if ties is None else rows.filter(pl.col(_PLACE) <= ties.n)
-        return rows.select(columns)
+        selected = rows.select(columns)
+        return (
+            selected.select(*ranked.order, *(["op"] if ranked.retracts else [])) if ranked.order else selected
+        )
 
     return rows_of
 
