@@ -33,7 +33,7 @@ def own_names(spec: Any, columns: Sequence[str], time: Callable[[], str]) -> dic
 
 def with_own_names(spec: Any, names: Mapping[str, Any]) -> Any:
     """Returns an operator with other names of columns. In keys and aggregates these may be expressions."""
-    plain = {name: own for name, own in names.items() if isinstance(own, str)}
+    plain = {name: own for name, own in names.items() if type(own) is str}  # an expression is one, too
     spec = renamed(spec, plain)
     others = {name: own for name, own in names.items() if name not in plain}
     return parts(spec).renamed(spec, INPUT, others, None) if others else spec
