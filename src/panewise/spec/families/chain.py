@@ -17,7 +17,7 @@ from panewise.spec.source_position import Position
 from panewise.spec.type_checks import check_kinds
 
 
-class _ChainParts(windows.PaneParts):
+class _ChainParts(windows.PaneParts[Chain]):
     kind = Chain
 
     def operator(self, spec: Chain) -> WindowOperator:

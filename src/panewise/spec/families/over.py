@@ -16,7 +16,7 @@ from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_value
 from panewise.spec.type_checks import check_row_order, is_of_type
 
 
-class _OverParts(DocumentedParts):
+class _OverParts(DocumentedParts[OverOperator]):
     # `timely_column` is None: a row that is exactly at a watermark passes only after it.
     kind, marks, passed_on = OverOperator, ("columns",), True
 

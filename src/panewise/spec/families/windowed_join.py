@@ -17,7 +17,7 @@ from panewise.spec.protocol import Carried, Columns, Known, Origins, Refusal, Ty
 from panewise.spec.source_position import Position
 
 
-class _WindowedJoinParts(PaneParts):
+class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, marks = WindowedJoin, ("match", "then")
 
     def operator(self, spec: WindowedJoin) -> WindowOperator:

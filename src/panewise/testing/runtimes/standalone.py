@@ -13,9 +13,9 @@ from typing import Any
 
 import polars as pl
 
+from panewise.calls import one_at_a_time
 from panewise.engine.columns import ROW
 from panewise.standalone import Counts, Emission, StandaloneOperator
-from panewise.standalone.operator import add_flagged
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
 from panewise.testing.runtimes import check_options
@@ -35,6 +35,16 @@ def play(script: Script) -> list[dict[str, Any]]:
             player.operator.close()
 
 
+class PlayedOperator(StandaloneOperator):
+    """A standalone operator that events are played on."""
+
+    @one_at_a_time
+    def add_flagged(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Adds a batch whose rows may be flagged as misfits, as messages are."""
+        self._core.prepare()
+        self._core.add(frames)
+
+
 @dataclass
 class _Player:
     """A standalone operator that plays events.
@@ -45,16 +55,16 @@ class _Player:
 
     script: Script
     directory: Path
-    operator: StandaloneOperator = field(init=False)
+    operator: PlayedOperator = field(init=False)
     counts: dict[str, Counts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.operator = self._made()
 
-    def _made(self) -> StandaloneOperator:
+    def _made(self) -> PlayedOperator:
         types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
         store = self.directory if self.script.options.get("stored") else None
-        return StandaloneOperator(self.script.spec, types, buffer=None, store=store)
+        return PlayedOperator(self.script.spec, types, buffer=None, store=store)
 
     def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
@@ -106,7 +116,7 @@ class _Player:
         frames: Mapping[str, pl.DataFrame] = {
             port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()
         }
-        add_flagged(self.operator, frames)
+        self.operator.add_flagged(frames)
 
     def _tables(self, emissions: list[Emission]) -> Tables:
         """Returns the tables of the emissions, and the counts of the event."""
