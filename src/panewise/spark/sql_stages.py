@@ -15,7 +15,6 @@ from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.selection import Selection
 from panewise.spark.sides_builder import inputs_of_sides
-from panewise.spark.sinks import empty
 from panewise.spark.sql_operators import OperatorRunner
 from panewise.spark.sql_outputs import column_of, selected, words_of
 from panewise.spark.sql_text import EndlessError, named_tables
@@ -96,21 +95,21 @@ class Runner(OperatorRunner):
         step = result.steps[0]
         if len(result.steps) == 1 and isinstance(step, Selection) and step.only_reads(target.names):
             return  # there is no expression
-        self.guarded(lambda: result._shaped(empty(self.session, target)))
+        self.guarded(lambda: self.columns_of(ResultRows(result, result.steps)))
 
     def run(self, stage: Stage) -> Made:
         """Returns the DataFrame or the result of a stage. A stage that is used twice is made once."""
         known = self.done.get(id(stage))
         if known is None:
-            known = self.done[id(stage)] = self.guarded(lambda: self.made(stage))
+            known = self.done[id(stage)] = self.guarded(lambda: self.output(stage))
         return known
 
     @singledispatchmethod
-    def made(self, stage: SingleInputStage) -> Any:
+    def output(self, stage: SingleInputStage) -> Any:
         """Returns the DataFrame or the result of a stage, which is made each time."""
         return self.operator(stage, self.run(stage.input))
 
-    @made.register
+    @output.register
     def _read(self, read: TableStage) -> Source:
         table: Source
         name = self._table_name(read.name)
@@ -128,7 +127,7 @@ class Runner(OperatorRunner):
             table = named if read.watermark is None else _marked(named, read.watermark)
         return table
 
-    @made.register
+    @output.register
     def _marked_rows(self, stage: MarkedStage) -> DataFrame:
         return _marked(self.run(stage.input), stage.watermark)
 
@@ -138,7 +137,7 @@ class Runner(OperatorRunner):
             return name
         return next((known for known in self.tables if known.lower() == name.lower()), None)
 
-    @made.register
+    @output.register
     def _spark(self, query: SparkStage) -> Any:
         frames = [(frame_of(self.run(stage)), alias) for stage, alias in query.tables]
         df = self.run_query(query.parts, frames)
@@ -148,7 +147,7 @@ class Runner(OperatorRunner):
             raise EndlessError(endless.given, endless.rule, endless.remedy, **place)
         return df
 
-    @made.register
+    @output.register
     def _rows(self, stage: RowsStage) -> Made:
         rows_before = self.run(stage.input)
         if isinstance(rows_before, DataFrame):
@@ -165,7 +164,7 @@ class Runner(OperatorRunner):
             rows_before, steps=rows.steps, words=f"{rows_before.words}\n{words_of(stage.outputs)}".strip()
         )
 
-    @made.register
+    @output.register
     def _assigned(self, stage: AssignedStage) -> DataFrame:
         df, window = frame_of(self.run(stage.input)), stage.fixed
         slide = window.hop if isinstance(window, Hopping) else window.size
@@ -178,7 +177,7 @@ class Runner(OperatorRunner):
         bounds = {"window_start": start, "window_end": end, "window_time": last}
         return exploded.withColumns(bounds).drop(_WINDOW)
 
-    @made.register
+    @output.register
     def _joined(self, stage: JoinStage) -> Made:
         left, right = self.run(stage.left), self.run(stage.right)
         if _is_streaming(left) != _is_streaming(right) and stage.spark is not None:

@@ -68,7 +68,7 @@ def spark_name(text: str) -> str | None:
         if isinstance(node, exp.Column):
             return node.name
         plain = isinstance(node, (exp.Cast, exp.TryCast)) and isinstance(node.this, exp.Column)
-        return names.of(node.this if plain else node)
+        return names.name(node.this if plain else node)
     except (_UnknownNameError, SqlError, ParseError):
         return None
 
@@ -81,11 +81,11 @@ class _Names:
             exp.Literal: self._literal,
             exp.Null: lambda node: "NULL",
             exp.Boolean: lambda node: str(bool(node.this)).lower(),
-            exp.Paren: lambda node: self.of(node.this),
+            exp.Paren: lambda node: self.name(node.this),
             exp.Neg: self._negative,
             exp.Not: self._not,
-            exp.NEQ: lambda node: f"(NOT ({self.of(node.this)} = {self.of(node.expression)}))",
-            exp.Is: lambda node: f"({self.of(node.this)} IS NULL)",
+            exp.NEQ: lambda node: f"(NOT ({self.name(node.this)} = {self.name(node.expression)}))",
+            exp.Is: lambda node: f"({self.name(node.this)} IS NULL)",
             exp.In: self._in,
             exp.Between: lambda node: self._list("between", node.this, node.args["low"], node.args["high"]),
             exp.Like: self._like,
@@ -93,16 +93,18 @@ class _Names:
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
             exp.Trim: self._trim,
-            exp.Extract: lambda node: f"extract({node.this.name} FROM {self.of(node.expression)})",
+            exp.Extract: lambda node: f"extract({node.this.name} FROM {self.name(node.expression)})",
             exp.Substring: self._substring,
             exp.Case: self._case,
             exp.If: self._if,
-            exp.Filter: lambda node: f"{self.of(node.this)} FILTER (WHERE {self.of(node.expression.this)})",
+            exp.Filter: lambda node: (
+                f"{self.name(node.this)} FILTER (WHERE {self.name(node.expression.this)})"
+            ),
             exp.Window: self._over,
             exp.IgnoreNulls: self._ignoring,
         }
 
-    def of(self, node: exp.Expr) -> str:
+    def name(self, node: exp.Expr) -> str:
         """Returns the name of an expression in another one."""
         kind = type(node)
         if kind in _OPERATORS:
@@ -115,7 +117,7 @@ class _Names:
         return self._call(name, list(node.expressions))
 
     def _list(self, name: str, *nodes: exp.Expr) -> str:
-        return f"{name}({', '.join(map(self.of, nodes))})"
+        return f"{name}({', '.join(map(self.name, nodes))})"
 
     def _column(self, node: exp.Column) -> str:
         """Returns the name without its table. Before a field it is not known whether a table stands there."""
@@ -132,8 +134,8 @@ class _Names:
     def _operator(self, node: Any, operator: str) -> str:
         """Returns an operation. Spark writes those of times and intervals without parentheses."""
         if node.expression.key == "interval":
-            return f"{self.of(node.this)} {operator} {self._interval(node.expression)}"
-        return f"({self.of(node.this)} {operator} {self.of(node.expression)})"
+            return f"{self.name(node.this)} {operator} {self._interval(node.expression)}"
+        return f"({self.name(node.this)} {operator} {self.name(node.expression)})"
 
     def _interval(self, node: exp.Expr) -> str:
         written = self.parser.characters(self.parser.span_of(node)).upper().removesuffix("S").split()
@@ -143,22 +145,25 @@ class _Names:
             raise _UnknownNameError
         return f"INTERVAL '{number.zfill(_DIGITS[unit])}' {unit}"
 
+    def _filter(self, node: exp.Filter) -> str:
+        return f"{self.name(node.this)} FILTER (WHERE {self.name(node.expression.this)})"
+
     def _negative(self, node: exp.Neg) -> str:
-        inner = self.of(node.this)
+        inner = self.name(node.this)
         return f"-{inner}" if isinstance(node.this, exp.Literal) else f"(- {inner})"
 
     def _not(self, node: exp.Not) -> str:
         if isinstance(node.this, exp.Is):
-            return f"({self.of(node.this.this)} IS NOT NULL)"
-        return f"(NOT {self.of(node.this)})"
+            return f"({self.name(node.this.this)} IS NOT NULL)"
+        return f"(NOT {self.name(node.this)})"
 
     def _in(self, node: exp.In) -> str:
         if not node.expressions:
             raise _UnknownNameError
-        return f"({self.of(node.this)} {self._list('IN ', *node.expressions)})"
+        return f"({self.name(node.this)} {self._list('IN ', *node.expressions)})"
 
     def _like(self, node: exp.Like) -> str:
-        text = f"{self.of(node.this)} LIKE {self.of(node.expression)}"
+        text = f"{self.name(node.this)} LIKE {self.name(node.expression)}"
         return f"(NOT {text})" if node.args.get("negate") else text
 
     def _cast(self, node: exp.Cast) -> str:
@@ -169,7 +174,7 @@ class _Names:
                 raise _UnknownNameError
             return f"DATE '{node.this.name}'"
         word = "TRY_CAST" if node.args.get("safe") else "CAST"
-        return f"{word}({self.of(node.this)} AS {kind})"
+        return f"{word}({self.name(node.this)} AS {kind})"
 
     def _trim(self, node: exp.Trim) -> str:
         if [*node.iter_expressions()] != [node.this]:
@@ -184,27 +189,27 @@ class _Names:
     def _case(self, node: exp.Case) -> str:
         text = "CASE"
         for branch in node.args["ifs"]:
-            condition = self.of(branch.this)
+            condition = self.name(branch.this)
             if node.this is not None:
-                condition = f"({self.of(node.this)} = {condition})"
-            text += f" WHEN {condition} THEN {self.of(branch.args['true'])}"
+                condition = f"({self.name(node.this)} = {condition})"
+            text += f" WHEN {condition} THEN {self.name(branch.args['true'])}"
         default = node.args.get("default")
-        return f"{text} END" if default is None else f"{text} ELSE {self.of(default)} END"
+        return f"{text} END" if default is None else f"{text} ELSE {self.name(default)} END"
 
     def _if(self, node: exp.If) -> str:
         default = node.args.get("false")
         if default is None:
             raise _UnknownNameError
-        return f"(IF({self.of(node.this)}, {self.of(node.args['true'])}, {self.of(default)}))"
+        return f"(IF({self.name(node.this)}, {self.name(node.args['true'])}, {self.name(default)}))"
 
     def _ignoring(self, node: exp.IgnoreNulls) -> str:
         """Returns a call with IGNORE NULLS, which Spark leaves out but for `nth_value`."""
         name = function_name(node.this) or ""
         if name == "nth_value":
-            return f"{self.of(node.this)} ignore nulls"
+            return f"{self.name(node.this)} ignore nulls"
         if name in ("first_value", "last_value"):
             return self._call(name.removesuffix("_value"), list(node.this.expressions))
-        return self.of(node.this)
+        return self.name(node.this)
 
     def _call(self, name: str, arguments: list[exp.Expr]) -> str:
         if name in _UNKNOWN:
@@ -212,13 +217,13 @@ class _Names:
         if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
             return "count(1)"
         if name in ("isnull", "isnotnull") and len(arguments) == 1:
-            return f"({self.of(arguments[0])} IS {'NOT ' if name == 'isnotnull' else ''}NULL)"
+            return f"({self.name(arguments[0])} IS {'NOT ' if name == 'isnotnull' else ''}NULL)"
         if name in _FIRST_ARGUMENT:
             arguments = arguments[:1]
         distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
         if distinct:
             arguments = list(arguments[0].expressions)
-        texts = [self.of(argument) for argument in arguments]
+        texts = [self.name(argument) for argument in arguments]
         texts += [_ADDED[name]] if name in _ADDED and len(texts) == (1 if name == "round" else 2) else []
         shown = _OTHER.get(name, name)
         shown = shown.upper() if shown in _UPPER else shown
@@ -230,30 +235,30 @@ class _Names:
         name = (
             function_name(node.this if not isinstance(node.this, exp.IgnoreNulls) else node.this.this) or ""
         )
-        partition = [self.of(part) for part in node.args.get("partition_by") or ()]
+        partition = [self.name(part) for part in node.args.get("partition_by") or ()]
         order = node.args.get("order")
         parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
         if order is not None:
             parts.append(f"ORDER BY {', '.join(map(self._ordered, order.expressions))}")
-        call = self._shift(node, name) if name in _SHIFTS else self.of(node.this)
+        call = self._shift(node, name) if name in _SHIFTS else self.name(node.this)
         return f"{call} OVER ({' '.join([*parts, self._frame(node, name)])})"
 
     def _ordered(self, node: exp.Expr) -> str:
         """Returns a column of ORDER BY, with its direction and the place of its nulls."""
         descends = bool(node.args.get("desc"))
         nulls = "FIRST" if node.args.get("nulls_first", not descends) else "LAST"
-        return f"{self.of(node.this)} {'DESC' if descends else 'ASC'} NULLS {nulls}"
+        return f"{self.name(node.this)} {'DESC' if descends else 'ASC'} NULLS {nulls}"
 
     def _shift(self, node: exp.Window, name: str) -> str:
         inner = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
-        texts = [self.of(argument) for argument in inner.expressions]
+        texts = [self.name(argument) for argument in inner.expressions]
         return f"{name}({', '.join([*texts, *('1', 'NULL')[len(texts) - 1 :]])})"
 
     def _frame(self, node: exp.Window, name: str) -> str:
         spec = node.args.get("spec")
         if name in _SHIFTS:
             inner = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
-            n = int(self.of(inner.expressions[1])) if len(inner.expressions) > 1 else 1
+            n = int(self.name(inner.expressions[1])) if len(inner.expressions) > 1 else 1
             return "ROWS BETWEEN {0} FOLLOWING AND {0} FOLLOWING".format(n * _SHIFTS[name])
         if spec is None:
             kind = "ROWS" if name in _NUMBERINGS else "RANGE"
@@ -267,5 +272,5 @@ class _Names:
     def _bound(self, spec: exp.Expr, which: str) -> str:
         value, side = spec.args.get(which), str(spec.args.get(f"{which}_side") or "").upper()
         if isinstance(value, exp.Expr):
-            value = self._interval(value) if value.key == "interval" else self.of(value)
+            value = self._interval(value) if value.key == "interval" else self.name(value)
         return f"{value} {side}".strip()

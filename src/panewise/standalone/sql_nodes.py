@@ -102,7 +102,7 @@ class MarkedRows:
             typed = Scope(self.schema, alias).typed(text)
             self._computed, self.schema[self.event_time] = typed.expr, typed.dtype
 
-    def of(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def marked(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows with the column of the watermark, which they move."""
         if self._computed is not None and self.event_time is not None:
             rows = rows.with_columns(self._computed.alias(self.event_time))
@@ -127,17 +127,17 @@ class TableNode(SqlNode):
     def __init__(self, stage: TableStage, schema: Schema, *, follows: bool) -> None:
         self.name, self._own = (stage.name or "").lower(), schema
         named = dict(zip(stage.columns or schema, schema.values(), strict=False))
-        self._marked = MarkedRows(stage.watermark, named, stage.alias, follows=follows)
+        self._rows = MarkedRows(stage.watermark, named, stage.alias, follows=follows)
         self._names = list(named)
-        self.schema, self.event_time = self._marked.schema, self._marked.event_time
+        self.schema, self.event_time = self._rows.schema, self._rows.event_time
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows that arrive."""
         rows = event.tables.get(self.name)
         rows = pl.DataFrame(schema=self._own) if rows is None else rows
-        rows = self._marked.of(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
-        self._marked.move(event.watermarks.get(self.name))
-        self.watermark = self._marked.reached
+        rows = self._rows.marked(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
+        self._rows.move(event.watermarks.get(self.name))
+        self.watermark = self._rows.reached
         return rows
 
     def rejected(self) -> Rejected:
@@ -160,13 +160,13 @@ class MarkedNode(FollowingNode):
 
     def __init__(self, stage: MarkedStage, source: SqlNode, *, follows: bool) -> None:
         self.source = source
-        self._marked = MarkedRows(stage.watermark, source.schema, stage.alias, follows=follows)
-        self.schema, self.event_time = self._marked.schema, self._marked.event_time
+        self._rows = MarkedRows(stage.watermark, source.schema, stage.alias, follows=follows)
+        self.schema, self.event_time = self._rows.schema, self._rows.event_time
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows."""
-        rows = self._marked.of(self.source.step(event, rejected))
-        self.watermark = self._marked.reached
+        rows = self._rows.marked(self.source.step(event, rejected))
+        self.watermark = self._rows.reached
         return rows
 
 

@@ -76,7 +76,7 @@ class TopNCompiler:
             rows = self.read(source.data)
             own = frozenset() if source.alias is None else frozenset({source.alias.lower()})
             of_table = replace(rows, alias=source.alias or rows.alias, names=rows.names | own)
-            return self._of_rows(of_table, _Windows(window_of_table(source, self.parser)))
+            return self._of_rows(of_table, _RankedWindows(window_of_table(source, self.parser)))
         rows = self.read(source)
         partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
         names = {name.lower() for name in partition if name is not None}
@@ -89,7 +89,7 @@ class TopNCompiler:
         once = rows_once(rows.stage, names & {*BOUNDS}) if self.pattern.emit is None else None
         if once is not None:
             span = self.parser.span_of(self.pattern.window)
-            windows = _Windows(instant_window(once[1], "ROW_NUMBER", span), of_panes=True)
+            windows = _RankedWindows(instant_window(once[1], "ROW_NUMBER", span), of_panes=True)
             return self._of_rows(replace(rows, stage=once[0]), windows)
         if panes is not None:
             raise self._fail("HAVING or WHERE before a Top-N", *_SELECTED)
@@ -101,7 +101,7 @@ class TopNCompiler:
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.parser.span_of(self.pattern.window))
 
-    def _of_rows(self, rows: OperatorInput, windows: "_Windows | None") -> WindowsStage:
+    def _of_rows(self, rows: OperatorInput, windows: "_RankedWindows | None") -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
         columns, where = Columns(self.parser, rows.names), self.pattern.inner.where
         keys, ties = self._keys(columns, windows), ties_of(self.pattern)
@@ -143,7 +143,7 @@ class TopNCompiler:
             raise self._fail(error.given, error.rule, error.remedy) from None
 
     def _spec(
-        self, windows: "_Windows | None", keys: list[str], aggregate: Aggregate, names: frozenset[str]
+        self, windows: "_RankedWindows | None", keys: list[str], aggregate: Aggregate, names: frozenset[str]
     ) -> WindowOperator:
         fields = emission(self.pattern.emit, self.parser.fail)
         options = options_of(self.pattern.inner.source, self.parser)
@@ -160,7 +160,7 @@ class TopNCompiler:
         except SpecError as error:
             raise self._fail(error.given, error.rule, error.remedy) from None
 
-    def _keys(self, columns: Columns, windows: "_Windows | None") -> list[str]:
+    def _keys(self, columns: Columns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
             name = (column_name(node, columns.aliases) or "").lower()
@@ -174,7 +174,7 @@ class TopNCompiler:
             raise self._fail("PARTITION BY", rule, "add window_start and window_end")
         return keys
 
-    def _fields(self, rows: OperatorInput, windows: "_Windows | None") -> Iterator[str]:
+    def _fields(self, rows: OperatorInput, windows: "_RankedWindows | None") -> Iterator[str]:
         """Yields the columns of the inner SELECT, without the number and the bounds of a table's windows."""
         of_table = windows is not None and not windows.of_panes
         for item in self.pattern.inner.items:
@@ -219,7 +219,7 @@ class TopNCompiler:
 
 
 @dataclass(frozen=True)
-class _Windows:
+class _RankedWindows:
     """The windows whose first rows a Top-N has.
 
     Attributes:

@@ -163,8 +163,8 @@ def _limit(
     for number, part in enumerate(parts):
         n = _bound(part, is_rank)
         if n is not None and n > 0:
-            kept = isinstance(part, exp.EQ) and n > 1  # the n-th row alone
-            others = [parser.span_of(other) for place, other in enumerate(parts) if kept or place != number]
+            alone = isinstance(part, exp.EQ) and n > 1  # the n-th row
+            others = [parser.span_of(other) for place, other in enumerate(parts) if alone or place != number]
             return n, " AND ".join(map(parser.characters, others)) or None
     return None
 
