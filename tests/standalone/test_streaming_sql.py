@@ -86,6 +86,8 @@ def at(minute: int, hour: int = 12) -> datetime:
 
 
 ORDERS = pl.DataFrame({"ts": [at(1), at(2), None], "k": ["a", "b", "a"], "v": [1, 2, 4]})
+SPELLED = pl.DataFrame({"Ts": [at(1), at(12), at(13)], "K": ["a", "b", "a"], "v": [1, 2, 4]})
+MARK = "WATERMARK ts DELAY OF INTERVAL '0' SECONDS"
 COUNTS = "SELECT k, count(*) AS n FROM {} GROUP BY k, window(ts, '1 hour')"
 
 
@@ -151,6 +153,21 @@ def test_all_columns_of_a_top_n_of_panes_have_their_order() -> None:
     assert sql(f"SELECT * FROM ({named}) WHERE n = 1", t=ORDERS).rows.columns == ["s", "e", "n", "k"]
 
 
+def test_a_join_of_windows() -> None:
+    """semantics 46.111"""
+    columns = "k, window_start, window_end, {} AS {}"
+    side = f"(SELECT {columns} FROM TUMBLE(t {MARK}, ts, '10 min') GROUP BY k, window_start)"
+    first, second = (side.format(*parts) for parts in (("sum(v)", "s"), ("count(*)", "n")))
+    on = "a.k = b.k AND a.window_start = b.window_start AND a.window_end = b.window_end"
+    text = f"SELECT a.k, a.s, b.n FROM {first} a LEFT JOIN {second} b ON {on}"
+    table = pl.DataFrame({"ts": [at(1), at(2), at(12), at(30)], "k": ["a", "a", "b", "c"], "v": [1, 2, 4, 8]})
+    query = SqlQuery(text, t=dict(table.schema))
+    assert sorted(query.add(t=table).rows.rows()) == [("a", 3, 2), ("b", 4, 1)]
+    assert query.finish().rows.rows() == [("c", 8, 1)]
+    with pytest.raises(SqlError, match="in process"):
+        sql(text.replace("a.k, a.s, b.n", "*"), t=table)
+
+
 def test_a_notebook_shows_a_result_as_html() -> None:
     """semantics 46.50"""
     output = sql(COUNTS.format("t"), t=ORDERS)
@@ -158,8 +175,6 @@ def test_a_notebook_shows_a_result_as_html() -> None:
     assert "<table" in shown["text/html"]
 
 
-SPELLED = pl.DataFrame({"Ts": [at(1), at(12), at(13)], "K": ["a", "b", "a"], "v": [1, 2, 4]})
-MARK = "WATERMARK ts DELAY OF INTERVAL '0' SECONDS"
 OTHER_CASE = [
     ("SELECT k, sum(V) AS s FROM TUMBLE(t {}, TS, INTERVAL '10' MINUTES) GROUP BY k, window_start", 3),
     ("SELECT k, count(*) AS n FROM TUMBLE(t, SIZE => INTERVAL '1' HOUR) GROUP BY k, window_start", 2),
