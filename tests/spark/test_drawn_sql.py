@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
@@ -58,6 +58,8 @@ def test_drawn_sets_have_the_rows_of_sparks_sql(
     spark: SparkSession, query: SetsQuery, values: list[tuple[Any, ...]]
 ) -> None:
     """semantics 46.17"""
+    # Spark has neither `grouping` of expressions in HAVING, nor `grouping_id` without the window.
+    assume("HAVING grouping" not in query.ours and "grouping_id" not in query.ours)
     df = spark.createDataFrame([(at(ts), k, v) for ts, k, v in values], "ts TIMESTAMP, k STRING, v BIGINT")
     assert collected(rows_of(sql(query.ours, t=df))) == collected(spark.sql(query.spark, t=df)), query.ours
 
