@@ -2,7 +2,7 @@
 
 ``python -m tests.connectors.topic_to_delta BROKER OUT JARS PHASES``. If there are several phases, the first
 query fails in a micro-batch after both tables are written. The next query resumes from its checkpoint,
-repeats that micro-batch and ends the input.
+repeats that micro-batch and ends the input. With one phase a script of SQL then reads the same topic.
 """
 
 import sys
@@ -13,8 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import QueryError, WindowQuery, WindowResult, configure, windowed
+from tests.connectors import kafka_sink_job
 from tests.connectors.delta_sink import SETTINGS, DeltaSink
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
+from tests.connectors.script_job import run_script
 from tests.faults.job import CONF
 
 PHASES, FAILS_AT = 3, 1  # three micro-batches with messages; the third one has the late messages
@@ -48,8 +50,20 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
         except QueryError as error:
             Path(out, "failed").write_text(str(error), encoding="utf-8")
     start(None).awaitTermination()
-    DeltaSink(Path(out), None, _fail).copy(spark)
+    tables = ("merged", "appended") if int(phases) > FAILS_AT else ("merged",)
+    DeltaSink(Path(out), None, _fail).copy(spark, *tables)
+    if int(phases) == 1:
+        _to_kafka(spark, broker, f"{out}/kafka")
+        run_script(spark, broker, f"{out}/script")
     spark.stop()
+
+
+def _to_kafka(spark: SparkSession, broker: str, out: str) -> None:
+    """Plays one phase of sessions in a topic."""
+    kafka_sink_job.produce(spark, broker, 0, 1)
+    sessions = kafka_sink_job.sessions(spark, broker, "at_end")
+    kafka_sink_job.start(sessions, broker, out, available_now=True).awaitTermination()
+    kafka_sink_job.copied(spark, broker, out)
 
 
 def _fail() -> None:

@@ -32,6 +32,7 @@ ELSEWHERE = {
     "engine/registry.py": "families/test_pairs.py",
     "spec/families": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
+    "spec/net_effect.py": "standalone/test_net_effect.py",
     "testing/families.py": "families/test_pairs.py",
     # So do all joins use the table of matches, and their parts are tested by the joins that have them.
     "matches.py": "house/test_matches.py",
@@ -75,6 +76,8 @@ ELSEWHERE = {
     # The command is run as a module there.
     "cli/__main__.py": "cli/test_state.py",
     "spark/script_progress.py": "spark/test_script_run.py",
+    "spark/script_inserts.py": "spark/test_script_run.py",
+    "spark/script_session.py": "spark/test_script_run.py",
     "spark/table_sinks.py": "spark/test_script_run.py",
     "spark/table_sources.py": "spark/test_script_run.py",
     # What only a query can show is tested by what users see of it.
@@ -87,7 +90,7 @@ ELSEWHERE = {
     "spark/maps.py": "spark/test_names.py",
     "spark/microbatch.py": "spark/test_micro_batches.py",
     "spark/apply_spec.py": "spark/test_checks.py",
-    "spark/results": "spark/test_sinks.py",
+    "spark/results": "spark/sinks/test_arguments.py",
     "spark/results/over.py": "spark/test_over_builder.py",
     "spark/sides_builder.py": "spark/test_join_builder.py",
     "sql/writing": "sql/writing/test_windows.py",
@@ -106,7 +109,13 @@ ELSEWHERE = {
     "spark/unpack.py": "spark/test_bounded.py",
     "spark/watermarks.py": "spark/test_clocks.py",
     "spark/worker_python.py": "spark/test_settings.py",
-    "spark/writer.py": "spark/test_sinks.py",
+    "spark/kafka_options.py": "spark/sinks/test_kafka.py",
+    "spark/kafka_topics.py": "spark/sinks/test_kafka.py",
+    "spark/sinks": "spark/sinks/test_arguments.py",
+    "spark/sinks/kafka_records.py": "spark/sinks/test_kafka.py",
+    "spark/sinks/results.py": "spark/sinks/test_kafka.py",
+    "spark/sinks/sequence.py": "spark/sinks/test_current.py",
+    "spark/writer.py": "spark/sinks/test_arguments.py",
     # Strategies are tested by the cases that they draw, runtimes by the runner.
     "testing/chains.py": "engine/chain/test_operator.py",
     "testing/cogroups.py": "engine/cogroup/test_properties.py",

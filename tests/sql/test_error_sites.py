@@ -198,7 +198,7 @@ OTHERS: Final = (
         "over_frames.py",
         "over_behind_groups.py",
     ),
-    *("own_columns.py", "application.py", "script.py", "columns.py", "expression_tree.py"),
+    *("own_columns.py", "script/", "expression_tree.py"),
 )
 
 

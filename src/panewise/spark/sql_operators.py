@@ -16,7 +16,7 @@ from panewise.spark.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.schemas import columns_of, schema_of
-from panewise.spark.sinks import empty
+from panewise.spark.sinks.preparation import empty
 from panewise.spark.sql_names import simple_name, source_of, without_star
 from panewise.spark.sql_outputs import expression_of, ranked_rows, selected, words_of
 from panewise.spark.sql_text import SparkText

@@ -13,7 +13,7 @@ from panewise.errors import SqlError
 from panewise.spark.apply_spec import apply
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.results.selection import Selection
+from panewise.spark.results.selection import Selection, Sorted
 from panewise.spark.sides_builder import inputs_of_sides
 from panewise.spark.sql_operators import OperatorRunner
 from panewise.spark.sql_outputs import column_of, selected, words_of
@@ -85,7 +85,7 @@ class Runner(OperatorRunner):
         if isinstance(result, DataFrame):
             return self.guarded(lambda: step(result))
         words = f"{result.words}\nThen: {one_line(script.written)}."
-        sorted_rows = replace(result, steps=(*result.steps, step), words=words)
+        sorted_rows = replace(result, steps=(*result.steps, Sorted(step)), words=words)
         self._check_shape(sorted_rows)
         return sorted_rows
 
