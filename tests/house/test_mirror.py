@@ -99,6 +99,7 @@ ELSEWHERE = {
     "spark/sides_builder.py": "spark/test_join_builder.py",
     "sql/writing": "sql/writing/test_windows.py",
     "spark/sql_names.py": "spark/test_streaming_sql.py",
+    "spark/sql_operators.py": "spark/test_streaming_sql.py",
     "spark/sql_outputs.py": "spark/test_streaming_sql.py",
     "spark/sql_stages.py": "spark/test_streaming_sql.py",
     "spark/sql_text.py": "spark/test_streaming_sql.py",

@@ -4,7 +4,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
@@ -14,7 +14,7 @@ from panewise.sql.stages import TableStage, walk
 from tests.engine.effort import FULL, examples
 from tests.nightly import first_here
 from tests.spark.conftest import at
-from tests.sql.drawn_queries import grouped_queries, over_queries
+from tests.sql.drawn_queries import SetsQuery, grouped_queries, over_queries, sets_queries
 from tests.sql.drawn_queries import rows as drawn_rows
 from tests.sql.player import documents, events_of
 
@@ -50,6 +50,18 @@ def test_a_drawn_query_has_the_rows_of_sparks_sql(
     text, values = case
     df = spark.createDataFrame([(at(ts), k, v) for ts, k, v in values], "ts TIMESTAMP, k STRING, v BIGINT")
     assert collected(rows_of(sql(text, t=df))) == collected(spark.sql(text, t=df)), text
+
+
+@given(sets_queries(), drawn_rows(different=False))
+@examples(30 if FULL else 3)
+def test_drawn_sets_have_the_rows_of_sparks_sql(
+    spark: SparkSession, query: SetsQuery, values: list[tuple[Any, ...]]
+) -> None:
+    """semantics 46.17"""
+    # Spark has neither `grouping` of expressions in HAVING, nor `grouping_id` without the window.
+    assume("HAVING grouping" not in query.ours and "grouping_id" not in query.ours)
+    df = spark.createDataFrame([(at(ts), k, v) for ts, k, v in values], "ts TIMESTAMP, k STRING, v BIGINT")
+    assert collected(rows_of(sql(query.ours, t=df))) == collected(spark.sql(query.spark, t=df)), query.ours
 
 
 def test_the_event_time_of_the_only_timestamp_and_names_in_other_spellings(spark: SparkSession) -> None:

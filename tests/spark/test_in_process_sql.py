@@ -10,6 +10,7 @@ from panewise.spark import sql
 from panewise.sql import compile_sql
 from tests.nightly import nightly
 from tests.sql.player import _sorted, documents, events_of
+from tests.sql.test_spark_names import AGGREGATES, FUNCTIONS, PLAIN
 from tests.standalone.test_sql_expressions import EXPRESSIONS, ROWS, computed
 from tests.standalone.test_streaming_sql import frames_of, tables_of, wanted
 
@@ -24,6 +25,14 @@ def test_expressions_have_the_values_of_spark(spark: SparkSession) -> None:
     for text, name in zip(EXPRESSIONS, names, strict=True):
         here, there = computed(text), table[name].to_list()
         assert repr(here if len(here) > 1 else here * 3) == repr(there), text
+
+
+@pytest.mark.parametrize("names", [AGGREGATES, FUNCTIONS, PLAIN])
+def test_columns_have_the_names_of_spark(spark: SparkSession, names: dict[str, str]) -> None:
+    """semantics 46.105"""
+    row = "timestamp'2024-01-01' AS ts, 'a' AS k, 1L AS v, 2L AS w, true AS b, 2.5D AS f, struct(1 AS x) AS r"
+    df = spark.sql(f"SELECT {row}")
+    assert spark.sql(f"SELECT {', '.join(names)} FROM {{t}} t", t=df).columns == [*names.values()]
 
 
 BATCHES = [(file, document) for file, document in documents() if not {"events", "time"} & {*document}]

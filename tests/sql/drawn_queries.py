@@ -1,5 +1,6 @@
 """Queries that Spark's SQL has, too, drawn by Hypothesis: windows with aggregates, and functions OVER."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
@@ -73,6 +74,63 @@ def over_queries(draw: st.DrawFn) -> str:
             calls.append(f"{what} OVER ({partition}ORDER BY ts {frame}) AS f{place}")
     where = draw(clause("WHERE", CONDITIONS))
     return f"SELECT ts, k, v, {', '.join(calls)} FROM {{t}} t {where}"
+
+
+SET_KEYS = ("k", "upper(k)", "v % 2")
+SET_AGGREGATES = ("sum(v)", "count(*)", "min(v)", "max(v) - min(v)", "count(DISTINCT v)", "count(v)")
+SET_HAVINGS = ("count(*) > 1", "grouping({0}) = 0", "max(v) > 3", "grouping_id({0}, {1}) > 1")
+LENGTHS = ((10, 10), (10, 5), (20, 20))  # of windows and of their slides, in seconds
+
+
+@dataclass(frozen=True)
+class SetsQuery:
+    """A query with GROUPING SETS, CUBE or ROLLUP in the words of each system.
+
+    Attributes:
+        ours: the query.
+        spark: the same for Spark, which has no window among the sets.
+        duckdb: the same for DuckDB.
+    """
+
+    ours: str
+    spark: str
+    duckdb: str
+
+
+@st.composite
+def sets_queries(draw: st.DrawFn) -> SetsQuery:
+    """Draws a SELECT whose groups have several sets of keys in each window."""
+    first, second = draw(st.permutations(SET_KEYS))[:2]
+    pair = f"{first}, {second}"
+    sets = draw(
+        st.sampled_from(
+            [
+                f"ROLLUP ({pair})",
+                f"CUBE ({pair})",
+                f"{first}, ROLLUP ({second})",
+                f"ROLLUP ({first}), CUBE ({second})",
+                f"GROUPING SETS (({pair}), ({first}), ())",
+                f"GROUPING SETS ({second}, ({pair}))",
+                f"GROUPING SETS (CUBE ({first}), ({second}))",
+                f"{first}, GROUPING SETS (({second}), ())",
+            ]
+        )
+    )
+    values = draw(st.lists(st.sampled_from(SET_AGGREGATES), min_size=1, max_size=2, unique=True))
+    columns = [f"{first} AS a", f"{second} AS b", *(f"{value} AS a{n}" for n, value in enumerate(values))]
+    columns += draw(st.sampled_from([[], [f"grouping({second}) AS g"], [f"grouping_id({pair}) AS g"]]))
+    having = draw(clause("HAVING", SET_HAVINGS)).format(first, second)
+    rest = f"{draw(clause('WHERE', CONDITIONS[:4]))} GROUP BY"
+    size, slide = draw(st.sampled_from(LENGTHS))
+    call = f"window(ts, '{size} seconds', '{slide} seconds')"
+    starts = f"to_microseconds(epoch_us(ts) // {slide}000000 * {slide}000000 - i * {slide}000000)"
+    bucket = f"SELECT t.*, epoch('epoch'::TIMESTAMP + {starts}) AS s FROM t, range({size // slide}) AS r(i)"
+    listed = ", ".join(columns)
+    return SetsQuery(
+        f"SELECT window.start AS s, {listed} FROM {{t}} t {rest} {call}, {sets} {having}",
+        f"SELECT w.start AS s, {listed} FROM (SELECT *, {call} AS w FROM {{t}}) t {rest} w, {sets} {having}",
+        f"SELECT s, {listed} FROM ({bucket}) t {rest} s, {sets} {having}",
+    )
 
 
 def rows(*, different: bool) -> st.SearchStrategy[list[tuple[Any, ...]]]:

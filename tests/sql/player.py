@@ -17,6 +17,7 @@ import polars as pl
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
 from panewise.sql.joins import resolved
+from panewise.sql.spark_names import output_name
 from panewise.sql.stages import (
     OURS,
     Computed,
@@ -29,9 +30,9 @@ from panewise.sql.stages import (
     Stage,
     TableStage,
     WindowsStage,
+    excepted,
     walk,
 )
-from panewise.sql.texts import one_line
 from panewise.testing import run
 from tests.transcripts.documents import read
 
@@ -163,7 +164,9 @@ class Player:
             elif expr.startswith("struct("):
                 found[name.strip("`")] = self._struct(expr, row)
             else:
-                found[name.strip("`") or expr] = _plain({"": _frame([row]).select(_expr(expr)).item()})[""]
+                found[name.strip("`") or expr.strip("`")] = _plain(
+                    {"": _frame([row]).select(_expr(expr)).item()}
+                )[""]
         return found
 
     def _panes(self, stage: SingleStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -171,6 +174,7 @@ class Player:
             isinstance(stage, WindowsStage) and not counted(stage.spec.ports["input"].window)
         )
         times = {*({"window_start", "window_end"} if windows else ()), *_event_times(stage)}
+        times |= {name for name in stage.spec.keys if name.endswith(" of the rows")}
         made = [{name: _time(name, value, times) for name, value in row.items()} for row in rows]
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
         if ranked is not None:
@@ -198,14 +202,16 @@ class Player:
             return df.to_dicts()
         columns: list[pl.Expr] = []
         for one in outputs:
-            if one.text == "*":
-                columns += [pl.col(name) for name in df.columns if name not in new and name not in _OWN]
+            if one.text.startswith("*"):
+                hidden = {*new, *_OWN, *excepted(one.text)}
+                columns += [pl.col(name) for name in df.columns if name not in hidden]
             else:
-                columns.append(_expr(one.text).alias(one.name or one_line(one.original)))
+                columns.append(_expr(one.text).alias(output_name(one)))
         return df.select(columns).to_dicts()
 
 
 _OWN = ("processing_time",)
+_INSTANTS = {"ts", "window_start", "window_end", "window_time"}
 
 
 def _arguments(text: str) -> Iterator[str]:
@@ -241,7 +247,7 @@ def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
         others = {name: _frame([row]).select(_expr(text)).item() for name, text in ranked.others}
         rank = {} if ranked.rank is None else {ranked.rank: place + 1}
         op = {"op": row["op"]} if ranked.retracts else {}
-        yield {name: _time(name, value, {"ts"}) for name, value in fields.items()} | others | rank | op
+        yield {name: _time(name, value, _INSTANTS) for name, value in fields.items()} | others | rank | op
 
 
 def _places(row: dict[str, Any], ranked: Ranked) -> list[int]:

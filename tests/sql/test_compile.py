@@ -320,7 +320,7 @@ def test_what_a_stage_of_a_chain_cannot_have() -> None:
             "reads them as they are",
         ),
         (
-            f"SELECT sum(n) AS s FROM ({inner}) WHERE n > 1 GROUP BY window_start, window_end",
+            f"SELECT sum(n) AS s FROM ({inner} EMIT CHANGES) WHERE n > 1 GROUP BY window_start, window_end",
             "cannot be selected before",
         ),
         (

@@ -19,6 +19,7 @@ HOURS: Final = "FROM TUMBLE(t, ts, INTERVAL '1' HOUR)"
 BY: Final = "GROUP BY window_start, window_end"
 WINDOW: Final = "FROM t GROUP BY window(ts, '1 hour')"
 RANGE: Final = "a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR"
+MARK: Final = "WATERMARK ts DELAY OF INTERVAL '0' SECONDS"
 FIRST: Final = "ROW_NUMBER() OVER (PARTITION BY k ORDER BY v)"
 
 PANES: Final = (
@@ -134,8 +135,15 @@ ERRORS: Final = [
         ),
         "windows of CUMULATE",
     ),
-    (f"SELECT sum(n) AS s FROM ({PANES}) WHERE n > 1 {AGAIN}", "cannot be selected before"),
-    (f"SELECT * FROM ({PANES} ORDER BY n)", "nothing can be sorted"),
+    (f"SELECT sum(n) AS s FROM ({PANES} EMIT CHANGES) WHERE n > 1 {AGAIN}", "cannot be selected before"),
+    (f"SELECT sum(n) AS s FROM ({PANES} EMIT RETRACTING) GROUP BY k EMIT CHANGES", "leave RETRACTING out"),
+    (f"RSTREAM(SELECT k FROM t {MARK} QUALIFY {FIRST.replace('v', 'ts')} = 1)", "stores only the changes"),
+    ("SELECT a.v FROM a JOIN b OVER (ROWS 3) ON a.k = b.k", "write PRECEDING"),
+    (f"SELECT k, count(*) AS n FROM SESSION(t, ts, INTERVAL 1 HOUR) {BY}, k", "name the same columns"),
+    (f"SELECT k, max(v) AS m FROM t GROUP BY k QUALIFY {FIRST} = 1 EMIT CHANGES", "groups without windows"),
+    ("SELECT sum(v) OVER (ORDER BY now() RANGE '1 h' PRECEDING) AS s FROM t", "order by the event time"),
+    ("SELECT sum(v) OVER (ORDER BY ts GROUPS 2 PRECEDING) AS s FROM t", "does not count groups"),
+    (f"SELECT * FROM ({PANES} ORDER BY n)", "cannot be sorted or limited"),
     (f"{PANES} UNION ALL {PANES} EMIT FINAL", ""),
     (f"({PANES} UNION ALL {PANES}) EMIT FINAL", ""),
     ("SELECT count(*) AS n GROUP BY window(ts, '1 hour')", "windows have a table"),
@@ -169,13 +177,28 @@ ERRORS: Final = [
         ),
         "twice",
     ),
+    (
+        (
+            "SELECT k FROM (SELECT k, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY n) AS r FROM"
+            f" ({PANES.replace('t, ts, INTERVAL', 't PARTITION BY k, SIZE => 5 ROWS').replace(chr(39) + '1' + chr(39) + ' HOUR', '')})) WHERE r <= 2"
+        ),
+        "windows of rows",
+    ),
 ]
 
 # Sites that another layer checks before, or that have a test of their own.
 UNREACHED: Final = 16
 OTHERS: Final = (
-    *("writing/", "to_sql.py", "parameters.py", "joins/resolve.py", "over.py", "over_behind_groups.py"),
-    *("script/", "expression_tree.py"),
+    *(
+        "writing/",
+        "to_sql.py",
+        "parameters.py",
+        "joins/resolve.py",
+        "over.py",
+        "over_frames.py",
+        "over_behind_groups.py",
+    ),
+    *("own_columns.py", "script/", "expression_tree.py"),
 )
 
 

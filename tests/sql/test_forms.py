@@ -80,10 +80,6 @@ def test_rows_of_a_window_of_cql_are_the_rows_of_the_table() -> None:
         ("DSTREAM(SELECT sum(v) FROM t [ROWS 2])", "DSTREAM has the retractions"),
         ("ISTREAM(SELECT sum(v) FROM t GROUP BY k EMIT CHANGES DISCARDING)", "EMIT says once"),
         (
-            "ISTREAM(SELECT k FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) = 1)",
-            "insertions and retractions already",
-        ),
-        (
             f"SELECT 1 FROM TUMBLE(t, ts, SIZE => INTERVAL '1' HOUR, ZONE => 'UTC') {BOUNDS}",
             "have a size in days",
         ),

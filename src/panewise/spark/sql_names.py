@@ -7,14 +7,14 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from panewise.spark.results.operator_result import OperatorResult
-from panewise.sql.stages import DeduplicateStage, OutputColumn, OverStage, Stage
+from panewise.sql.stages import OutputColumn, OverStage, Stage, is_star
 
 _SIMPLE = re.compile(r"\s*(count|sum|min|max|avg)\s*\(\s*([A-Za-z_]\w*|\*)\s*\)\s*", re.IGNORECASE)
 
 
 def without_star(outputs: Sequence[OutputColumn], names: list[str] | None) -> list[str] | None:
     """Returns a name for each column of a SELECT list, one for all of `*`. None if they do not fit."""
-    stars = [number for number, output in enumerate(outputs) if output.text.endswith("*")]
+    stars = [number for number, output in enumerate(outputs) if is_star(output)]
     if names is None or len(stars) > 1:
         return None
     # A last column `op`, which the query does not select, has its name already.
@@ -33,18 +33,6 @@ def simple_name(text: str) -> str | None:
     """
     call = _SIMPLE.fullmatch(text)
     return None if call is None else f"{call[1].lower()}({'1' if call[2] == '*' else call[2]})"
-
-
-def new_columns(stage: Stage) -> frozenset[str]:
-    """Returns the columns that functions over windows have added, of this operator and of those before it."""
-    if isinstance(stage, DeduplicateStage):
-        return frozenset(column.name for column in stage.computed)
-    if not isinstance(stage, OverStage):
-        return frozenset()
-    before = (
-        new_columns(stage.input) if isinstance(stage.input, OverStage) and stage.input.outputs is None else ()
-    )
-    return frozenset([*before, *(column.name for column in stage.spec.columns)])
 
 
 def source_of(stage: Stage, input: Any) -> DataFrame | None:  # noqa: A002

@@ -1,15 +1,17 @@
 """A SELECT list over the rows of a result, and its description."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
+from panewise.spark.reports import PROGRESS
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.selection import Selection
+from panewise.spark.schemas import columns_of
 from panewise.spec.aggregates.expressions import Expression
-from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
+from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties, excepted, is_star
 from panewise.sql.texts import one_line, quoted
 
 
@@ -19,11 +21,23 @@ def selected(rows: ResultRows, outputs: Iterable[OutputColumn]) -> ResultRows:
     Spark is not called for names that are known, and a plain column stays as it is, also in reports.
     """
     columns = tuple(outputs)
+    if any(map(is_star, columns)):
+        return replace(rows, steps=(*rows.steps, lambda df: Selection(tuple(_listed(df, columns)))(df)))
     if any(output.name is None for output in columns):
         return rows.select(*map(column_of, columns))
     selection = Selection(tuple((output.text, str(output.name)) for output in columns))
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = (*rows.steps, selection)
     return replace(rows, steps=steps)
+
+
+def _listed(df: DataFrame, outputs: Iterable[OutputColumn]) -> Iterator[tuple[str, str]]:
+    """Yields the expressions of a SELECT list with their names. Columns stand for `*`."""
+    for output in outputs:
+        if not is_star(output):
+            yield output.text, output.name or df.selectExpr(output.text).columns[0]
+            continue
+        left_out = {PROGRESS, *excepted(output.text)}
+        yield from ((quoted(name), name) for name in columns_of(df) if name.lower() not in left_out)
 
 
 def column_of(output: OutputColumn) -> Column:
@@ -38,15 +52,22 @@ def expression_of(computed: Computed) -> Expression:
 
 
 def ranked_rows(df: DataFrame, ranked: Ranked) -> DataFrame:
-    """Returns a row for each place of the lists of each pane."""
-    rows, ties = _structs(ranked.lists), ranked.ties
-    exploded = df.select("*", SF.posexplode(rows).alias("place", "row"))
+    """Returns a row for each place of the lists of each pane. Reports, which have no lists, stay."""
+    rows, ties, reports = _structs(ranked.lists), ranked.ties, PROGRESS in columns_of(df)
+    explode = SF.posexplode_outer if reports else SF.posexplode
+    exploded = df.select("*", explode(rows).alias("place", "row"))
+    if reports:
+        exploded = exploded.where(SF.col("place").isNotNull() | SF.col(PROGRESS).isNotNull())
     if ties is not None:
         exploded = _with_ties(exploded, ties, _orders(ties, rows), in_structs=ranked.lists == ("rows",))
     others = [SF.expr(text).alias(name) for name, text in ranked.others]
     rank = [] if ranked.rank is None else [(SF.col("place") + 1).cast("bigint").alias(ranked.rank)]
-    columns: list[Column | str] = ["row.*", *others, *rank, *(["op"] if ranked.retracts else [])]
-    return exploded.select(*columns)
+    more = [*(["op"] if ranked.retracts else []), *([PROGRESS] if reports else [])]
+    columns: list[Column | str] = ["row.*", *others, *rank, *more]
+    selected = exploded.select(*columns)
+    if not ranked.order:
+        return selected
+    return selected.select(*map(quoted, ranked.order), *more)
 
 
 def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -> DataFrame:
@@ -56,7 +77,9 @@ def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -
     """
     own = SF.element_at(orders, SF.col("place") + 1)
     known = SF.array_distinct(orders) if ties.function == "dense_rank" else orders
-    placed = df.withColumn("place", SF.array_position(known, own) - 1).where(SF.col("place") < ties.n)
+    placed = df.withColumn("place", SF.array_position(known, own) - 1)
+    among = SF.col("place") < ties.n
+    placed = placed.where(among | SF.col(PROGRESS).isNotNull() if PROGRESS in columns_of(df) else among)
     return placed.withColumn("row", SF.col("row").dropFields(ties.field)) if in_structs else placed
 
 

@@ -50,11 +50,11 @@ def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[Stage, st
     if isinstance(stage, RowsStage):
         inner, time = timed(stage.input, output.text.strip("`"))
         unchanged = inner is stage.input
-        return (stage, name) if unchanged else (_passing(replace(stage, input=inner), time), time)
+        return (stage, name) if unchanged else (passing(replace(stage, input=inner), time), time)
     timestamp = "window_time" if output.text.strip("`") == stage.struct else _TIMES.get(output.text)
     if timestamp is None or not is_first(stage.spec):
         return stage, name
-    return _passing(replace(stage, spec=respecified(stage.spec, timestamp=timestamp))), TIMESTAMP
+    return passing(replace(stage, spec=respecified(stage.spec, timestamp=timestamp))), TIMESTAMP
 
 
 def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
@@ -72,8 +72,8 @@ def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
     return stage, name
 
 
-def _passing(stage: Any, time: str = TIMESTAMP) -> Any:
-    """Returns the stage, whose rows also have the column of the event time."""
+def passing(stage: Any, time: str = TIMESTAMP) -> Any:
+    """Returns a stage with a SELECT list, whose rows also have the column of the event time."""
     if any(output.name == time for output in stage.outputs):
         return stage
     return replace(stage, outputs=(*stage.outputs, OutputColumn(time, time, time)))

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from sqlglot import exp
 
@@ -25,16 +24,19 @@ from panewise.sql.over import over_stage
 from panewise.sql.over_behind_groups import GroupedSelect
 from panewise.sql.panes import CALLS
 from panewise.sql.parser import QueryParser, parse
+from panewise.sql.retracted import check_retractions
 from panewise.sql.sources import WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
     OURS,
+    UNSORTED,
     WATERMARKED,
     CompiledQuery,
     Endless,
     OverStage,
     SparkStage,
     Stage,
+    WindowsStage,
     is_ours,
     walk,
 )
@@ -112,9 +114,6 @@ def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
     return {span: names[text] for span, text in orders if text in names}
 
 
-_UNSORTED: Final = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
-
-
 class QueryCompiler(FirstRowsCompiler):
     """Compiles a query: it decides what each SELECT is."""
 
@@ -134,15 +133,12 @@ class QueryCompiler(FirstRowsCompiler):
         """Returns a query with its tail, which is Spark's."""
         first, last = query.tail[0][1], query.tail[-1][1]
         if any(isinstance(inner, OURS) for inner in walk(stage)):
-            rule = "the rows of a stream have no end, so nothing can be sorted or limited behind its windows"
-            words = self.parser.characters(first)
-            raise self.parser.fail(words, rule, "leave it out, or use ROW_NUMBER() OVER (...)", first)
+            raise self.parser.fail(self.parser.characters(first), *UNSORTED, first)
         text = self.parser.characters(TextSpan(first.start, last.end))
         sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)
         endless = None
         if sorts is not None:
-            rule, remedy = "the rows of a stream have no last one, so they cannot be sorted", _UNSORTED
-            endless = Endless(self.parser.characters(sorts), rule, remedy, sorts.start, sorts.end)
+            endless = Endless(self.parser.characters(sorts), *UNSORTED, sorts.start, sorts.end)
         if query.ctes:
             return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
         return replace(self.tailed(query, known, text), endless=endless)
@@ -156,7 +152,7 @@ class QueryCompiler(FirstRowsCompiler):
                 return WithQuery(cte.query, known, None, error)
             raise
         if cte.columns:
-            columns = ", ".join(f"`{name}`" for name in cte.columns)
+            columns = ", ".join(map(quoted, cte.columns))
             stage = SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, cte.name),))
         return WithQuery(None if cte.columns else cte.query, known, stage)
 
@@ -165,7 +161,9 @@ class QueryCompiler(FirstRowsCompiler):
         if isinstance(body, Query):
             return self.query(body if emit is None else replace(body, emit=body.emit or emit), known)
         if isinstance(body, Select):
-            return self.join(body, emit, known) or self._select(body, emit, known)
+            stage = self.join(body, emit, known) or self._select(body, emit, known)
+            check_retractions(stage, self.parser, body.span)
+            return stage
         if isinstance(body, Streamed):
             return self._streamed(body, emit, known)
         if emit is not None:
@@ -295,14 +293,19 @@ class QueryCompiler(FirstRowsCompiler):
         return compiler.compile(stage, source.alias)
 
     def _again(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
-        """Returns a stage of a chain, None if the SELECT does not group panes by their windows."""
+        """Returns groups of panes by their windows, None if the SELECT has others.
+
+        They are a stage of a chain. Panes that are selected before, and rows of panes, are a second operator.
+        """
         if not isinstance(select.source, (NamedTable, Derived)) or select.others:
             return None
         if isinstance(select.source, NamedTable) and (select.source.name or "").lower() not in known:
             return None
         source = self.single(select.source, known)
-        stage = chained(self.parser, select, emit, source.stage, source.names)
-        return stage or groups_of_windows(self.parser, select, emit, source.stage, source.names)
+        parts = self.parser, select, emit, source.stage, source.names
+        of_panes = isinstance(source.stage, WindowsStage) and source.stage.having is not None
+        selected = groups_of_windows(*parts) if of_panes or select.where is not None else None
+        return selected or chained(*parts) or groups_of_windows(*parts)
 
     def _rows_of_windows(
         self, select: Select, table: TableFunction, *, over: bool, known: Mapping[str, WithQuery]

@@ -1,14 +1,14 @@
 """DISTINCT, and ROW_NUMBER() = 1 in the order of event time, as deduplications (semantics 46.33)."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from sqlglot import exp
 
 from panewise.errors import SpecError
 from panewise.spec import DeduplicateOperator
 from panewise.sql.emit import CHANGES, PLAIN
-from panewise.sql.function_calls import column_name, function_name, windows_in
+from panewise.sql.function_calls import column_name, is_arrival, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
@@ -17,13 +17,11 @@ from panewise.sql.syntax import Emit, Expr, Select, SelectItem
 from panewise.sql.texts import quoted
 from panewise.sql.top_n.pattern import Pattern, is_row_number
 
-NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 
+def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> tuple[Any, Any] | None:
+    """Returns `by` and `keep` of the deduplication that a query is.
 
-def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> str | None:
-    """Returns the order by which a query takes the first row of each key: "arrival" or "event_time".
-
-    None if it takes others, or has an order or an EMIT that a deduplication does not have.
+    None if it takes other rows, or has an order or an EMIT that a deduplication does not have.
     """
     window, words = pattern.window, _words(pattern.emit)
     order = window.args.get("order")
@@ -31,14 +29,13 @@ def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> s
         return None
     if order is None or len(order.expressions) != 1 or window.args.get("alias") or pattern.inner.having:
         return None
-    ordered = order.expressions[0]
-    if ordered.args.get("desc") or not words <= PLAIN | CHANGES:
-        return None
-    if function_name(ordered.this) in NOW or ordered.this.name.lower() in NOW:
-        return "arrival"
+    ordered, plain = order.expressions[0], words <= PLAIN | CHANGES
+    descends = bool(ordered.args.get("desc"))
+    if is_arrival(order.expressions):
+        return ("arrival", "last" if descends else "first") if plain else None
     name = column_name(ordered.this, frozenset()) or ""
-    nulls_last = not ordered.args.get("nulls_first", True)
-    return "event_time" if time is not None and name.lower() == time.lower() and not nulls_last else None
+    timed = time is not None and name.lower() == time.lower() and ordered.args.get("nulls_first", True)
+    return ("event_time", "first") if timed and plain and not descends else None
 
 
 def _words(emit: Emit | None) -> set[tuple[str, ...]]:
@@ -67,20 +64,20 @@ class DeduplicateCompiler:
         self.parser, self.select, self.source, self.emit, self.options = parser, select, source, emit, options
         self.columns = Columns(parser, source.names)
 
-    def first_rows(self, pattern: Pattern, by: str) -> DeduplicateStage:
-        """Returns the first row of each key.
+    def first_rows(self, pattern: Pattern, by: str, keep: str) -> DeduplicateStage:
+        """Returns the first or the last row of each key.
 
         Raises:
             SqlError: for another function over a window.
         """
         keys = [self._name(node) for node in pattern.window.args["partition_by"]]
-        emit = "at_once" if by == "arrival" else "retracting"
+        emit = "at_once" if (by, keep) == ("arrival", "first") else "retracting"
         if by == "event_time" and _words(self.emit) & PLAIN:
             emit = "complete"
         outputs = [self._number_or_column(item) for item in self.select.items]
         if emit == "retracting":
             outputs.append(OutputColumn("op", "op", "op"))
-        spec = self._spec(keys, lambda: {"by": by, "emit": emit})
+        spec = self._spec(keys, lambda: {"by": by, "keep": keep, "emit": emit})
         return self._stage(spec, tuple(outputs))
 
     def distinct(self) -> DeduplicateStage:

@@ -62,6 +62,10 @@ _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
     exp.Like: "like",
 }
 
+_READ: Final = frozenset(
+    {"this", "expression", "typed", "safe"}
+)  # the last two say how other dialects divide
+
 
 def tree_of(text: str) -> Node:
     """Returns the tree of an expression.
@@ -96,7 +100,9 @@ class _TreeReader:
             return ColumnNode(tuple(part.name for part in node.parts))
         if isinstance(node, exp.Paren):
             return self.node(node.this)
-        if type(node) in _OPERATORS:
+        if node.args.get("negate"):  # NOT LIKE
+            return CallNode("not", (self.node(node.__class__(**{**node.args, "negate": None})),))
+        if type(node) in _OPERATORS and not {name for name, value in node.args.items() if value} - _READ:
             return self._call(_OPERATORS[type(node)], node.this, node.expression)
         constant = self._constant(node)
         if constant is not None:

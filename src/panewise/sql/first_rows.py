@@ -15,6 +15,7 @@ from panewise.sql.sources import OperatorInput, WithQuery
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import Stage, is_ours, over_rows
 from panewise.sql.syntax import Derived, Emit, NamedTable, Select, Source, TableFunction, TextSpan
+from panewise.sql.texts import quoted
 from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_of
 
 
@@ -49,11 +50,12 @@ class FirstRowsCompiler(JoinQueryCompiler):
         if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
             return None
         source = self.input(inner, None, known)
-        by = order_of_first(pattern, source.time, self.parser)
-        if by is None or is_ours(source.stage):
+        order = order_of_first(pattern, source.time, self.parser)
+        if order is None or is_ours(source.stage):
             return None
         options = options_of(inner.source, self.parser)
-        stage = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options).first_rows(pattern, by)
+        compiler = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options)
+        stage = compiler.first_rows(pattern, *order)
         if pattern.items is None and pattern.rest is None:
             return stage
         return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
@@ -99,7 +101,7 @@ class FirstRowsCompiler(JoinQueryCompiler):
         text.add(" WHERE ", where.span.start)
         text.copy(sql, where.span, {})
         text.add(")", where.span.end)
-        text.add("" if source.alias is None else f" AS `{source.alias}`", source.span.end)
+        text.add("" if source.alias is None else f" AS {quoted(source.alias)}", source.span.end)
         text.copy(sql, TextSpan(where.span.end, select.span.end), {})
         add_emit(text, sql, emit)
         return self.rewritten(text, known)

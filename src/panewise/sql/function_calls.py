@@ -1,8 +1,8 @@
 """Calls of aggregates and of functions over windows in a parsed expression."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlglot import exp
 
@@ -11,6 +11,7 @@ from panewise.sql.functions import is_aggregate
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import TextSpan
 
+NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 _WITHOUT_PARENTHESES = frozenset(
     {"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"}
     | {"localtimestamp", "localtime", "current_catalog", "current_database", "current_schema"}
@@ -121,6 +122,15 @@ def column_name(node: exp.Expr, aliases: frozenset[str]) -> str | None:
         plain = node.this.quoted or node.name.lower() not in _WITHOUT_PARENTHESES
         return node.name if plain else None
     return node.name if node.table.lower() in aliases else None
+
+
+def is_arrival(terms: Sequence[exp.Expr]) -> bool:
+    """Returns whether ORDER BY has one term, PROCTIME() or what means the same: the order of arrival."""
+    if len(terms) != 1:
+        return False
+    node = terms[0].this
+    bare = isinstance(node, exp.Column) and not node.this.quoted and node.name.lower() in NOW[2:]
+    return bare or function_name(node) in NOW
 
 
 def is_interval(node: exp.Expr) -> bool:

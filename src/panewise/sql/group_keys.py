@@ -78,6 +78,8 @@ class GroupKeys:
     def _named(self, expr: Expr, key: str | None) -> str:
         """Returns the name of a key: that of its column, or of one that is null in some sets."""
         name = column_name(expr.node, self.columns.aliases) or one_line(self.parser.characters(expr.span))
+        if key is None and name.lower() in BOUNDS:  # a column of the rows; panes have bounds of their own
+            return self.columns.add(quoted(name), f"{name} of the rows")
         return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
 
     def _grouped(self) -> list[Expr]:

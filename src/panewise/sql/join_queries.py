@@ -31,6 +31,7 @@ from panewise.sql.syntax import (
     Source,
     TableFunction,
 )
+from panewise.sql.texts import quoted
 
 # The stages of queries that were written again. The key is the text, and the name and `id` of each query of
 # WITH. The value also has these queries, as Python gives the `id` of a deleted object to another one.
@@ -121,13 +122,14 @@ class JoinQueryCompiler(SparkQueryCompiler):
     ) -> Stage | None:
         """Returns GROUP BY, OVER or DISTINCT over the rows of a join, None if the join is Spark's."""
         own = any(is_join(inner) for inner in _joins(join))
-        if select.others or any(isinstance(leaf, TableFunction) for leaf in leaves(join)):
+        windows = [isinstance(leaf, TableFunction) for leaf in leaves(join)]
+        if select.others or (any(windows) and not (all(windows) and len(windows) == 2)):
             if own:
                 rule = "a query with a join selects columns of its rows"
                 raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
             return None
         probe = Select((), False, join, select.where, None, None, None, (), join.span, join.span)
-        if not own and self.join(probe, None, known) is None:
+        if (any(windows) or not own) and self.join(probe, None, known) is None:
             return None
         tables = frozenset(name.lower() for name in names_of(join))
         return self.rewritten(BehindJoin(self.parser, select, emit, tables).written(), known)
@@ -157,7 +159,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
         self, left: Source, where: Expr | None, columns: Mapping[str, Expr], known: Mapping[str, WithQuery]
     ) -> Stage:
         """Returns a join of Spark's, with these columns."""
-        texts = [f"{self.parser.characters(expr.span)} AS `{name}`" for name, expr in columns.items()]
+        texts = [f"{self.parser.characters(expr.span)} AS {quoted(name)}" for name, expr in columns.items()]
         stage = self.cut(left.span, list(leaves(left)), known, f"SELECT {', '.join(texts) or '*'} FROM ")
         if where is None:
             return stage

@@ -1,65 +1,47 @@
 """A SELECT with functions over windows as OVER operators, one for each PARTITION BY and ORDER BY."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Final
 
 from sqlglot import exp
 
 from panewise import functions as F
-from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
-from panewise.spec import Frame, OverColumn, OverOperator
+from panewise.spec import OverColumn, OverOperator
 from panewise.sql.chained import timed
-from panewise.sql.function_calls import aggregate_call, column_name, constant, function_name, windows_in
+from panewise.sql.function_calls import (
+    aggregate_call,
+    column_name,
+    constant,
+    function_name,
+    is_arrival,
+    windows_in,
+)
 from panewise.sql.input_columns import Columns
+from panewise.sql.over_frames import ROW_FUNCTIONS, FrameReader, OverKey, order_terms
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, replaced
 from panewise.sql.texts import quoted as in_backticks
 
-_ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
-_WHOLE: Final = "the rows behind the present one have not arrived yet, and a stream has no last row"
-_BACKWARDS: Final = (
-    "in descending order of the event time the rows before a row arrive after it, without an end"
-)
+_WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
-@dataclass(frozen=True)
-class _Key:
-    """The PARTITION BY and ORDER BY of windows that one operator computes.
-
-    Attributes:
-        partition: the columns of PARTITION BY.
-        order: the columns of ORDER BY.
-        descending: those with DESC.
-        nulls_last: those whose nulls come last.
-    """
-
-    partition: tuple[str, ...]
-    order: tuple[str, ...]
-    descending: tuple[str, ...]
-    nulls_last: tuple[str, ...]
-
-    @property
-    def backwards(self) -> bool:
-        """Whether the event time is descending."""
-        return self.order[:1] != () and self.order[0] in self.descending
-
-
-class _OverCompiler:
+class _OverCompiler(FrameReader):
     def __init__(
         self, parser: QueryParser, select: Select, names: frozenset[str], options: Mapping[str, Any]
     ) -> None:
-        self.parser, self.select, self.aliases, self.options = parser, select, names, options
+        super().__init__(parser)
+        self.select, self.aliases, self.options = select, names, options
         self.named = {str(window.this.name).lower(): window for window in select.windows}
         self.columns = Columns(parser, names)
         self.names: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
         self.time: str | None = None  # the column of the event time, if the rows call it otherwise
-        self.operators: dict[_Key, list[OverColumn]] = {}
+        self.operators: dict[OverKey, list[OverColumn]] = {}
 
     def stage(self, input: Stage, alias: str | None) -> Stage:  # noqa: A002 - the field's name
         for item in self.select.items:
@@ -108,7 +90,7 @@ class _OverCompiler:
         described = self._described(window)
         key = self._key(described)
         column = self._checked(
-            window, lambda: OverColumn(self._what(window, name), self._frame(window, described, key))
+            window, lambda: OverColumn(self._what(window, name), self.frame(window, described, key))
         )
         self.operators.setdefault(key, []).append(column)
 
@@ -152,11 +134,8 @@ class _OverCompiler:
         alone = not any(window.args.get(name) for name in ("partition_by", "order", "spec"))
         if described is None or not alone:
             rule = f"the name of a window is one of the clause WINDOW, {sorted(self.named)}, and stands alone"
-            raise self._fail(window, str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)")
+            raise self.fail(window, str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)")
         return described
-
-    def _fail(self, node: exp.Expr, shown: str, rule: str, remedy: str) -> SqlError:
-        return self.parser.fail(shown, rule, remedy, self._span(node))
 
     def _checked(self, node: exp.Expr, make: Any) -> Any:
         try:
@@ -164,17 +143,18 @@ class _OverCompiler:
         except SqlError:
             raise
         except SpecError as error:
-            raise self._fail(node, error.given, error.rule, error.remedy) from None
+            raise self.fail(node, error.given, error.rule, error.remedy) from None
 
-    def _key(self, window: exp.Expr) -> _Key:
+    def _key(self, window: exp.Expr) -> OverKey:
         """Returns the columns of PARTITION BY and ORDER BY."""
         partition = tuple(
             self.columns.name_of(self._expr(node)) for node in window.args.get("partition_by") or ()
         )
         order = window.args.get("order")
-        terms = {self._order(window, term): term for term in (order.expressions if order else ())}
+        listed = order.expressions if order and not is_arrival(order.expressions) else ()
+        terms = {self._order(window, term): term for term in listed}
         event_time = next(iter(terms), None)
-        return _Key(
+        return OverKey(
             partition,
             tuple(terms),
             tuple(name for name, term in terms.items() if term.args.get("desc")),
@@ -188,7 +168,7 @@ class _OverCompiler:
     def _order(self, window: exp.Expr, ordered: exp.Expr) -> str:
         name = column_name(ordered.this, self.aliases)
         if name is None:
-            raise self._fail(
+            raise self.fail(
                 window, "an expression in ORDER BY", "rows are ordered by columns", "compute it in FROM"
             )
         return name
@@ -205,22 +185,24 @@ class _OverCompiler:
         if function in _OF_PARTITIONS:
             rule = "it counts the rows of the whole partition, which has no end on a stream"
             remedy = "use row_number, rank or dense_rank; over batch tables Spark computes it"
-            raise self._fail(window, f"{function}()", rule, remedy)
-        if function not in _ROW_FUNCTIONS:
-            rule = f"a function over a window is an aggregate, or one of {', '.join(_ROW_FUNCTIONS)}"
+            raise self.fail(window, f"{function}()", rule, remedy)
+        if function not in ROW_FUNCTIONS:
+            rule = f"a function over a window is an aggregate, or one of {', '.join(ROW_FUNCTIONS)}"
             shown = function or self.parser.characters(self._span(window))
-            raise self._fail(window, shown, rule, "use one of these")
+            raise self.fail(window, shown, rule, "use one of these")
+        if function in ("rank", "dense_rank") and is_arrival(order_terms(self._described(window))):
+            function = "row_number"  # no two rows arrive at once
         plain = self._row_function(window, function, inner.expressions)
         return self._checked(window, lambda: replace(plain, name=name, ignorenulls=ignore))
 
     def _row_function(self, window: exp.Window, function: str, arguments: list[exp.Expr]) -> Any:
         constants: list[Any] = []
         for argument in arguments[1:]:
-            known = constant(argument)
+            known = constant(_without_cast(argument))
             if known is None:
                 rule = f"the further arguments of {function} are constants"
                 shown = self.parser.characters(self._span(argument))
-                raise self._fail(window, shown, rule, "write a constant")
+                raise self.fail(window, shown, rule, "write a constant")
             constants.append(known[0])
         nulls = (exp.RespectNulls, exp.IgnoreNulls)
         values = [node.this if isinstance(node, nulls) else node for node in arguments[:1]]
@@ -229,73 +211,11 @@ class _OverCompiler:
             return getattr(F, function)(*columns, *constants)
         except TypeError:
             rule = f"{function} has other arguments"
-            raise self._fail(
+            raise self.fail(
                 window, f"{function} with {len(arguments)} arguments", rule, "see pyspark"
             ) from None
 
-    def _frame(self, window: exp.Window, described: exp.Expr, key: _Key) -> Frame | None:
-        function, spec = function_name(_inner(window)), described.args.get("spec")
-        if function in _ROW_FUNCTIONS and function != "nth_value":
-            if spec is not None:
-                raise self._fail(
-                    window, f"{function} with a frame", "it reads all rows", "leave the frame out"
-                )
-            if key.backwards and function not in ("lag", "lead"):
-                remedy = "leave DESC out; for the first rows by a value select ROW_NUMBER() <= n outside"
-                raise self._fail(window, f"{function} with ORDER BY {key.order[0]} DESC", _BACKWARDS, remedy)
-            return None
-        if spec is None:
-            return self._whole_frame(window, key)
-        kind = str(spec.args["kind"]).lower()
-        if kind not in ("rows", "range"):
-            raise self._fail(window, kind.upper(), "a frame is of ROWS or a RANGE", "write one of these")
-        start = self._bound(window, spec, "start", kind)
-        end = 0 if spec.args.get("end") is None else self._bound(window, spec, "end", kind)
-        if start is None and key.backwards:
-            raise self._fail(window, "UNBOUNDED PRECEDING", _BACKWARDS, "start the frame at CURRENT ROW")
-        if end is None and not key.backwards:
-            raise self._fail(window, "UNBOUNDED FOLLOWING", _WHOLE, "end the frame at CURRENT ROW")
-        excluded = spec.args.get("exclude")
-        exclude: Any = "no others" if excluded is None else " ".join(str(excluded.name).lower().split())
-        return Frame("rows" if kind == "rows" else "range", start, end, exclude)
-
-    def _whole_frame(self, window: exp.Window, key: _Key) -> Frame:
-        """Returns the frame of a window that has none: from the first row to the last peer."""
-        if not key.order:
-            remedy = "add ORDER BY and the event time, or ROWS BETWEEN n PRECEDING AND CURRENT ROW"
-            raise self._fail(window, "OVER without an order and a frame", _WHOLE, remedy)
-        if key.backwards:
-            remedy = "leave DESC out, or add ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
-            raise self._fail(window, f"ORDER BY {key.order[0]} DESC without a frame", _BACKWARDS, remedy)
-        return Frame("range", None, 0)
-
-    def _bound(self, window: exp.Window, spec: exp.Expr, which: str, kind: str) -> int | None:
-        """Returns a bound as an offset; None if it is unbounded."""
-        value, side = spec.args.get(which), str(spec.args.get(f"{which}_side") or "").upper()
-        if value == "CURRENT ROW":
-            return 0
-        if value == "UNBOUNDED":
-            if (side == "FOLLOWING") == (which == "start"):
-                rule = "a frame does not end before it starts"
-                raise self._fail(window, f"UNBOUNDED {side}", rule, "begin with UNBOUNDED PRECEDING")
-            return None
-        if not isinstance(value, exp.Expr):
-            raise self._fail(window, "a frame without a bound", "a frame has bounds", "write 2 PRECEDING")
-        length = self._length(window, value, kind)
-        return -length if side == "PRECEDING" else length
-
-    def _length(self, window: exp.Window, value: exp.Expr, kind: str) -> int:
-        known = constant(value)
-        if kind == "rows":
-            if known is None or not isinstance(known[0], int) or known[0] < 0:
-                raise self._fail(window, "ROWS", "its bounds are numbers of rows", "write 2 PRECEDING")
-            return int(known[0])
-        if known is not None and known[0] == 0:
-            return 0
-        length: Duration = self.parser.duration_of(self._expr(value))
-        return length.us
-
-    def _operator(self, key: _Key, columns: list[OverColumn]) -> OverOperator:
+    def _operator(self, key: OverKey, columns: list[OverColumn]) -> OverOperator:
         order = (self.time or key.order[0], *key.order[1:]) if key.order else ()
         descending = [new for new, name in zip(order, key.order, strict=True) if name in key.descending]
         fields: dict[str, Any] = {"event_time": None}
@@ -352,11 +272,10 @@ class _OverCompiler:
         return f"SELECT {items} FROM", ""
 
 
-def _inner(window: exp.Window) -> exp.Expr:
-    inner: exp.Expr = window.this
-    while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-        inner = inner.this
-    return inner
+def _without_cast(node: exp.Expr) -> exp.Expr:
+    """Returns a whole number without a cast to another type of whole numbers."""
+    number = isinstance(node, (exp.Cast, exp.TryCast)) and node.args["to"].sql("spark") in _WHOLE_NUMBERS
+    return node.this if number else node
 
 
 def over_stage(

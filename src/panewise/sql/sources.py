@@ -3,13 +3,22 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from panewise.chrono import Duration, DurationLike
+from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import counted
 from panewise.sql.function_calls import column_name
 from panewise.sql.options import run_options_of
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import UNGROUPED, AssignedStage, SparkStage, Stage, TableStage, is_ours
+from panewise.sql.stages import (
+    UNGROUPED,
+    AssignedStage,
+    Mark,
+    MarkedStage,
+    SparkStage,
+    Stage,
+    TableStage,
+    is_ours,
+)
 from panewise.sql.syntax import (
     Derived,
     Join,
@@ -21,6 +30,7 @@ from panewise.sql.syntax import (
     TextSpan,
     Watermark,
 )
+from panewise.sql.texts import quoted
 from panewise.sql.window_functions import window_of_table
 
 
@@ -111,8 +121,7 @@ class SourceCompiler:
             raise self.parser.fail("a join", rule, "write it in parentheses: (SELECT ...)", source.span)
         mark = source.watermark
         if isinstance(source, Derived) and mark is not None:
-            marked = TableStage("", None, alias, (), self._watermark(mark))
-            stage = SparkStage(("", ""), ((stage, None), (marked, None)))
+            stage = MarkedStage(stage, self._watermark(mark), alias)
         names = frozenset() if alias is None else frozenset({alias.lower()})
         return OperatorInput(stage, alias, names, None if mark is None else mark.name)
 
@@ -188,14 +197,14 @@ class SourceCompiler:
         assert isinstance(leaf, NamedTable)
         return self.table(leaf, known), leaf.alias or last_name(leaf.name)
 
-    def _watermark(self, mark: Watermark) -> tuple[str, Duration, str | None]:
+    def _watermark(self, mark: Watermark) -> Mark:
         text = None if mark.computed is None else self.parser.characters(mark.computed.span)
         return mark.name, self.parser.duration_of(mark.delay), text
 
     def _renamed(self, stage: Stage, source: Derived) -> Stage:
         if not source.columns:
             return stage
-        columns = ", ".join(f"`{name}`" for name in source.columns)
+        columns = ", ".join(map(quoted, source.columns))
         return SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, source.alias),))
 
     def _joined(self, select: Select, source: Source, known: Mapping[str, WithQuery]) -> OperatorInput:
@@ -237,4 +246,4 @@ def last_name(name: str | None) -> str | None:
 def _columns(leaf: Source) -> str:
     """Returns the names that an alias gives to columns, as they follow it."""
     named = leaf.columns if isinstance(leaf, (NamedTable, Derived)) else ()
-    return f" ({', '.join(f'`{name}`' for name in named)})" if named else ""
+    return f" ({', '.join(map(quoted, named))})" if named else ""

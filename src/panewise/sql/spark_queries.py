@@ -8,7 +8,7 @@ from panewise.chrono import DurationLike
 from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import SourceCompiler, WithQuery, leaves
-from panewise.sql.stages import OURS, OutputColumn, RowsStage, SparkStage, Stage, over_rows, walk
+from panewise.sql.stages import OURS, MarkedStage, OutputColumn, RowsStage, SparkStage, Stage, over_rows, walk
 from panewise.sql.syntax import (
     Body,
     Derived,
@@ -54,8 +54,7 @@ class SparkQueryCompiler(SourceCompiler):
         """Returns a SELECT without state."""
         source = self.input(select, None, known)
         stage = self.rows_over(select, source.stage, source.alias)
-        marked = isinstance(source.stage, SparkStage) and len(source.stage.tables) > 1
-        if marked and isinstance(source.stage, SparkStage) and not source.stage.parts[0]:
+        if isinstance(source.stage, MarkedStage):
             return stage
         return source.stage if stage.where is None and stage.outputs is None else stage
 

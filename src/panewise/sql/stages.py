@@ -19,12 +19,21 @@ from panewise.spec import (
     Tumbling,
     WindowOperator,
 )
+from panewise.sql.expressions import tokens_of
 
 UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
     "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps",
     "add GROUP BY window_start, window_end",
 )
+UNSORTED: Final = (  # why ORDER BY, LIMIT and OFFSET are refused on a stream, and what to do
+    "the rows of a stream have no end, so they cannot be sorted or limited",
+    "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)",
+)
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
+
+
+# The column of a watermark, its delay, and the expression of the column if it is computed.
+Mark: TypeAlias = tuple[str, Duration, str | None]
 
 
 @dataclass(frozen=True)
@@ -67,7 +76,7 @@ class TableStage:
     name: str | None
     alias: str | None
     columns: tuple[str, ...] = ()
-    watermark: tuple[str, Duration, str | None] | None = None
+    watermark: Mark | None = None
     run: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -117,6 +126,19 @@ class FollowingStage:
     def inputs(self) -> tuple["Stage", ...]:
         """The stage before it."""
         return (self.input,)
+
+
+@dataclass(frozen=True)
+class MarkedStage(FollowingStage):
+    """The rows of a query, with a watermark.
+
+    Attributes:
+        watermark: the column, the delay, and the expression of the column if it is computed.
+        alias: the name by which this expression calls the rows.
+    """
+
+    watermark: Mark
+    alias: str | None
 
 
 @dataclass(frozen=True)
@@ -187,6 +209,7 @@ class Ranked:
         others: further columns: their names, and expressions over panes.
         retracts: whether the rows have the column `op`.
         ties: how equal rows are ranked; None if each has a rank of its own.
+        order: the names of the columns in their order. Empty: the fields of the rows, `others`, the rank.
     """
 
     lists: tuple[str, ...]
@@ -194,6 +217,7 @@ class Ranked:
     others: tuple[tuple[str, str], ...]
     retracts: bool
     ties: Ties | None = None
+    order: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -218,6 +242,11 @@ class SingleInputStage(FollowingStage):
     outputs: tuple[OutputColumn, ...] | None
     having: str | None = None
     naming: tuple[str, str] = ("", "")
+
+    @property
+    def new_columns(self) -> frozenset[str]:
+        """The columns that are added to the rows of the input, which `*` does not have."""
+        return frozenset()
 
 
 @dataclass(frozen=True)
@@ -247,6 +276,15 @@ class OverStage(SingleInputStage):
 
     spec: OverOperator
 
+    @property
+    def new_columns(self) -> frozenset[str]:
+        """The columns of the functions, also of the operators before it that are of the same SELECT."""
+        before = self.input
+        inner = (
+            before.new_columns if isinstance(before, OverStage) and before.outputs is None else frozenset()
+        )
+        return inner | {column.name for column in self.spec.columns}
+
 
 @dataclass(frozen=True)
 class DeduplicateStage(SingleInputStage):
@@ -254,6 +292,11 @@ class DeduplicateStage(SingleInputStage):
 
     spec: DeduplicateOperator
     outputs: tuple[OutputColumn, ...]
+
+    @property
+    def new_columns(self) -> frozenset[str]:
+        """The computed keys, and `op`."""
+        return frozenset(("op", *(column.name for column in self.computed)))
 
 
 @dataclass(frozen=True)
@@ -333,7 +376,7 @@ class JoinStage:
 
 
 OurStage: TypeAlias = SingleInputStage | JoinStage
-Stage: TypeAlias = TableStage | SparkStage | RowsStage | AssignedStage | OurStage
+Stage: TypeAlias = TableStage | SparkStage | MarkedStage | RowsStage | AssignedStage | OurStage
 OURS: Any = (SingleInputStage, JoinStage)
 
 
@@ -380,6 +423,21 @@ def is_ours(stage: Stage) -> bool:
     return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
 
 
+def names_of_outputs(stage: Stage) -> list[str] | None:
+    """Returns the names of the columns of rows of windows; None if one has no name in the text."""
+    outputs: tuple[OutputColumn, ...] | None = None
+    while isinstance(stage, RowsStage) and stage.outputs is None:
+        stage = stage.input
+    if isinstance(stage, (RowsStage, WindowsStage)):
+        outputs = stage.outputs
+    if isinstance(stage, JoinStage):
+        names = [item.name for item in stage.items]
+        return None if None in names else [name for name in names if name is not None]
+    if not outputs or any(output.name is None for output in outputs):
+        return None
+    return [output.name for output in outputs if output.name is not None]
+
+
 def run_options(stage: Stage) -> dict[str, Any]:
     """Returns how Spark runs an operator: the options of the tables that it reads itself."""
     options: dict[str, Any] = {}
@@ -401,7 +459,7 @@ def over_rows(
     if (
         outputs is not None
         and has_op(input)
-        and not any(_is_star(output) or output.name == "op" for output in outputs)
+        and not any(is_star(output) or output.name == "op" for output in outputs)
     ):
         outputs = (*outputs, OutputColumn("op", "op", "op"))
     return RowsStage(input, alias, where, outputs)
@@ -415,10 +473,21 @@ def has_op(stage: Stage) -> bool:
         return has_op(stage.input)
     outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage, DeduplicateStage)) else None
     named = any(output.name == "op" for output in outputs or ())
-    whole = isinstance(stage, RowsStage) and any(map(_is_star, outputs or ()))
+    whole = isinstance(stage, RowsStage) and any(map(is_star, outputs or ()))
     return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
 
 
-def _is_star(output: OutputColumn) -> bool:
+def excepted(star: str) -> frozenset[str]:
+    """Returns the columns, in lower case, that `* EXCEPT (...)` leaves out.
+
+    >>> sorted(excepted("t.* EXCEPT (a, `B c`)"))
+    ['a', 'b c']
+    """
+    tokens = tokens_of(star)
+    behind = next((place for place, token in enumerate(tokens) if token.text == "("), len(tokens))
+    return frozenset(token.text.lower() for token in tokens[behind:] if token.text not in "(,)")
+
+
+def is_star(output: OutputColumn) -> bool:
     """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
     return output.text.startswith("*") or output.text.endswith(".*") or ".* EXCEPT" in output.text.upper()

@@ -9,7 +9,8 @@ from panewise.errors import SpecError
 from panewise.spec import AnyWindow, Global, Hopping, Sliding, Tumbling, rows
 from panewise.sql.function_calls import has_aggregate
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Stage, WindowsStage, has_op
+from panewise.sql.retracted import accumulating, retracting_stage, rows_with_op
+from panewise.sql.stages import Stage, WindowsStage
 from panewise.sql.syntax import (
     CqlWindow,
     Emit,
@@ -22,9 +23,9 @@ from panewise.sql.syntax import (
     TextSpan,
 )
 from panewise.sql.window_functions import WindowSyntax
-from panewise.sql.windows import all_of, retracts
+from panewise.sql.windows import all_of
 
-_OPS: Final = {"ISTREAM": "'+'", "DSTREAM": "'-'"}
+_OPS: Final = {"ISTREAM": "+", "DSTREAM": "-"}
 _ACCUMULATIONS: Final = {"ISTREAM": "RETRACTING", "DSTREAM": "RETRACTING", "RSTREAM": "ACCUMULATING"}
 
 
@@ -110,20 +111,25 @@ def streamed_rows(streamed: Streamed, stage: Stage, parser: QueryParser) -> Stag
     """Returns the insertions, the deletions or the whole contents of a query.
 
     Raises:
-        SqlError: for deletions from rows that are never retracted.
+        SqlError: for deletions from rows that are never retracted, and for the contents of a deduplication.
     """
-    retracted = isinstance(stage, WindowsStage) and stage.ranked is None and retracts(stage.spec)
-    if isinstance(stage, WindowsStage) and retracted:
+    again = retracting_stage(stage)
+    if again is None:
+        if streamed.word == "DSTREAM":
+            rule = "DSTREAM has the retractions of a query whose windows fire more than once"
+            raise parser.fail("DSTREAM", rule, "use ISTREAM, or aggregate without a window", _word(streamed))
+        return stage
+    if isinstance(stage, WindowsStage) and stage.ranked is None:
         outputs = tuple(output for output in stage.outputs if output.name != "op")
-        conditions = [*([] if stage.having is None else [stage.having]), f"op = {_OPS[streamed.word]}"]
+        conditions = [*([] if stage.having is None else [stage.having]), f"op = '{_OPS[streamed.word]}'"]
         return replace(stage, outputs=outputs, having=all_of(conditions))
-    if streamed.word == "DSTREAM":
-        rule = "DSTREAM has the retractions of a query whose windows fire more than once"
-        raise parser.fail("DSTREAM", rule, "use ISTREAM, or aggregate without a window", _word(streamed))
-    if has_op(stage):
-        rule = "its rows are insertions and retractions already, which their column op shows"
-        raise parser.fail(streamed.word, rule, "leave it out, and select by op", _word(streamed))
-    return stage
+    if streamed.word != "RSTREAM":
+        return rows_with_op(stage, _OPS[streamed.word])
+    contents = accumulating(stage)
+    if contents is None:
+        rule = "RSTREAM has all rows of a result whenever it changes, and this query stores only the changes"
+        raise parser.fail("RSTREAM", rule, "use ISTREAM", _word(streamed))
+    return contents
 
 
 def _word(streamed: Streamed) -> TextSpan:

@@ -38,6 +38,14 @@ class Scope:
         """
         return self._node(tree_of(text))
 
+    def column(self, name: str) -> pl.Expr:
+        """Returns a column. Case has no effect.
+
+        Raises:
+            SqlError: if it is not there.
+        """
+        return self._column((name,)).expr
+
     def _node(self, node: Node) -> Typed:
         match node:
             case ColumnNode(names):
@@ -63,6 +71,9 @@ class Scope:
             of_table = self.alias is None or names[0].lower() == self.alias.lower()
             rest = names[1:] if of_table else names
         first = known.get(rest[0].lower())
+        if sum(column.lower() == rest[0].lower() for column in self.columns) > 1:
+            rule = "case has no effect in names of columns, so this one means several"
+            raise SqlError(f"a column {'.'.join(names)}", rule, "rename one of them before")
         if first is None:
             rule = f"the columns are {list(self.columns)}"
             raise SqlError(f"a column {'.'.join(names)}", rule, "correct the name")

@@ -16,7 +16,9 @@ from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
 from panewise.standalone.batches import Frame, frame_for
 from panewise.standalone.schema import dtype_of
-from panewise.standalone.sql_stages import NodeBuilder, Rejected, Schema, StepInput
+from panewise.standalone.sql_nodes import Rejected, StepInput
+from panewise.standalone.sql_selection import Schema
+from panewise.standalone.sql_stages import NodeBuilder
 
 
 @dataclass(frozen=True, repr=False)
@@ -197,6 +199,8 @@ class SqlRun:
             raise SqlError(self.compiled.tail, rule, remedy, sql=text, start=place, end=end)
         self.schemas = {name.lower(): _microseconds(schema) for name, schema in schemas.items()}
         self.node = NodeBuilder(self.schemas, follows).node(self.compiled.stage)
+        nothing = self.node.rejected()
+        self._no_late, self._no_invalid = _together(nothing.late), _together(nothing.invalid)
 
     def step(
         self,
@@ -216,7 +220,8 @@ class SqlRun:
         frames = {name: frame_for(self.schemas[name], frame) for name, frame in named.items()}
         rejected = Rejected()
         rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
-        return SqlOutput(rows, _together(rejected.late), _together(rejected.invalid))
+        late = _together([self._no_late, *rejected.late])
+        return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
 
 
 def _microseconds(schema: Mapping[str, pl.DataType]) -> Schema:

@@ -58,6 +58,40 @@ def test_a_chain() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("window", "arguments"),
+    [
+        (pw.Calendar("month"), "SIZE => INTERVAL '1' MONTH"),
+        (pw.Calendar("year", 2, "Europe/Berlin"), "SIZE => INTERVAL '2' YEAR, ZONE => 'Europe/Berlin'"),
+        (pw.Calendar("day"), "SIZE => INTERVAL '1' DAY, ZONE => 'UTC'"),
+        (
+            pw.Calendar("week", 1, "Asia/Tokyo", "sunday"),
+            "SIZE => INTERVAL '1' WEEK, ZONE => 'Asia/Tokyo', WEEK_START => 'sunday'",
+        ),
+    ],
+)
+def test_windows_of_a_calendar(window: pw.Calendar, arguments: str) -> None:
+    """semantics 46.104"""
+    spec = pw.WindowOperator(window=window, event_time="ts", keys=["k"], aggregates=[F.count().alias("n")])
+    text = to_sql(spec)
+    assert f"TUMBLE(TABLE t, DESCRIPTOR(`ts`), {arguments})" in text
+    last = compile_sql(text).last
+    assert last is not None
+    assert last.spec == spec  # type: ignore[union-attr]
+    assert to_sql(last.spec) == text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "window",
+    [pw.Sliding("1 hour"), pw.Session("gap"), pw.Hopping(pw.rows(5), pw.rows(2), only_when_full=True)],
+)
+def test_windows_that_to_sql_does_not_write(window: pw.Sliding) -> None:
+    """semantics 46.104"""
+    spec = pw.WindowOperator(window=window, event_time="ts", keys=["k"], aggregates=[F.count()])
+    with pytest.raises(SqlError, match="window="):
+        to_sql(spec)
+
+
 TOP = "SELECT v, ROW_NUMBER() OVER (PARTITION BY k{} ORDER BY v DESC, w NULLS LAST) AS n FROM {}"
 
 
@@ -68,6 +102,7 @@ TOP = "SELECT v, ROW_NUMBER() OVER (PARTITION BY k{} ORDER BY v DESC, w NULLS LA
         ("", "t", "EMIT FINAL"),
         ("", "t", "EMIT EVERY INTERVAL 5 SECONDS ACCUMULATING"),
         (", window_start", "TUMBLE(t, ts, INTERVAL '1' HOUR)", "EMIT UPDATE RETRACTING"),
+        (", window_end", "TUMBLE(t, ts, INTERVAL '1' QUARTER)", "EMIT EARLY EVERY 5 ROWS"),
         (", window_start, window_end", "CUMULATE(t, ts, INTERVAL '1' HOUR, INTERVAL '1' DAY)", ""),
     ],
 )

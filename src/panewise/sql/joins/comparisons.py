@@ -64,6 +64,10 @@ class ConditionReader:
         conditions = Conditions([(name, name) for name in using])
         for part in parts:
             pair = self._equal(part)
+            if pair is not None and self._are_times(pair):
+                both = (Compared(kind, *pair, 0, shifted=True) for kind in (exp.GTE, exp.LTE))
+                conditions.compared += [(comparison, part) for comparison in both]
+                continue
             if pair is not None:
                 conditions.keys.append(pair)
                 continue
@@ -75,6 +79,11 @@ class ConditionReader:
             if not whole:
                 conditions.rest.append(part)
         return conditions
+
+    def _are_times(self, pair: tuple[str, str]) -> bool:
+        """Returns whether two columns are the event times that WATERMARK names on both sides."""
+        times = [side.time for side in self.columns.sides]
+        return [name.lower() for name in pair] == [time.lower() for time in times if time is not None]
 
     def _equal(self, node: exp.Expr) -> tuple[str, str] | None:
         if not isinstance(node, exp.EQ):

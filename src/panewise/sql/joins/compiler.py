@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
-from panewise.spec import SameWindow, Session, left, right
+from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.chained import timed
 from panewise.sql.emit import emission
@@ -20,7 +20,7 @@ from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
 from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
-from panewise.sql.joins.window_joins import windows_of, without_bounds, without_bounds_keys
+from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds, without_bounds_keys
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import AssignedStage, JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
 from panewise.sql.syntax import Emit, Expr, Join, Select
@@ -56,6 +56,8 @@ class JoinCompiler:
         self.emit, self.update, self.columns = emit, update, SideColumns(parser, sides, members)
         self.conditions = ConditionReader(self.columns).read(self._parts(), join.using)
         self.windows = windows_of(self.conditions, sides)
+        plain = self.windows is None and not is_join(join) and not self.conditions.timed
+        self.panes = panes_of(self.conditions, sides, select) if plain else None
         self.matches = MatchReader(join, self.columns, self.conditions, self._policy())
 
     def compile(self) -> JoinStage | None:
@@ -64,7 +66,8 @@ class JoinCompiler:
         Raises:
             SqlError: if a part breaks a rule.
         """
-        if not is_join(self.join) and not self.conditions.timed and self.windows is None:
+        timed_join = is_join(self.join) or self.conditions.timed
+        if not timed_join and self.windows is None and self.panes is None:
             return None
         self._check()
         how = HOWS[self.join.kind]
@@ -176,6 +179,10 @@ class JoinCompiler:
     def _stages_and_match(self) -> tuple[tuple[Stage, Stage], TimedMatch]:
         if self.windows is not None:
             return self._window_join(*self.windows)
+        if self.panes is not None:
+            (first, first_time), (second, second_time) = self.panes
+            self.conditions.add_rest(node for _, node in self.conditions.compared)
+            return (first, second), TimedMatch(Interval(0, 0), (first_time, second_time))
         return (self.sides[0].stage, self.sides[1].stage), self.matches.read()
 
     def _window_join(

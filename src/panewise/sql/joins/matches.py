@@ -10,7 +10,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
 from panewise.spec import AsOf, Interval, LastRows, Latest
 from panewise.spec.windows.size_in_rows import MOST_ROWS
-from panewise.sql.function_calls import function_name
+from panewise.sql.function_calls import NOW, function_name
 from panewise.sql.joins.comparisons import Compared, Conditions
 from panewise.sql.joins.kinds import HOWS, is_as_of, system_time
 from panewise.sql.joins.policies import UpdateSyntax
@@ -18,7 +18,6 @@ from panewise.sql.joins.side_columns import SideColumns
 from panewise.sql.joins.stream_matches import stream_match, stream_windows, updated_match
 from panewise.sql.syntax import CqlWindow, Expr, Join, JoinedRows
 
-_NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 _CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, True): "left"}
 
 
@@ -83,7 +82,7 @@ class MatchReader:
 
     def _version(self, system: Expr) -> TimedMatch:
         """Returns the match of FOR SYSTEM_TIME AS OF."""
-        if function_name(system.node) in _NOW or system.node.name.lower() in _NOW:
+        if function_name(system.node) in NOW or system.node.name.lower() in NOW:
             return TimedMatch(LastRows(1), self.own)
         column = self.columns.side_of(system.node)
         if isinstance(system.node, exp.Column) and not system.node.table:

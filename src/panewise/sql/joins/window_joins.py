@@ -3,9 +3,13 @@
 from dataclasses import replace
 from typing import Any, Final
 
+from sqlglot import exp
+
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
 from panewise.sql.stages import AssignedStage, RowsStage, Stage
+from panewise.sql.syntax import Select
+from panewise.sql.top_n.once import rows_once
 
 _BOUNDS: Final = {("window_start", "window_start"), ("window_end", "window_end")}
 
@@ -17,6 +21,21 @@ def windows_of(
     pairs = {(left.lower(), right.lower()) for left, right in conditions.keys}
     first, second = (_assigned(side.stage) for side in sides)
     return None if first is None or second is None or not pairs >= _BOUNDS else (first, second)
+
+
+def panes_of(
+    conditions: Conditions, sides: tuple[JoinInput, JoinInput], select: Select
+) -> tuple[tuple[Stage, str], tuple[Stage, str]] | None:
+    """Returns both sides as rows of windows with an event time, and its columns.
+
+    None if the bounds of their windows are not compared, if a window may fire more than once, or if `*` would
+    have the event times.
+    """
+    pairs = {(left.lower(), right.lower()) for left, right in conditions.keys}
+    if not pairs >= _BOUNDS or any(isinstance(item.expr.node, exp.Star) for item in select.items):
+        return None
+    first, second = (rows_once(side.stage, ("window_start", "window_end")) for side in sides)
+    return None if first is None or second is None else (first, second)
 
 
 def without_bounds_keys(conditions: Conditions) -> None:

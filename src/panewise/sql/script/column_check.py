@@ -21,6 +21,7 @@ from panewise.sql.stages import (
     WATERMARKED,
     AssignedStage,
     JoinStage,
+    MarkedStage,
     OutputColumn,
     OverStage,
     RowsStage,
@@ -64,6 +65,8 @@ class ColumnCheck:
                 return self._table(stage)
             case SparkStage():
                 return self._of_spark(stage)
+            case MarkedStage():
+                return self._marked(self.known_table(stage.input), stage)
             case RowsStage():
                 rows = self._filtered(stage, self.known_table(stage.input))
                 return rows if stage.outputs is None else self._selected(rows, stage.outputs, stage.alias)
@@ -95,7 +98,7 @@ class ColumnCheck:
             remedy = "declare it, or write its catalog and database before it"
             raise self.fail(f"a table {stage.name}", rule, remedy, stage.name)
 
-    def _marked(self, known: KnownTable, stage: TableStage) -> KnownTable:
+    def _marked(self, known: KnownTable, stage: TableStage | MarkedStage) -> KnownTable:
         """Returns a table with the column of its WATERMARK."""
         if stage.watermark is None:
             return known
@@ -108,10 +111,6 @@ class ColumnCheck:
 
     def _of_spark(self, stage: SparkStage) -> KnownTable:
         inputs = [self.known_table(table) for table, _ in stage.tables]
-        if stage.parts == ("", "") and len(inputs) == 2:
-            marked = stage.tables[1][0]
-            assert isinstance(marked, TableStage), "the watermark of a query"
-            return self._marked(inputs[0], marked)
         streaming, endless = any(table.streaming for table in inputs), stage.endless
         if streaming and endless is not None:
             place = {"start": endless.start, "end": endless.end}

@@ -1,15 +1,17 @@
 """A Top-N as a ranking: of the rows of each key, in windows or without, or of the panes of each window."""
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
 
 from sqlglot import exp
 
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
-from panewise.spec import AfterWatermark, Aggregate, Always, AnyWindow, Global, WindowOperator
+from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.spec.aggregates.order_columns import OrderColumn
+from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.input_columns import Columns
@@ -17,17 +19,23 @@ from panewise.sql.options import options_of
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
-from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage, over_rows, struct_names
+from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage, names_of_outputs, over_rows, struct_names
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
+from panewise.sql.texts import quoted
 from panewise.sql.top_n.of_panes import first_panes
+from panewise.sql.top_n.once import instant_window, rows_once
 from panewise.sql.top_n.order import order_of
 from panewise.sql.top_n.outer import outer_list
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 from panewise.sql.top_n.ties import ALL_ROWS, ties_of
-from panewise.sql.window_functions import identifies, window_of_table
+from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
 from panewise.sql.windows import reads_bounds, retracts
 
 _ROW = "row"
+_SELECTED: Final = (
+    "panes of windows that fire more than once cannot be selected before the first of them are taken",
+    "leave EARLY and LATENESS out, or select in WHERE of the query over it",
+)
 Reader: TypeAlias = Callable[[Source], OperatorInput]
 
 
@@ -67,16 +75,25 @@ class TopNCompiler:
         if isinstance(source, TableFunction):
             rows = self.read(source.data)
             own = frozenset() if source.alias is None else frozenset({source.alias.lower()})
-            return self._of_rows(rows.stage, source.alias or rows.alias, rows.names | own, source)
+            of_table = replace(rows, alias=source.alias or rows.alias, names=rows.names | own)
+            return self._of_rows(of_table, _RankedWindows(window_of_table(source, self.parser)))
         rows = self.read(source)
         partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
-        bounds = {(name or "").lower() for name in partition} & {*BOUNDS}
-        if isinstance(rows.stage, WindowsStage) and (
-            identifies(rows.stage.spec.ports[INPUT].window, bounds)
-            or struct_names(rows.stage) & {name.lower() for name in partition if name is not None}
-        ):
-            return first_panes(self.parser, self.pattern, self.described, rows.stage, rows.names)
-        return self._of_rows(rows.stage, rows.alias, rows.names, None)
+        names = {name.lower() for name in partition if name is not None}
+        panes = (
+            rows.stage if isinstance(rows.stage, WindowsStage) and _names_windows(rows.stage, names) else None
+        )
+        selects = self.pattern.inner.where is not None or (panes is not None and panes.having is not None)
+        if panes is not None and not selects:
+            return first_panes(self.parser, self.pattern, self.described, panes, rows.names)
+        once = rows_once(rows.stage, names & {*BOUNDS}) if self.pattern.emit is None else None
+        if once is not None:
+            span = self.parser.span_of(self.pattern.window)
+            windows = _RankedWindows(instant_window(once[1], "ROW_NUMBER", span), of_panes=True)
+            return self._of_rows(replace(rows, stage=once[0]), windows)
+        if panes is not None:
+            raise self._fail("HAVING or WHERE before a Top-N", *_SELECTED)
+        return self._of_rows(rows, None)
 
     def _is_the_number(self, node: exp.Expr) -> bool:
         return is_row_number(node) and same_text(node, self.pattern.window, self.parser)
@@ -84,35 +101,29 @@ class TopNCompiler:
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.parser.span_of(self.pattern.window))
 
-    def _of_rows(
-        self,
-        input: Stage,  # noqa: A002 - the field's name
-        alias: str | None,
-        names: frozenset[str],
-        table: TableFunction | None,
-    ) -> WindowsStage:
+    def _of_rows(self, rows: OperatorInput, windows: "_RankedWindows | None") -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
-        columns = Columns(self.parser, names)
-        keys = self._keys(columns, None if table is None else window_of_table(table, self.parser).window)
-        ties = ties_of(self.pattern)
-        fields = [*self._fields(names), *([] if ties is None else [self._order_field(ties)])]
+        columns, where = Columns(self.parser, rows.names), self.pattern.inner.where
+        keys, ties = self._keys(columns, windows), ties_of(self.pattern)
+        fields = [*self._fields(rows, windows), *([] if ties is None else [self._order_field(ties)])]
         row = columns.add(f"struct({', '.join(fields)})", _ROW)
         first = columns.add("0", "all rows")
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
         aggregate = self._ranking(row, by, self.pattern.n if ties is None else ALL_ROWS)
-        spec = self._spec(table, keys, aggregate, names)
-        where = self.pattern.inner.where
-        if where is not None and table is not None and reads_bounds(where, names):
+        spec = self._spec(windows, keys, aggregate, rows.names)
+        of_table = windows is not None and not windows.of_panes
+        if where is not None and of_table and reads_bounds(where, rows.names):
             rule = "WHERE selects rows before they have windows"
             raise self._fail("bounds in WHERE", rule, "select them in WHERE of the query over it")
+        ends = self._ends(rows.names) if of_table else ()
         return WindowsStage(
-            input,
-            alias,
+            rows.stage,
+            rows.alias,
             None if where is None else self.parser.characters(where.span),
             tuple(column for column in columns.computed.values() if column.name in spec.columns_read),
             spec,
             (),
-            ranked=Ranked((_ROW + "s",), self.pattern.rank, self._ends(names), retracts(spec), ties),
+            ranked=Ranked((_ROW + "s",), self.pattern.rank, ends, retracts(spec), ties),
         )
 
     def _order_field(self, ties: Ties) -> str:
@@ -132,47 +143,59 @@ class TopNCompiler:
             raise self._fail(error.given, error.rule, error.remedy) from None
 
     def _spec(
-        self, table: TableFunction | None, keys: list[str], aggregate: Aggregate, names: frozenset[str]
+        self, windows: "_RankedWindows | None", keys: list[str], aggregate: Aggregate, names: frozenset[str]
     ) -> WindowOperator:
         fields = emission(self.pattern.emit, self.parser.fail)
         options = options_of(self.pattern.inner.source, self.parser)
-        if table is None:
+        if windows is None:
             if not fields:
                 fields = {"trigger": AfterWatermark(early=Always(), late=Always()), "on_time": "if_pending"}
             fields = {"accumulation": "retracting", **fields, "time": "processing", "window": Global()}
         else:
-            syntax = window_of_table(table, self.parser)
-            fields["window"] = syntax.window
-            if syntax.time is not None:
-                fields["event_time"] = column_name(syntax.time.node, names)
+            fields["window"] = windows.syntax.window
+            if windows.syntax.time is not None:
+                fields["event_time"] = column_name(windows.syntax.time.node, names)
         try:
             return WindowOperator(keys=keys, aggregates=[aggregate], **fields, **options)
         except SpecError as error:
             raise self._fail(error.given, error.rule, error.remedy) from None
 
-    def _keys(self, columns: Columns, window: AnyWindow | None) -> list[str]:
+    def _keys(self, columns: Columns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
             name = (column_name(node, columns.aliases) or "").lower()
-            if window is not None and name in BOUNDS:
-                bounds.add(name)
-            else:
+            if windows is None or name not in BOUNDS:
                 keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
-        if window is not None and not identifies(window, bounds):
+            elif windows.of_panes:
+                keys.append(columns.add(quoted(name), f"{name} of the rows"))
+            bounds |= {name} & {*BOUNDS}
+        if windows is not None and not windows.of_panes and not identifies(windows.syntax.window, bounds):
             rule = "the first rows of windows have the bounds of these in PARTITION BY"
             raise self._fail("PARTITION BY", rule, "add window_start and window_end")
         return keys
 
-    def _fields(self, names: frozenset[str]) -> Iterator[str]:
-        """Yields the columns of the inner SELECT, without the number and the bounds of the window."""
+    def _fields(self, rows: OperatorInput, windows: "_RankedWindows | None") -> Iterator[str]:
+        """Yields the columns of the inner SELECT, without the number and the bounds of a table's windows."""
+        of_table = windows is not None and not windows.of_panes
         for item in self.pattern.inner.items:
-            if windows_in(item.expr.node) and not self._is_the_number(item.expr.node):
+            node = item.expr.node
+            if windows_in(node) and not self._is_the_number(node):
                 rule = "a Top-N has one function over a window, that which numbers its rows"
                 text = self.parser.characters(item.expr.span)
                 raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
-            name = column_name(item.expr.node, names)
-            if not is_row_number(item.expr.node) and (name or "").lower() not in BOUNDS:
+            name = column_name(node, rows.names)
+            if isinstance(node, exp.Star) and windows is not None and windows.of_panes:
+                yield from self._all_columns(rows.stage, item)
+            elif not is_row_number(node) and not (of_table and (name or "").lower() in BOUNDS):
                 yield self._field(item, name)
+
+    def _all_columns(self, stage: Stage, item: SelectItem) -> Iterator[str]:
+        """Yields the columns of panes, without their event time, which the query does not have."""
+        names = names_of_outputs(stage)
+        if names is None or self.parser.characters(item.expr.span) != "*":
+            rule = "before a selection of panes the columns of a Top-N have names"
+            raise self.parser.fail(self.parser.characters(item.span), rule, "name the columns", item.span)
+        yield from (quoted(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
 
     def _field(self, item: SelectItem, name: str | None) -> str:
         text = self.parser.characters(item.expr.span)
@@ -181,12 +204,10 @@ class TopNCompiler:
         if item.alias is None:
             rule = "the columns of a Top-N have names"
             raise self.parser.fail(text, rule, "add AS and a name", item.span)
-        return f"{text} AS `{item.alias}`"
+        return f"{text} AS {quoted(item.alias)}"
 
     def _ends(self, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""
-        if not isinstance(self.pattern.inner.source, TableFunction):
-            return ()
         texts, ends = {**{name: name for name in BOUNDS}, "window_time": END}, list[tuple[str, str]]()
         for item in self.pattern.inner.items:
             name = (column_name(item.expr.node, names) or "").lower()
@@ -195,3 +216,22 @@ class TopNCompiler:
             elif name in texts:
                 ends.append((item.alias or name, texts[name]))
         return tuple(ends)
+
+
+@dataclass(frozen=True)
+class _RankedWindows:
+    """The windows whose first rows a Top-N has.
+
+    Attributes:
+        syntax: the windows of the operator.
+        of_panes: whether its rows are those of another operator's windows, and have their bounds as columns.
+    """
+
+    syntax: WindowSyntax
+    of_panes: bool = False
+
+
+def _names_windows(stage: WindowsStage, names: set[str]) -> bool:
+    """Returns whether these names, in lower case, are bounds that distinguish the windows of panes."""
+    window = stage.spec.ports[INPUT].window
+    return identifies(window, names & {*BOUNDS}) or bool(struct_names(stage) & names)

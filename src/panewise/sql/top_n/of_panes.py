@@ -1,6 +1,6 @@
 """The first panes of each window, as a stage of a chain."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +13,10 @@ from panewise.sql.chained import ChainCompiler, emitting
 from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Ranked, WindowsStage
-from panewise.sql.syntax import Expr, Select
+from panewise.sql.syntax import Expr
+from panewise.sql.texts import quoted
 from panewise.sql.top_n.order import order_of
-from panewise.sql.top_n.pattern import Pattern, is_column, is_row_number
+from panewise.sql.top_n.pattern import Pattern, is_row_number
 from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.windows import retracts
 
@@ -28,13 +29,13 @@ def first_panes(
     Raises:
         SqlError: if a part breaks a rule.
     """
-    _check(parser, pattern, before)
     chain = ChainCompiler(parser, pattern.inner, pattern.emit, names, before)
     partition = described.args.get("partition_by") or ()
     others = [node for node in partition if (column_name(node, names) or "").lower() not in chain.ends]
     keys = [chain.columns.name_of(Expr(node, parser.span_of(node))) for node in others]
     order = order_of(described, chain.columns, pattern.window)
-    wanted = _wanted(pattern.inner, chain)
+    listed = list(_listed(pattern, chain))
+    wanted = {name: chain.known[of.lower()] for name, of in listed if of.lower() in chain.known}
     ranked = [name for name, column in wanted.items() if column not in keys]
     ties = ties_of(pattern)
     n = pattern.n if ties is None else ALL_ROWS
@@ -47,18 +48,11 @@ def first_panes(
     for name, column in zip(() if ties is None else ties.lists, order, strict=ties is not None):
         aggregates.append(F.top_n_by(column.column, order, n).alias(name))
     spec = _spec(parser, pattern, before, {"keys": keys, "aggregates": aggregates})
-    constants = tuple((name, f"`{column}`") for name, column in wanted.items() if column in keys)
-    bounds = tuple((name, text) for name, text in chain.ends.items() if _selects(pattern.inner, name))
-    rows = Ranked(lists, pattern.rank, (*constants, *bounds), retracts(spec), ties)
+    constants = tuple((name, quoted(column)) for name, column in wanted.items() if column in keys)
+    ends = tuple((name, chain.ends[of.lower()]) for name, of in listed if of.lower() in chain.ends)
+    shown = tuple(name for name, _ in listed if name)
+    rows = Ranked(lists, pattern.rank, (*constants, *ends), retracts(spec), ties, shown)
     return replace(before, spec=spec, outputs=(), ranked=rows, naming=("", ""))
-
-
-def _check(parser: QueryParser, pattern: Pattern, before: WindowsStage) -> None:
-    for condition, word in ((pattern.inner.where, "WHERE"), (before.having, "HAVING in FROM")):
-        if condition is not None:
-            rule = "panes cannot be selected before the first of their windows are taken"
-            remedy = "select them in WHERE of the query over it, or leave it out"
-            raise parser.fail(word, rule, remedy, parser.span_of(pattern.window))
 
 
 def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: Mapping[str, Any]) -> Chain:
@@ -71,21 +65,20 @@ def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: M
         raise parser.fail(error.given, error.rule, error.remedy, span) from None
 
 
-def _wanted(inner: Select, chain: ChainCompiler) -> dict[str, str]:
-    """Returns the columns of the panes that the inner SELECT has, by their new names."""
-    wanted: dict[str, str] = {}
-    for item in inner.items:
-        if is_row_number(item.expr.node):
-            continue
-        if isinstance(item.expr.node, exp.Star):
-            wanted |= chain.known
-            continue
+def _listed(pattern: Pattern, chain: ChainCompiler) -> Iterator[tuple[str, str]]:
+    """Yields the columns of the inner SELECT: their names, and the names that they have in the panes.
+
+    The number has no name in the panes, and none at all if it is not selected.
+    """
+    for item in pattern.inner.items:
         name = column_name(item.expr.node, chain.columns.aliases) or ""
-        if name.lower() not in chain.ends:
-            wanted[item.alias or name] = chain.columns.name_of(item.expr)
-    return wanted
-
-
-def _selects(inner: Select, name: str) -> bool:
-    nodes = [item.expr.node for item in inner.items]
-    return any(isinstance(node, exp.Star) or is_column(node, name) for node in nodes)
+        if isinstance(item.expr.node, exp.Star):
+            known = {*chain.known, *chain.ends}
+            names = (output.name or "" for output in chain.before.outputs)
+            yield from ((column, column) for column in names if column.lower() in known)
+        elif is_row_number(item.expr.node):
+            yield pattern.rank or "", ""
+        else:
+            if name.lower() not in chain.ends:
+                chain.columns.name_of(item.expr)  # which refuses what is no column of the panes
+            yield item.alias or name, name

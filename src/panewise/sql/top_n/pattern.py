@@ -163,13 +163,14 @@ def _limit(
     for number, part in enumerate(parts):
         n = _bound(part, is_rank)
         if n is not None and n > 0:
-            others = [parser.span_of(other) for place, other in enumerate(parts) if place != number]
+            alone = isinstance(part, exp.EQ) and n > 1  # the n-th row
+            others = [parser.span_of(other) for place, other in enumerate(parts) if alone or place != number]
             return n, " AND ".join(map(parser.characters, others)) or None
     return None
 
 
 def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
-    """Returns n of `rank <= n`, `rank < n + 1`, `rank = 1`, these mirrored, or BETWEEN 1 AND n."""
+    """Returns n of `rank <= n`, `rank < n + 1`, `rank = n`, these mirrored, or BETWEEN 1 AND n."""
     if isinstance(node, exp.Between) and is_rank(node.this) and constant(node.args["low"]) == (1,):
         node = exp.LTE(this=node.this, expression=node.args["high"])
     if not isinstance(node, (exp.LTE, exp.LT, exp.EQ, exp.GTE, exp.GT)):
@@ -182,5 +183,5 @@ def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
     if not is_rank(left) or known is None or not isinstance(known[0], int) or isinstance(known[0], bool):
         return None
     if kind is exp.EQ:
-        return 1 if known[0] == 1 else None
+        return known[0] if known[0] == 1 or isinstance(left, exp.Column) else None
     return {exp.LTE: known[0], exp.LT: known[0] - 1}.get(kind)

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Chain, Global, Session, WindowOperator
+from panewise.spec import AnyWindow, Calendar, Chain, Global, Session, WindowOperator
+from panewise.sql.intervals import EXACT
+from panewise.sql.parameters import literal
 from panewise.sql.texts import quoted
 from panewise.sql.writing.aggregates import named_aggregates
 from panewise.sql.writing.emission import emit_parts
@@ -95,26 +97,53 @@ def table_function(window: AnyWindow, data: str, time: str | None) -> str:
         SqlError: for windows that it does not have.
     """
     parts: Any = window
-    lengths: dict[str, Callable[[], dict[str, Any]]] = {
-        "tumbling": lambda: {"size": parts.size},
-        "hopping": lambda: {"slide": parts.hop, "size": parts.size},
-        "cumulating": lambda: {"step": parts.step, "size": parts.size},
-        "session": lambda: {"gap": parts.gap},
+    writers: dict[str, tuple[str, Callable[[], dict[str, str]]]] = {
+        "tumbling": ("TUMBLE", lambda: {"SIZE": length(parts.size), **_offset(parts, parts.size)}),
+        "hopping": ("HOP", lambda: _hopping(parts)),
+        "cumulating": (
+            "CUMULATE",
+            lambda: {
+                "STEP": length(parts.step),
+                "SIZE": length(parts.size),
+                **_offset(parts, parts.size),
+            },
+        ),
+        "session": ("SESSION", lambda: _session(parts)),
+        "calendar": ("TUMBLE", lambda: _calendar(parts)),
     }
-    names = {"tumbling": "TUMBLE", "hopping": "HOP", "cumulating": "CUMULATE", "session": "SESSION"}
-    kind = parts.kind
-    if kind not in names or getattr(window, "only_when_full", False):
+    if parts.kind not in writers:
         raise unsaid("window", window)
-    values = lengths[kind]()
-    of_rows = not isinstance(next(iter(values.values())), Duration)
-    if isinstance(window, Session):
-        touching: Any = "separate" if of_rows else "merge"
-        if isinstance(window.gap, str) or window != Session(window.gap, touching):
-            raise unsaid("window", window)
-    origin = getattr(window, "origin", 0)
-    if origin and of_rows:
-        raise unsaid("window", window)
-    texts = [f"{name.upper()} => {length(value)}" for name, value in values.items()]
-    texts += [f"OFFSET => {length(Duration(origin))}"] if origin else []
+    name, arguments = writers[parts.kind]
     column = [] if time is None else [f"DESCRIPTOR({quoted(time)})"]
-    return f"{names[kind]}({', '.join([data, *column, *texts])})"
+    texts = [f"{argument} => {text}" for argument, text in arguments().items()]
+    return f"{name}({', '.join([data, *column, *texts])})"
+
+
+def _offset(window: Any, size: Any) -> dict[str, str]:
+    """Returns OFFSET, which windows of rows do not have."""
+    if not window.origin:
+        return {}
+    if not isinstance(size, Duration):
+        raise unsaid("window", window)
+    return {"OFFSET": length(Duration(window.origin))}
+
+
+def _hopping(window: Any) -> dict[str, str]:
+    if window.only_when_full:
+        raise unsaid("window", window)
+    return {"SLIDE": length(window.hop), "SIZE": length(window.size), **_offset(window, window.size)}
+
+
+def _session(window: Session) -> dict[str, str]:
+    touching: Any = "merge" if isinstance(window.gap, Duration) else "separate"
+    if isinstance(window.gap, str) or window != Session(window.gap, touching):
+        raise unsaid("window", window)
+    return {"GAP": length(window.gap)}
+
+
+def _calendar(window: Calendar) -> dict[str, str]:
+    """Returns the size of windows of a calendar, in one unit, and what makes days and weeks such windows."""
+    texts = {"SIZE": f"INTERVAL '{window.n}' {window.unit.upper()}"}
+    if window.zone != "UTC" or window.unit in EXACT:
+        texts["ZONE"] = literal(window.zone)
+    return texts if window.week_start == "monday" else {**texts, "WEEK_START": literal(window.week_start)}

@@ -1,0 +1,59 @@
+"""The specification of an operator with the names that its input has for columns (semantics 46.62, 46.66)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from panewise.errors import SqlError
+from panewise.families import INPUT
+from panewise.spec import parts
+from panewise.spec.reserved_names import renamed
+from panewise.sql.chained import respecified
+from panewise.sql.stages import WATERMARKED, WindowsStage
+from panewise.sql.windows import is_first
+
+
+def own_names(spec: Any, columns: Sequence[str], time: Callable[[], str]) -> dict[str, str]:
+    """Returns the columns of an input by the names that a query has for them, where these differ.
+
+    Args:
+        spec: the operator, with the names of the query.
+        columns: the columns of the input.
+        time: a function that returns the column of the watermark, for a query that names no event time.
+    """
+    names, known = dict[str, str](), {column.lower(): column for column in reversed(columns)}
+    entry = spec.ports[INPUT]
+    for name in (*entry.time_columns, *entry.columns_read):
+        if name == WATERMARKED:
+            names[name] = time()
+        elif name not in columns and name.lower() in known:
+            names[name] = known[name.lower()]
+    return names
+
+
+def with_own_names(spec: Any, names: Mapping[str, Any]) -> Any:
+    """Returns an operator with other names of columns. In keys and aggregates these may be expressions."""
+    plain = {name: own for name, own in names.items() if type(own) is str}  # an expression is one, too
+    spec = renamed(spec, plain)
+    others = {name: own for name, own in names.items() if name not in plain}
+    return parts(spec).renamed(spec, INPUT, others, None) if others else spec
+
+
+def with_window_time(stage: WindowsStage, time: str | None) -> WindowsStage:
+    """Returns the stage of a window of CQL whose event time is that of its input.
+
+    Raises:
+        SqlError: if the input has none.
+    """
+    if time is None or not is_first(stage.spec):
+        rule = "a window of time has an event time"
+        remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
+        raise SqlError("a window of CQL", rule, remedy)
+    return replace(stage, spec=respecified(stage.spec, event_time=time))
+
+
+def no_event_time() -> SqlError:
+    """Returns the error of a window that names no event time over rows that do not show it."""
+    rule = "a window without a column of its event time has that of the watermark, or the only TIMESTAMP"
+    remedy = "write the column, as in TUMBLE(ts, INTERVAL '1' HOUR), or WATERMARK behind the table"
+    return SqlError("no event time", rule, remedy)

@@ -1,0 +1,78 @@
+"""Rows that are retracted later: which stages have them, and what may read them (semantics 46.26, 46.102)."""
+
+from dataclasses import replace
+from typing import Any, Final, cast
+
+from panewise.families import INPUT
+from panewise.sql.parser import QueryParser
+from panewise.sql.stages import (
+    OURS,
+    DeduplicateStage,
+    OutputColumn,
+    RowsStage,
+    Stage,
+    WindowsStage,
+    is_star,
+)
+from panewise.sql.syntax import TextSpan
+
+_RULE: Final = "an inner query takes rows back later, which it marks in op, and this one would count both"
+_OF_TOP_N: Final = "number the rows of windows, with window_start and window_end in PARTITION BY"
+_OF_WINDOWS: Final = "leave RETRACTING out there"
+_OF_ROWS: Final = "add EMIT AFTER WATERMARK there"
+
+
+def retracting_stage(stage: Stage) -> WindowsStage | DeduplicateStage | None:
+    """Returns the operator whose retractions are among the rows of a stage; None if there are none."""
+    while isinstance(stage, RowsStage):
+        stage = stage.input
+    if isinstance(stage, WindowsStage) and stage.spec.ports[INPUT].accumulation == "retracting":
+        return stage
+    if isinstance(stage, DeduplicateStage) and stage.spec.emit == "retracting":
+        return stage
+    return None
+
+
+def check_retractions(stage: Stage, parser: QueryParser, span: TextSpan) -> None:
+    """Refuses an operator over rows that are retracted.
+
+    Raises:
+        SqlError: at these characters.
+    """
+    while isinstance(stage, RowsStage):
+        stage = stage.input
+    if not isinstance(stage, OURS):
+        return
+    for before in stage.inputs:
+        again = retracting_stage(before)
+        if again is not None:
+            raise parser.fail("a query over rows that are retracted", _RULE, _remedy(again), span)
+
+
+def _remedy(stage: WindowsStage | DeduplicateStage) -> str:
+    if isinstance(stage, DeduplicateStage):
+        return _OF_ROWS
+    return _OF_WINDOWS if stage.ranked is None else _OF_TOP_N
+
+
+def rows_with_op(stage: Stage, op: str) -> RowsStage:
+    """Returns the rows of a stage with this `op`, without the column."""
+    test = f"op = '{op}'"
+    if not isinstance(stage, RowsStage) or stage.outputs is None or any(map(is_star, stage.outputs)):
+        return RowsStage(stage, None, test, (OutputColumn("* EXCEPT (op)", None, "*"),))
+    where = test if stage.where is None else f"({stage.where}) AND {test}"
+    return replace(stage, where=where, outputs=tuple(out for out in stage.outputs if out.name != "op"))
+
+
+def accumulating(stage: Stage) -> Stage | None:
+    """Returns a Top-N without retractions: each firing has all its rows. None for other rows."""
+    if isinstance(stage, RowsStage):
+        inner = accumulating(stage.input)
+        outputs = stage.outputs
+        if outputs is not None:
+            outputs = tuple(output for output in outputs if output.name != "op")
+        return None if inner is None else replace(stage, input=inner, outputs=outputs)
+    if not isinstance(stage, WindowsStage) or stage.ranked is None:
+        return None
+    spec: Any = replace(cast(Any, stage.spec), accumulation="accumulating")
+    return replace(stage, spec=spec, ranked=replace(stage.ranked, retracts=False))

@@ -1,0 +1,90 @@
+"""Rows of windows that fire once, as the input of a second operator (semantics 46.38, 46.100)."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from panewise.chrono import Duration
+from panewise.families import INPUT
+from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
+from panewise.spec.operators.join.match_parts import match_parts
+from panewise.sql.chained import JOIN_TIME, TIMESTAMP, passing, respecified
+from panewise.sql.stages import JoinStage, Referring, RowsStage, Stage, WindowsStage
+from panewise.sql.syntax import Expr, TextSpan
+from panewise.sql.window_functions import WindowSyntax, identifies
+from panewise.sql.windows import is_first
+
+
+def instant_window(time: str, function: str, span: TextSpan) -> WindowSyntax:
+    """Returns the windows of a second operator: one for each last instant of a window, in this column."""
+    return WindowSyntax(Tumbling(1), Expr(exp.column(time, quoted=True), span), function, span)
+
+
+def rows_once(stage: Stage, bounds: Iterable[str]) -> tuple[Stage, str] | None:
+    """Returns rows of windows with an event time, and its column.
+
+    `bounds` are those in a query over the rows. None if they do not name the windows, or if
+    :func:`with_timestamp` returns None.
+    """
+    windows = stage
+    while isinstance(windows, RowsStage):
+        windows = windows.input
+    window: Any = None
+    if isinstance(windows, WindowsStage):
+        window = windows.spec.ports[INPUT].window
+    elif isinstance(windows, JoinStage) and match_parts(windows.match).windows_end(windows.match):
+        window = windows.match.window
+    if window is None or not identifies(window, bounds):
+        return None
+    return with_timestamp(stage)
+
+
+def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
+    """Returns rows of windows with the last instant of their window as event time, and its column.
+
+    None if they are no rows of windows, or if a window may fire more than once: its rows would then be in the
+    second operator twice.
+    """
+    if isinstance(stage, RowsStage):
+        timed = with_timestamp(stage.input)
+        if timed is None:
+            return None
+        following = replace(stage, input=timed[0])
+        return following if stage.outputs is None else passing(following, timed[1]), timed[1]
+    if isinstance(stage, JoinStage):
+        return _timed_join(stage)
+    if not isinstance(stage, WindowsStage) or not _fires_once(stage.spec.ports[INPUT]):
+        return None
+    stamped = replace(stage, spec=_stamped(stage.spec))
+    if stage.ranked is None:
+        return passing(stamped), TIMESTAMP
+    bounds = {name.lower() for name, _ in stage.ranked.others}
+    if not {"window_start", "window_end"} <= bounds:
+        return None
+    ranked = replace(stage.ranked, others=(*stage.ranked.others, (TIMESTAMP, TIMESTAMP)))
+    return replace(stamped, ranked=ranked), TIMESTAMP
+
+
+def _timed_join(stage: JoinStage) -> tuple[Stage, str] | None:
+    """Returns a join of the rows in the same window, whose rows have the last instant of it."""
+    if not match_parts(stage.match).windows_end(stage.match) or not _fires_once(stage.match):
+        return None
+    time = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
+    return replace(stage, items=(*stage.items, time)), JOIN_TIME
+
+
+def _fires_once(windows: Any) -> bool:
+    """Returns whether each window of time emits its rows once, when the watermark passes its end."""
+    if counted(windows.window) or isinstance(windows.window, Global) or windows.accumulation == "retracting":
+        return False
+    once = isinstance(windows.trigger, AfterWatermark) and windows.trigger.early is None
+    return once and windows.allowed_lateness == Duration(0)
+
+
+def _stamped(spec: WindowOperator | Chain) -> Any:
+    if is_first(spec):
+        return respecified(spec, timestamp="window_time")
+    chain: Any = spec
+    return replace(chain, first=respecified(chain.first, timestamp="window_time"))

@@ -1,0 +1,216 @@
+"""Stages of a text in process that need no operator: tables, watermarks, selections and bounds of windows.
+
+A step passes rows through the nodes, then moves the clocks, and may then end the inputs. So what an operator
+emits enters the operator behind it in the same step.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.errors import SqlError
+from panewise.spec import Hopping
+from panewise.sql.stages import AssignedStage, Mark, MarkedStage, RowsStage, TableStage
+from panewise.standalone.sql_expressions import Scope
+from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
+
+INSTANT: Final = pl.Datetime("us", "UTC")
+
+
+@dataclass(frozen=True)
+class StepInput:
+    """What happens in a step.
+
+    Attributes:
+        tables: the rows that arrive, by table.
+        watermarks: the watermarks that tables have after the rows, in microseconds.
+        clock: the processing time in microseconds, None if it does not move.
+        finish: whether the inputs end.
+    """
+
+    tables: Mapping[str, pl.DataFrame]
+    watermarks: Mapping[str, int] = field(default_factory=dict)
+    clock: int | None = None
+    finish: bool = False
+
+
+@dataclass
+class Rejected:
+    """Late and invalid rows of all operators, in the order of the operators."""
+
+    late: list[pl.DataFrame] = field(default_factory=list)
+    invalid: list[pl.DataFrame] = field(default_factory=list)
+
+    def __add__(self, other: "Rejected") -> "Rejected":
+        return Rejected([*self.late, *other.late], [*self.invalid, *other.invalid])
+
+
+class SqlNode(ABC):
+    """A stage that runs.
+
+    Attributes:
+        schema: the columns of its rows.
+        watermark: the watermark of its rows in microseconds, None if there is none yet.
+        event_time: the column with this watermark, None if none has it.
+    """
+
+    schema: Schema
+    watermark: int | None = None
+    event_time: str | None = None
+
+    @abstractmethod
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Takes a step, and returns the rows that it emits."""
+
+    @abstractmethod
+    def rejected(self) -> Rejected:
+        """Returns late and invalid rows of all operators, without rows."""
+
+
+class MarkedRows:
+    """Rows whose watermark follows them: the highest time so far minus the delay.
+
+    Args:
+        mark: the watermark, None if there is none.
+        schema: the columns of the rows.
+        alias: the name by which expressions call them.
+        follows: whether the watermark follows the rows, as on a stream. On a batch it has no effect.
+
+    Attributes:
+        schema: the columns, with the one that the watermark computes.
+        event_time: the column of the watermark.
+        reached: the watermark in microseconds.
+    """
+
+    def __init__(self, mark: Mark | None, schema: Schema, alias: str | None, *, follows: bool) -> None:
+        self.schema, self.follows, self.delay = dict(schema), follows, 0
+        self.event_time: str | None = None
+        self.reached: int | None = None
+        self._computed: pl.Expr | None = None
+        if mark is None:
+            return
+        name, delay, text = mark
+        own = next((column for column in schema if column.lower() == name.lower()), None)
+        if own is None and text is None:
+            rule = f"the columns are {list(schema)}"
+            raise SqlError(f"WATERMARK {name}", rule, "correct the name")
+        self.event_time, self.delay = own or name, delay.us
+        if text is not None:
+            typed = Scope(self.schema, alias).typed(text)
+            self._computed, self.schema[self.event_time] = typed.expr, typed.dtype
+
+    def marked(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows with the column of the watermark, which they move."""
+        if self._computed is not None and self.event_time is not None:
+            rows = rows.with_columns(self._computed.alias(self.event_time))
+        highest = rows[self.event_time].max() if self.follows and self.event_time is not None else None
+        if highest is not None:
+            self.move(_microseconds(highest) - self.delay)
+        return rows
+
+    def move(self, watermark: int | None) -> None:
+        """Moves the watermark forward; a lower one, or None, changes nothing."""
+        if watermark is not None:
+            self.reached = watermark if self.reached is None else max(self.reached, watermark)
+
+
+def _microseconds(value: Any) -> int:
+    return int(pl.Series([value]).cast(pl.Datetime("us")).to_physical()[0])
+
+
+class TableNode(SqlNode):
+    """A table."""
+
+    def __init__(self, stage: TableStage, schema: Schema, *, follows: bool) -> None:
+        self.name, self._own = (stage.name or "").lower(), schema
+        named = dict(zip(stage.columns or schema, schema.values(), strict=False))
+        self._rows = MarkedRows(stage.watermark, named, stage.alias, follows=follows)
+        self._names = list(named)
+        self.schema, self.event_time = self._rows.schema, self._rows.event_time
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Returns the rows that arrive."""
+        rows = event.tables.get(self.name)
+        rows = pl.DataFrame(schema=self._own) if rows is None else rows
+        rows = self._rows.marked(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
+        self._rows.move(event.watermarks.get(self.name))
+        self.watermark = self._rows.reached
+        return rows
+
+    def rejected(self) -> Rejected:
+        """Returns nothing: a table has all of its rows."""
+        return Rejected()
+
+
+class FollowingNode(SqlNode):
+    """A node that follows another one: `source`."""
+
+    source: SqlNode
+
+    def rejected(self) -> Rejected:
+        """Returns late and invalid rows of the operators before it, without rows."""
+        return self.source.rejected()
+
+
+class MarkedNode(FollowingNode):
+    """The rows of a query, with a watermark."""
+
+    def __init__(self, stage: MarkedStage, source: SqlNode, *, follows: bool) -> None:
+        self.source = source
+        self._rows = MarkedRows(stage.watermark, source.schema, stage.alias, follows=follows)
+        self.schema, self.event_time = self._rows.schema, self._rows.event_time
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Returns the rows."""
+        rows = self._rows.marked(self.source.step(event, rejected))
+        self.watermark = self._rows.reached
+        return rows
+
+
+class RowsNode(FollowingNode):
+    """A filter and a SELECT list."""
+
+    def __init__(self, stage: RowsStage, source: SqlNode) -> None:
+        self.source = source
+        scope = Scope(source.schema, stage.alias)
+        self._where = None if stage.where is None else scope.typed(stage.where).expr
+        self._columns = None if stage.outputs is None else selected(scope, stage.outputs)
+        self.schema = schema_of(source.schema, self._columns)
+        self.event_time = source.event_time if source.event_time in self.schema else None
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Returns the selected rows."""
+        rows = shaped(self.source.step(event, rejected), self._where, self._columns)
+        self.watermark = self.source.watermark
+        return rows
+
+
+class AssignedNode(FollowingNode):
+    """Rows with the bounds of their windows, once for each window."""
+
+    def __init__(self, stage: AssignedStage, source: SqlNode) -> None:
+        window = stage.fixed
+        self.source, self.event_time = source, source.event_time
+        self.time = Scope(source.schema).column(stage.time)
+        self.size: int = window.size.us  # type: ignore[union-attr]
+        self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]
+        self.origin = window.origin
+        bounds = ("window_start", "window_end", "window_time")
+        self.schema = {**source.schema, **dict.fromkeys(bounds, INSTANT)}
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Returns the rows with bounds. Rows without a time have none."""
+        rows = self.source.step(event, rejected)
+        self.watermark = self.source.watermark
+        at = self.time.dt.cast_time_unit("us").to_physical()
+        last = (at - self.origin).floordiv(self.slide) * self.slide + self.origin
+        starts = [last - number * self.slide for number in range(-(-self.size // self.slide))]
+        start = pl.col("window_start")
+        rows = rows.with_columns(__at=at, window_start=pl.concat_list(starts)).explode("window_start")
+        rows = rows.filter((start + self.size > pl.col("__at")) & pl.col("__at").is_not_null()).drop("__at")
+        end = start + self.size
+        bounds = {"window_start": start, "window_end": end, "window_time": end - 1}
+        return rows.with_columns(**{name: bound.cast(INSTANT) for name, bound in bounds.items()})

@@ -1,0 +1,238 @@
+"""Stages of a text in process that are operators: windows, functions over windows, deduplications, joins."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.families import INPUT
+from panewise.spec import counted, parts
+from panewise.sql.expression_tree import CallNode, ConstantNode, tree_of
+from panewise.sql.joins import resolved
+from panewise.sql.over import with_free_names
+from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
+from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
+from panewise.standalone.operator import StandaloneOperator
+from panewise.standalone.sql_expressions import Scope
+from panewise.standalone.sql_nodes import INSTANT, Rejected, SqlNode, StepInput
+from panewise.standalone.sql_ranking import ranking
+from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
+
+_BOUNDS: Final = frozenset({"window_start", "window_end"})
+_INSTANTS: Final = frozenset({"processing_time", "join_time"})
+
+
+class SqlOperator(StandaloneOperator):
+    """An operator that another one can follow."""
+
+    def nothing_rejected(self) -> Rejected:
+        """Returns late and invalid rows of each input, without rows."""
+        ports = self._core.host.operator.plan.ports.values()
+        late = [plain(pl.DataFrame(schema=port.late_schema)) for port in ports]
+        return Rejected(late, [plain(pl.DataFrame(schema=port.invalid_schema)) for port in ports])
+
+    @property
+    def output_watermark(self) -> int | None:
+        """The watermark of the emitted rows."""
+        return self._core.host.operator.output_watermark()
+
+    def emitted(self, times: frozenset[str]) -> Schema:
+        """Returns the columns of the emitted rows, with instants in the place of microseconds."""
+        return {
+            name: INSTANT if name in times and dtype == pl.Int64() else dtype
+            for name, dtype in self._core.host.operator.plan.pane_schema.items()
+        }
+
+    def step(
+        self,
+        rows: Mapping[str, pl.DataFrame],
+        watermarks: Mapping[str, int | None],
+        event: StepInput,
+        rejected: Rejected,
+    ) -> list[pl.DataFrame]:
+        """Takes a step, and returns the frames of rows that it emits."""
+        if event.clock is not None:
+            self.advance(clock=event.clock)
+        if any(frame.height for frame in rows.values()):
+            self.add_batch(rows if len(rows) > 1 else rows[INPUT])
+        for port, watermark in watermarks.items():
+            if watermark is not None:
+                self.advance(watermark=watermark, input=port)
+        if event.finish:
+            self.finish()
+        emissions = self.drain()
+        for emission in emissions:
+            rejected.late += [plain(emission.late)] if emission.late.height else []
+            rejected.invalid += [plain(emission.invalid)] if emission.invalid.height else []
+        return [emission.rows for emission in emissions if emission.rows.height]
+
+
+def together(frames: list[pl.DataFrame], schema: Schema) -> pl.DataFrame:
+    """Returns the rows of frames with these columns."""
+    return pl.concat(frames).cast(schema) if frames else pl.DataFrame(schema=schema)  # type: ignore[arg-type]
+
+
+def plain(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns late or invalid rows as they are on Spark: a struct `row`, and the other columns."""
+    own = [name for name in rows.columns if name.startswith("__")]
+    row = pl.struct(name for name in rows.columns if name not in own).alias("row")
+    return rows.select(row, *(pl.col(name).alias(name.removeprefix("__")) for name in own))
+
+
+def output_time(spec: Any) -> str | None:
+    """Returns the column of the event time of emitted rows, None if there is none."""
+    time = parts(spec).output_time(spec)
+    return time if isinstance(time, str) else None
+
+
+class OperatorNode(SqlNode):
+    """An operator over the rows of one node: a deduplication, or functions over windows."""
+
+    times: frozenset[str] = frozenset()
+
+    def __init__(self, stage: SingleInputStage, source: SqlNode) -> None:
+        self.source = source
+        scope = Scope(source.schema, stage.alias)
+        self._where = None if stage.where is None else scope.typed(stage.where).expr
+        self._input = self._computed_columns(stage)
+        names = own_names(stage.spec, list(self._input), self._own_time)
+        spec = with_own_names(stage.spec, names)
+        self.operator, self.event_time = SqlOperator(spec, self._input), output_time(spec)
+        self._emitted = self.operator.emitted(self.times)
+        emitted = dict(self.following(pl.DataFrame(schema=self._emitted)).schema)
+        after = Scope(emitted)
+        self._having = None if stage.having is None else after.typed(stage.having).expr
+        hidden = (frozenset(emitted) - frozenset(source.schema)) | stage.new_columns
+        self._columns = selected(after, stage.outputs, hidden) if stage.outputs else None
+        self.schema = schema_of(emitted, self._columns)
+
+    def _computed_columns(self, stage: SingleInputStage) -> Schema:
+        """Returns the columns of the operator's input, and keeps the expressions of computed ones."""
+        schema = dict(self.repeated(pl.DataFrame(schema=self.source.schema)).schema)
+        scope = Scope(schema, stage.alias)
+        typed = {column.name: scope.typed(column.text) for column in stage.computed}
+        self._computed = [value.expr.alias(name) for name, value in typed.items()]
+        return schema | {name: value.dtype for name, value in typed.items()}
+
+    def _own_time(self) -> str:
+        """Returns the event time of a query that names none: that of the watermark, or the only TIMESTAMP."""
+        if self.source.event_time is not None:
+            return self.source.event_time
+        instants = [name for name, dtype in self.source.schema.items() if isinstance(dtype, pl.Datetime)]
+        if len(instants) != 1:
+            raise no_event_time()
+        return instants[0]
+
+    def repeated(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows as the operator takes them, without computed columns."""
+        return rows
+
+    def following(self, emitted: pl.DataFrame) -> pl.DataFrame:
+        """Returns the emitted rows as the SELECT list reads them."""
+        return emitted
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Takes a step, and returns the emitted rows with the columns of the SELECT list."""
+        rows = self.repeated(shaped(self.source.step(event, rejected), self._where, None))
+        rows = rows.with_columns(self._computed).select(list(self._input))
+        frames = self.operator.step({INPUT: rows}, {INPUT: self.source.watermark}, event, rejected)
+        self.watermark = self.operator.output_watermark
+        return shaped(self.following(together(frames, self._emitted)), self._having, self._columns)
+
+    def rejected(self) -> Rejected:
+        """Returns late and invalid rows of this operator and of those before it, without rows."""
+        return self.source.rejected() + self.operator.nothing_rejected()
+
+
+class OverNode(OperatorNode):
+    """Functions over windows."""
+
+    def __init__(self, stage: OverStage, source: SqlNode) -> None:
+        super().__init__(with_free_names(stage, source.schema), source)
+
+
+class WindowsNode(OperatorNode):
+    """Windows, whose rows may be repeated for sets of keys, and whose panes may be lists of rows."""
+
+    def __init__(self, stage: WindowsStage, source: SqlNode) -> None:
+        if stage.own_time:
+            stage = with_window_time(stage, source.event_time)
+        self.stage = stage
+        # The bounds of windows of rows are numbers.
+        first: Any = stage.spec.ports[INPUT]
+        self.times = _INSTANTS if counted(first.window) else _INSTANTS | _BOUNDS
+        self.times |= frozenset() if first.timestamp is None else {"timestamp"}
+        self._sets = (
+            None
+            if stage.exploded is None
+            else pl.DataFrame(
+                {stage.exploded.name: _numbers(stage.exploded.text)}, schema={stage.exploded.name: pl.Int32()}
+            )
+        )
+        self._ranking: Callable[[pl.DataFrame], pl.DataFrame] | None = None
+        super().__init__(stage, source)
+
+    def repeated(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows, each for every set of GROUPING SETS."""
+        return rows if self._sets is None else rows.join(self._sets, how="cross", maintain_order="left_right")
+
+    def following(self, emitted: pl.DataFrame) -> pl.DataFrame:
+        """Returns the panes with the struct of their bounds, or the rows of their lists."""
+        if self.stage.ranked is not None:
+            self._ranking = self._ranking or ranking(self.stage.ranked, dict(emitted.schema))
+            return self._ranking(emitted)
+        if self.stage.struct is None:
+            return emitted
+        bounds = [pl.col(f"window_{end}").alias(end) for end in ("start", "end")]
+        return emitted.with_columns(pl.struct(bounds).alias(self.stage.struct))
+
+
+def _numbers(text: str) -> list[int]:
+    """Returns the numbers of the sets of GROUPING SETS."""
+    tree = tree_of(text)
+    assert isinstance(tree, CallNode), "explode(array(...))"
+    array = tree.arguments[0]
+    assert isinstance(array, CallNode), "explode(array(...))"
+    return [number.value for number in array.arguments if isinstance(number, ConstantNode)]
+
+
+class JoinNode(SqlNode):
+    """A join by time."""
+
+    def __init__(self, stage: JoinStage, left: SqlNode, right: SqlNode) -> None:
+        self.sides = {"left": left, "right": right}
+        columns = {side: list(node.schema) for side, node in self.sides.items()}
+        left_time, right_time = (
+            node.event_time if time is None else time
+            for time, node in zip(stage.times, self.sides.values(), strict=True)
+        )
+        join = resolved(stage, columns, (left_time, right_time))
+        self.operator = SqlOperator(join.spec, {side: dict(node.schema) for side, node in self.sides.items()})
+        self.event_time = output_time(join.spec)
+        self._emitted = self.operator.emitted(_INSTANTS | _BOUNDS)
+        scope = Scope(self._emitted)
+        self._where = [scope.typed(text).expr for text in join.where]
+        self._columns = selected(scope, join.outputs)
+        self.schema = schema_of(self._emitted, self._columns)
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Takes a step, and returns the rows of the join."""
+        rows = {side: node.step(event, rejected) for side, node in self.sides.items()}
+        watermarks = {side: node.watermark for side, node in self.sides.items()}
+        emitted = together(self.operator.step(rows, watermarks, event, rejected), self._emitted)
+        self.watermark = self.operator.output_watermark
+        for condition in self._where:
+            emitted = emitted.filter(condition)
+        return shaped(emitted, None, self._columns)
+
+    def rejected(self) -> Rejected:
+        """Returns late and invalid rows of both sides and of what is before them, without rows."""
+        left, right = (node.rejected() for node in self.sides.values())
+        return left + right + self.operator.nothing_rejected()
+
+
+NODES: Final[Mapping[type[SingleInputStage], Callable[[Any, SqlNode], SqlNode]]] = {
+    WindowsStage: WindowsNode,
+    OverStage: OverNode,
+    DeduplicateStage: OperatorNode,
+}

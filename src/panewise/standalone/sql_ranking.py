@@ -1,0 +1,58 @@
+"""Panes with lists as rows in process: one for each place of a Top-N."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.sql.stages import Ranked
+from panewise.standalone.sql_expressions import Scope
+from panewise.standalone.sql_selection import Schema
+
+_PLACE: Final = "place of the row"
+
+
+def ranking(ranked: Ranked, emitted: Schema) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """Returns the function that makes rows of the places of the lists of panes."""
+    lists, ties = list(ranked.lists), ranked.ties
+    scope = Scope(emitted)
+    others = {name: scope.typed(text).expr.alias(f"other {name}") for name, text in ranked.others}
+    columns = [*_fields(ranked, emitted), *(pl.col(f"other {name}").alias(name) for name in others)]
+    columns += [] if ranked.rank is None else [pl.col(_PLACE).alias(ranked.rank)]
+    columns += [pl.col("op")] if ranked.retracts else []
+
+    def rows_of(panes: pl.DataFrame) -> pl.DataFrame:
+        places = pl.Series(_PLACE, [_places(pane, ranked) for pane in panes.to_dicts()], pl.List(pl.Int64))
+        rows = panes.with_columns(*others.values(), places)
+        rows = rows.filter(pl.col(lists[0]).list.len() > 0).explode(*lists, _PLACE)
+        rows = rows if ties is None else rows.filter(pl.col(_PLACE) <= ties.n)
+        selected = rows.select(columns)
+        return (
+            selected.select(*ranked.order, *(["op"] if ranked.retracts else [])) if ranked.order else selected
+        )
+
+    return rows_of
+
+
+def _fields(ranked: Ranked, emitted: Schema) -> list[pl.Expr]:
+    """Returns the columns of the elements of the lists: those of structs are their fields."""
+    if ranked.lists != ("rows",):
+        return [pl.col(name) for name in ranked.lists]
+    element: Any = emitted["rows"]
+    order = None if ranked.ties is None else ranked.ties.field
+    names = [field.name for field in element.inner.fields if field.name != order]
+    return [pl.col("rows").struct.field(name) for name in names]
+
+
+def _places(pane: Mapping[str, Any], ranked: Ranked) -> list[int]:
+    """Returns the places of the rows of a pane, from 1. With RANK and DENSE_RANK equal rows have one."""
+    ties, first = ranked.ties, pane[ranked.lists[0]] or []
+    if ties is None:
+        return list(range(1, len(first) + 1))
+    if ties.lists:
+        orders = list(zip(*(pane[name] or [] for name in ties.lists), strict=True))
+    else:
+        orders = [row[ties.field] for row in first]
+    different = [order for number, order in enumerate(orders) if order not in orders[:number]]
+    places = different if ties.function == "dense_rank" else orders
+    return [places.index(order) + 1 for order in orders]

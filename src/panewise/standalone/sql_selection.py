@@ -1,0 +1,48 @@
+"""SELECT lists and conditions in process, as expressions of Polars."""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import polars as pl
+
+from panewise.errors import SqlError
+from panewise.sql.spark_names import output_name
+from panewise.sql.stages import OutputColumn, excepted, is_star
+from panewise.standalone.sql_expressions import Scope
+
+Schema: TypeAlias = dict[str, pl.DataType]
+
+
+def selected(
+    scope: Scope, outputs: Sequence[OutputColumn], hidden: frozenset[str] = frozenset()
+) -> list[pl.Expr]:
+    """Returns the expressions of a SELECT list. `*` has no hidden columns."""
+    columns: list[pl.Expr] = []
+    for output in outputs:
+        if is_star(output):
+            left_out = excepted(output.text)
+            columns += [
+                pl.col(name) for name in scope.columns if name not in hidden and name.lower() not in left_out
+            ]
+        else:
+            columns.append(scope.typed(output.text).expr.alias(output_name(output)))
+    return columns
+
+
+def schema_of(schema: Schema, columns: list[pl.Expr] | None) -> Schema:
+    """Returns the columns of a SELECT list."""
+    if columns is None:
+        return dict(schema)
+    try:
+        return dict(pl.LazyFrame(schema=schema).select(columns).collect_schema())
+    except pl.exceptions.DuplicateError as error:
+        rule = "in process each column has a name of its own"
+        raise SqlError(str(error).split("\n", 1)[0], rule, "give one of them another name, with AS") from None
+
+
+def shaped(rows: pl.DataFrame, where: pl.Expr | None, columns: list[pl.Expr] | None) -> pl.DataFrame:
+    """Returns the rows for which a condition is true, with the columns of a SELECT list."""
+    rows = rows if where is None else rows.filter(where)
+    if columns is None:
+        return rows
+    return rows.select(columns) if rows.height else rows.clear().select(columns).clear()
