@@ -53,7 +53,7 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
     DeltaSink(Path(out), None, _fail).copy(spark)
     if int(phases) == 1:
         _to_kafka(spark, broker, f"{out}/kafka")
-        run_script(spark, broker, f"{out}/script")
+        run_script(spark, broker, f"{out}/script", PHASE)
     spark.stop()
 
 
