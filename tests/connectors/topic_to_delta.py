@@ -54,7 +54,7 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
     TwoTables(Path(out), None, _fail).copy(spark, *tables)
     if int(phases) == 1:
         _to_kafka(spark, broker, f"{out}/kafka")
-        run_script(spark, broker, f"{out}/script")
+        run_script(spark, broker, f"{out}/script", PHASE)
     spark.stop()
 
 

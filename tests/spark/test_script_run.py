@@ -13,7 +13,7 @@ from panewise.errors import SqlError
 from panewise.spark.query import WindowQuery
 from panewise.spark.script_progress import QueryFigures, cells, header
 from panewise.spark.script_run import ScriptRun
-from panewise.spark.table_sinks import AppendingSink, KafkaTableSink, MemorySink, TableShape, sink_of
+from panewise.spark.table_sinks import AppendingSink, KafkaTableSink, MemoryTableSink, TableShape, sink_of
 from panewise.spark.table_sources import decoded, source_of
 from panewise.sql.script.application import compile_script
 from panewise.sql.script.statements import ColumnSyntax
@@ -123,7 +123,7 @@ def test_sinks_of_formats() -> None:
     assert kafka == KafkaTableSink(TableShape(), {"key": "a", "topic": "t"})
     assert delta == AppendingSink(TableShape(), "delta", {"path": "/d"}, "q")
     assert other == AppendingSink(TableShape((("a", "INT"),)), "org.example", {"x": "1"}, "q")
-    assert isinstance(memory, MemorySink)
+    assert isinstance(memory, MemoryTableSink)
 
 
 @pytest.mark.spark
@@ -134,7 +134,7 @@ def test_what_appends_and_reads_back(spark: SparkSession, tmp_path: Path) -> Non
     sink = AppendingSink(shape, "parquet", {"path": f"{tmp_path}/p"}, "q")
     sink(rows, 0)
     assert sink.read(spark, None).dtypes == [("x", "string"), ("y", "int")]
-    memory = MemorySink(TableShape())
+    memory = MemoryTableSink(TableShape())
     assert memory.read(spark, rows.schema).count() == 0
     for batch in (0, 1, 1):
         memory(rows, batch)
