@@ -5,7 +5,7 @@ family needs no change in them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import polars as pl
@@ -208,6 +208,10 @@ class Operator(Stateful, Protocol):
         """Ends the input of a port, or of all ports."""
         ...
 
+    def evaluate_all(self) -> Output:
+        """Evaluates everything that is stored once, after a change of the specification (semantics 47.4)."""
+        ...
+
     def marks(self, port: str = INPUT) -> Marks:
         """Returns the replay marks of a port."""
         ...
@@ -303,6 +307,22 @@ class CurrentResults(Protocol):
         ...
 
 
+@dataclass(frozen=True)
+class TakeOver:
+    """How a stored state of another specification becomes one of an operator (semantics 47).
+
+    Attributes:
+        header: the header for the operator.
+        horizons: the horizon of each table under the other specification; nothing has expired since.
+        tables: the tables whose rows change, each with what makes rows of the operator of stored rows. It keeps
+            their number and order, and the columns that identify and sort them.
+    """
+
+    header: Mapping[str, Any]
+    horizons: Mapping[str, int | None]
+    tables: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineParts:
     """The functions by which the engine builds the operators of a family.
@@ -315,6 +335,8 @@ class EngineParts:
         inspect: returns what a stored state contains, or the part of it that the reader returns, given a
             specification and the header.
         current_results: returns the current results of an operator's windows; None if it has none.
+        take_over: returns how an operator takes a state over, given the specification and the header of that.
+            None if every change that the family allows leaves tables and headers as they are.
     """
 
     compile: Callable[[Any, Schemas], Plan]
@@ -322,6 +344,7 @@ class EngineParts:
     tables: Callable[[Any], tuple[str, ...]]
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
+    take_over: Callable[[Any, Any, Mapping[str, Any]], TakeOver] | None = None
 
 
 def on_call(reference: str) -> Callable[..., Any]:

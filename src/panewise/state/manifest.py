@@ -199,6 +199,7 @@ _HEADER: Checks = {
     "marks": marks,
     "types": lambda value: isinstance(value, dict) and all(isinstance(it, str) for it in value.values()),
     "inputs": inputs,
+    "floor": _instant,
     "timer": _instant,
 }
 _MANIFEST: Checks = {

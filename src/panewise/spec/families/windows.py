@@ -9,6 +9,8 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.evictors import DeltaEvictor
+from panewise.spec.evolution import marked_aggregates
+from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
@@ -72,6 +74,7 @@ class PaneParts(DocumentedParts):
 
 class _WindowParts(PaneParts):
     kind = WindowOperator
+    changeable = CHANGEABLE
 
     def drawn_windows(self, spec: WindowOperator) -> AnyWindow:
         return spec.window
@@ -130,6 +133,10 @@ class _WindowParts(PaneParts):
 
     def functions(self, spec: WindowOperator, port: str) -> tuple[Aggregate, ...]:
         return spec.aggregates
+
+    def marked(self, old: WindowOperator, new: WindowOperator, added_aggregates: Any) -> WindowOperator:
+        aggregates = marked_aggregates(old.aggregates, new.aggregates, added_aggregates)
+        return new if aggregates == new.aggregates else silently_replaced(new, aggregates=aggregates)
 
     def deferrable(self, spec: WindowOperator) -> WindowOperator:
         return spec
