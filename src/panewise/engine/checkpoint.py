@@ -256,9 +256,20 @@ def restore(
         StateError: if the state was made with a specification that this one cannot continue, or with other
             types, or is corrupt.
     """
+    return restored(spec, schema, data, added_aggregates)[0]
+
+
+def restored(
+    spec: Specification,
+    schema: Schema | Schemas,
+    data: bytes,
+    added_aggregates: AddedAggregates = "null",
+) -> tuple[Operator, Continuation]:
+    """Returns what :func:`restore` does, and how the specification continues that of the state."""
     head, *runs = _parts(data)
     manifest = Manifest.decode(head.decode(errors="replace"))
-    operator, state, how = _read(manifest, schema, continued(manifest, spec, 1, added_aggregates))
+    change = continued(manifest, spec, 1, added_aggregates)
+    operator, state, how = _read(manifest, schema, change)
     read = [decode(run) for run in runs]
     lacking = list(state.tables.values())[len(read) :]
     if len(read) > len(state.tables) or not all(table.optional for table in lacking):
@@ -276,7 +287,7 @@ def restore(
         for (name, table), rows in zip(state.tables.items(), read, strict=True)
     }
     operator.state = state.with_tables(tables)
-    return operator
+    return operator, change
 
 
 def _restored(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:

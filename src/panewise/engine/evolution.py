@@ -5,9 +5,10 @@ What may change is decided in :mod:`panewise.spec.evolution`, and how rows are c
 holds one run at a time besides the new ones, which wait for the next commit.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -19,6 +20,14 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec.evolution import Continuation
 from panewise.state import Run
+
+
+_LOG: Final = logging.getLogger("panewise.evolution")
+
+
+def log_change(what: str, change: Continuation) -> None:
+    """Says in one line of the log that a state is continued with another specification."""
+    _LOG.warning("%s is continued with a changed specification (%s)", what, change)
 
 
 def take_over(operator: Operator, change: Continuation, header: Mapping[str, Any]) -> TakeOver:

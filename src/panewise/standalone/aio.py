@@ -7,6 +7,7 @@ from typing import Any, Never
 from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
 from panewise.spec import Specification
+from panewise.spec.evolution import AddedAggregates
 from panewise.standalone.arguments import check_number
 from panewise.standalone.batches import Frame
 from panewise.standalone.buffer import WaitingMessage
@@ -71,6 +72,7 @@ class AsyncOperator(AsyncFront[Emission]):
         commit_rows: int = 1,
         callbacks: Callbacks | None = None,
         materialize: WindowStore | SessionStore | None = None,
+        added_aggregates: AddedAggregates = "null",
     ) -> None:
         check_number("capacity", capacity)
         self._operator = StandaloneOperator(
@@ -81,6 +83,7 @@ class AsyncOperator(AsyncFront[Emission]):
             commit_rows=commit_rows,
             callbacks=callbacks,
             materialize=materialize,
+            added_aggregates=added_aggregates,
         )
         super().__init__(self._operator, capacity)
 

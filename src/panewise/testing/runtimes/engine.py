@@ -131,7 +131,8 @@ def _added(operator: Operator, script: Script, event: Event) -> _Outputs:
         if operator.state.has_ended(port):
             rule = "nothing is added after the end of input"
             raise InputError(f"rows of {port!r} after finish", rule, "add the rows before finish")
-    frames = {port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()}
+    ports = operator.spec.ports
+    frames = {port: frame(ports[port], script.types[port], rows) for port, rows in event.rows.items()}
     return operator.add_batch(frames)
 
 

@@ -1,12 +1,12 @@
 """Plays events in a standalone operator, through its public interface.
 
 With the option `messages` the rows of an event are added one by one, into a buffer that becomes one batch.
-With the option `stored` the state is in a directory. Every event is flushed, and a restart closes the
+With the option `stored`, and if the specification changes, the state is in a directory. Every event is flushed, and a restart closes the
 operator and opens the directory again.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +16,7 @@ import polars as pl
 from panewise.engine.columns import ROW
 from panewise.standalone import Counts, Emission, StandaloneOperator
 from panewise.standalone.operator import add_flagged
+from panewise.spec.evolution import AddedAggregates
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
 from panewise.testing.runtimes import check_options
@@ -41,24 +42,32 @@ class _Player:
 
     Attributes:
         counts: the counts of the operator before the present event.
+        added_aggregates: those of the last change of the specification.
     """
 
     script: Script
     directory: Path
     operator: StandaloneOperator = field(init=False)
     counts: dict[str, Counts] = field(default_factory=dict)
+    added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
         self.operator = self._made()
 
     def _made(self) -> StandaloneOperator:
         types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
-        store = self.directory if self.script.options.get("stored") else None
-        return StandaloneOperator(self.script.spec, types, buffer=None, store=store)
+        changes = any(event.op == "change" for event in self.script.events)
+        store = self.directory if changes or self.script.options.get("stored") else None
+        return StandaloneOperator(
+            self.script.spec, types, buffer=None, store=store, added_aggregates=self.added_aggregates
+        )
 
     def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
         if event.op == "restart":
+            self._restart()
+        elif event.spec is not None:
+            self.script, self.added_aggregates = replace(self.script, spec=event.spec), event.added_aggregates
             self._restart()
         else:
             self._play(event)
@@ -68,7 +77,7 @@ class _Player:
         return output | ({"windows": dicts(self.operator.live())} if self.script.windows else {})
 
     def _restart(self) -> None:
-        if self.script.options.get("stored"):
+        if self.operator._core.is_durable:
             self.operator.close()
             self.operator = self._made()
 
