@@ -5,17 +5,21 @@ query is refused before it starts.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.engine.checkpoint import check_same
+from panewise.engine.checkpoint import continued
+from panewise.engine.evolution import log_change
 from panewise.errors import StateError
 from panewise.spark.dataflow import Dataflow
 from panewise.spark.sinks import exists, is_absolute
 from panewise.spec.codec import to_dict
+from panewise.spec.evolution import Continuation
 from panewise.state import Manifest
+from panewise.state.manifest import newest_record
 
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
@@ -40,7 +44,7 @@ def record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
     if not exists(session, _path(checkpoint)):
         return None
     rows = session.read.text(_path(checkpoint), wholetext=True).collect()
-    return Manifest.decode(rows[0][0].strip()) if rows else None
+    return newest_record(row[0] for row in rows)
 
 
 def _path(checkpoint: str) -> str:
@@ -60,6 +64,20 @@ def prepare_record(
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
+
+
+def continue_record(
+    session: SparkSession, known: Manifest, change: Continuation, checkpoint: str
+) -> None:
+    """Adds a record if the specification has changed, and says so in the log.
+
+    Spark adds it as a whole or not at all. It is there before the first micro-batch with the new specification,
+    so later runs find the same one, however far this run gets.
+    """
+    if change:
+        record = replace(known, spec=to_dict(change.spec), version=known.version + 1).encode()
+        _text(session, record).write.mode("append").text(_path(checkpoint))
+        log_change(f"the checkpoint {checkpoint}", change)
 
 
 def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
@@ -91,7 +109,11 @@ def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
         raise StateError(fault, rule, "use the same inputs, or start from a new checkpoint")
     for port, feed in dataflow.fed.items():
         record = before[port]
-        check_same(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))
+        change = continued(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))
+        if change:
+            fault = f"a changed specification of the operator before {port!r} ({change})"
+            rule = "of a query with several operators only the last one takes changes over (semantics 47.9)"
+            raise StateError(fault, rule, "put the fields back, or start from a new checkpoint")
         _check_firsts(record, feed.first)
 
 

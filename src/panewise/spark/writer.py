@@ -16,15 +16,23 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from panewise.engine.checkpoint import check_same
+from panewise.engine.checkpoint import continued
 from panewise.errors import SpecError
 from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of, numbered
 from panewise.spark.query import Done, WindowQuery
-from panewise.spark.query_record import check_fed, check_place, prepare_record, record_of, write_note
+from panewise.spark.query_record import (
+    check_fed,
+    check_place,
+    continue_record,
+    prepare_record,
+    record_of,
+    write_note,
+)
 from panewise.spark.settings import envelopes_in_small_batches
 from panewise.spark.sinks import PathSink, Sink, empty, prepare
 from panewise.spark.unpack import Unpack
+from panewise.spec.evolution import AddedAggregates
 
 
 @dataclass(frozen=True)
@@ -82,6 +90,7 @@ class WriteOptions:
     available_now: bool
     processing_time: str | None
     name: str | None
+    added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
         if self.available_now and self.processing_time is not None:
@@ -130,7 +139,8 @@ def start(
 
     Raises:
         SpecError: if a stream has no checkpoint.
-        StateError: if the checkpoint was made with another specification or number of shards.
+        StateError: if the checkpoint was made with a specification that this one cannot continue, or with
+            another number of shards.
     """
     dispatch = replace(_dispatch(dataflow, sinks, earlier), shape=shape)
     if not dataflow.df.isStreaming:
@@ -143,7 +153,14 @@ def start(
             "give checkpoint='/a/directory'",
         )
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
-    dataflow = _prepared(dataflow, dispatch, options.checkpoint, controls, at_end=at_end)
+    dataflow = _prepared(
+        dataflow,
+        dispatch,
+        options.checkpoint,
+        controls,
+        at_end=at_end,
+        added_aggregates=options.added_aggregates,
+    )
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -164,23 +181,32 @@ def start(
 
 
 def _prepared(
-    dataflow: Dataflow, dispatch: Dispatch, checkpoint: str, controls: str, *, at_end: bool
+    dataflow: Dataflow,
+    dispatch: Dispatch,
+    checkpoint: str,
+    controls: str,
+    *,
+    at_end: bool,
+    added_aggregates: AddedAggregates,
 ) -> Dataflow:
-    """Returns the dataflow with the shards of its checkpoint, after checking that and preparing the sinks.
+    """Returns the dataflow as it continues its checkpoint, after checking that and preparing the sinks.
 
-    The record of a new checkpoint is made last.
+    The record of a new checkpoint, or of a changed specification, is made last.
     """
     session = dataflow.df.sparkSession
     known = record_of(session, checkpoint)
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
-        check_same(known, dataflow.spec, len(dataflow.shards))
+        change = continued(known, dataflow.spec, len(dataflow.shards), added_aggregates)
+        dataflow = replace(dataflow, spec=change.spec)
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
         prepare_record(session, dataflow, checkpoint, controls, at_end=at_end)
+    else:
+        continue_record(session, known, change, checkpoint)
     return dataflow
 
 

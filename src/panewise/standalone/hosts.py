@@ -56,18 +56,19 @@ class Host:
         self._observed, self._cache = _Observed(self._store, on_write), Cache()
         try:
             self._load(added_aggregates)
-            self._note_change()
+            self._note_change(store)
         except BaseException:
             self.close()
             raise
 
-    def _note_change(self) -> None:
+    def _note_change(self, store: str | Path | OperatorStore) -> None:
         """Continues with the specification of the loaded operator, which marks added aggregates."""
         assert self._stored is not None
         self._spec, change = self._stored.operator.spec, self._stored.change
         if change:
             self.changed = True
-            log_change(f"the state of {self._store}", change)
+            place = f"in {store}" if isinstance(store, (str, Path)) else f"of a {type(store).__name__}"
+            log_change(f"the state {place}", change)
 
     def _load(self, added_aggregates: AddedAggregates = "null") -> None:
         library = RunLibrary(self._observed, self._cache)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -104,6 +104,15 @@ class Manifest:
     def following(self, runs: tuple[Run, ...], header: dict[str, Any]) -> "Manifest":
         """Returns the manifest of the next version, with these runs and this header."""
         return replace(self, version=self.version + 1, runs=runs, header=header)
+
+
+def newest_record(texts: Iterable[str]) -> Manifest | None:
+    """Returns the newest of the records of a checkpoint, which are manifests without runs; None if none is.
+
+    Each change of the specification adds a record, with the next version.
+    """
+    records = [Manifest.decode(text.strip()) for text in texts if text.strip()]
+    return max(records, key=lambda record: record.version, default=None)
 
 
 def check_fields(

@@ -20,6 +20,7 @@ from panewise.spark.static_side import check_output
 from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.writer import EarlierOutput, WriteOptions, start, whole_rows
 from panewise.spec import Specification
+from panewise.spec.evolution import AddedAggregates
 from panewise.spec.describe import describe
 
 
@@ -152,6 +153,7 @@ class OperatorResult:
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        added_aggregates: AddedAggregates = "null",
         **by_name: Sink | None,
     ) -> WindowQuery:
         """Writes outputs to their sinks from one query. A ParquetSink gets each row exactly once.
@@ -178,16 +180,19 @@ class OperatorResult:
             available_now: whether the query stops once it has processed all input that is available.
             processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
+            added_aggregates: if the checkpoint was made without some of the aggregates: "null", they are null in
+                panes with rows from before, or "from_now_on", they do not count these (semantics 47.3).
+                Default: "null".
             by_name: the sinks by the names of the outputs, such as `panes=ParquetSink("panes")`.
 
         Raises:
             SpecError: if there is no sink, no output of such a name, a sink cannot take rows, two sinks have
                 one path, a stream has no checkpoint, `available_now` and `processing_time` are both given, or
                 finish("at_end") is set without `available_now`.
-            StateError: if the checkpoint was made by another specification or number of shards, or at another
-                path.
+            StateError: if the checkpoint was made by a specification that this one cannot continue (semantics
+                47.2), by another number of shards, or at another path.
         """
-        options = WriteOptions(checkpoint, available_now, processing_time, name)
+        options = WriteOptions(checkpoint, available_now, processing_time, name, added_aggregates)
         kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
         own = {kinds[output]: sink for output, sink in named.items() if output in kinds}
         return self._write(
