@@ -1,6 +1,7 @@
 """Hypothesis strategies of changes of a specification between events (semantics 47)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
@@ -8,10 +9,10 @@ from hypothesis import strategies as st
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError, StateError
-from panewise.spec import FixedLag, Inputs, Specification, StreamTime, WindowOperator
+from panewise.spec import Chain, FixedLag, Inputs, Specification, StreamTime, WindowedJoin, WindowOperator
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import ADDED_AGGREGATES, continuation
-from panewise.spec.families.window_changes import CHANGEABLE
+from panewise.spec.families.window_changes import CHANGEABLE, OF_CHAINS
 from panewise.spec.fields import silently
 from panewise.testing.samples import types_of
 from panewise.testing.window_specs import specs
@@ -30,11 +31,13 @@ def accepted(old: Specification, new: Specification) -> bool:
 
 
 @st.composite
-def changed_windows(draw: st.DrawFn, spec: WindowOperator) -> WindowOperator:
-    """Draws a window operator that may continue the state of another one, mostly with other fields."""
+def changed_windows(
+    draw: st.DrawFn, spec: WindowOperator, fields: Sequence[str] = _FIELDS
+) -> WindowOperator:
+    """Draws a window operator that may continue the state of another one, mostly with others of these fields."""
     with silently():
         other, current = draw(specs(window=spec.window)), spec
-    for name in draw(st.lists(st.sampled_from(_FIELDS), min_size=1, max_size=4)):
+    for name in draw(st.lists(st.sampled_from(fields), min_size=1, max_size=4)):
         try:
             with silently():
                 candidate = replace(current, **{name: _value(draw, name, current, other)})
@@ -67,11 +70,66 @@ def _with_delay(watermark: Any, delay: Duration) -> Any:
 
 
 @st.composite
-def changes(draw: st.DrawFn, spec: WindowOperator, most: int = 3) -> list[dict[str, Any]]:
+def changed_chains(draw: st.DrawFn, chain: Chain) -> Chain:
+    """Draws a chain whose operator has other fields."""
+    first = draw(changed_windows(chain.first, OF_CHAINS))
+    return _accepted(chain, lambda: replace(chain, first=first))
+
+
+@st.composite
+def changed_inputs(draw: st.DrawFn, spec: Any, *, checked: bool = True) -> Any:
+    """Draws an operator with one input, or a side, that has another delay and other limits."""
+    fields = {
+        "watermark": _with_delay(spec.watermark, Duration(draw(st.integers(0, 9)))),
+        "max_future_skew": draw(st.sampled_from([None, Duration(30)])),
+    }
+    if checked:
+        return _accepted(spec, lambda: replace(spec, **fields))
+    with suppress(SpecError):  # a side alone is no specification
+        return replace(spec, **fields)
+    return spec
+
+
+@st.composite
+def changed_sides(draw: st.DrawFn, spec: Any) -> Any:
+    """Draws an operator with two sides of which one has another delay and other limits."""
+    joined = spec.join if isinstance(spec, WindowedJoin) else spec
+    name = draw(st.sampled_from(list(joined.sides)))
+    side = draw(changed_inputs(joined.sides[name], checked=False))
+    fields = {name: side, "idle_after": draw(st.sampled_from([joined.idle_after, Duration(4), Duration(9)]))}
+    return _accepted(
+        spec,
+        lambda: replace(spec, join=replace(joined, **fields))
+        if isinstance(spec, WindowedJoin)
+        else replace(spec, **fields),
+    )
+
+
+def _accepted(spec: Any, change: Callable[[], Any]) -> Any:
+    """Returns a changed specification, or the old one if the change is not possible."""
+    try:
+        with silently():
+            changed = change()
+    except SpecError:
+        return spec
+    return changed if accepted(spec, changed) else spec
+
+
+def changed_like(spec: Any) -> st.SearchStrategy[Any]:
+    """Returns a strategy of specifications that may continue the state of this one, for its family."""
+    if isinstance(spec, WindowOperator):
+        return changed_windows(spec)
+    if isinstance(spec, Chain):
+        return changed_chains(spec)
+    return changed_sides(spec) if len(spec.ports) > 1 else changed_inputs(spec)
+
+
+@st.composite
+def changes(draw: st.DrawFn, spec: Any, most: int = 3) -> list[dict[str, Any]]:
     """Draws one or more "change" events, each of which continues the specification of the one before."""
     events, current = Events(), spec
     for _ in range(draw(st.integers(1, most))):
-        current = draw(changed_windows(current))
+        current = draw(changed_like(current))
         added = draw(st.sampled_from(ADDED_AGGREGATES))
         events.append({"op": "change", "spec": current, "added_aggregates": added})
     return events

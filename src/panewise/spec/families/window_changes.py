@@ -1,22 +1,15 @@
 """Which changes of a window operator are taken over on stored state (semantics 47.2 to 47.8)."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from panewise.chrono import Duration
 from panewise.spec.evolution import same_aggregates
+from panewise.spec.families.input_changes import INPUT_CHANGES, Check, always
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.sliding import Sliding
 
-Check = Callable[[WindowOperator, WindowOperator], str | None]
-_DELAYS: Final = ("lag", "delay", "idle_after")  # fields of watermarks that may change
-
-
-def _always(old: WindowOperator, new: WindowOperator) -> None:
-    return None
 
 
 def _unless_sliding(old: WindowOperator, new: WindowOperator) -> str | None:
@@ -46,19 +39,6 @@ def _timestamp(old: WindowOperator, new: WindowOperator) -> str | None:
     return rule if new.timestamp in ("earliest", "latest") else None
 
 
-def _watermark(old: WindowOperator, new: WindowOperator) -> str | None:
-    same = _without_delays(old.watermark) == _without_delays(new.watermark)
-    return None if same else "of a watermark only the lag, the delay and idle_after change (semantics 47.2)"
-
-
-def _without_delays(watermark: Any) -> Any:
-    if not is_dataclass(watermark):
-        return None
-    kept = {field.name: getattr(watermark, field.name) for field in fields(watermark)}
-    lengths = {name: isinstance(kept[name], (Duration, tuple)) for name in _DELAYS if name in kept}
-    return type(watermark), {name: value for name, value in kept.items() if name not in lengths}
-
-
 def _aggregates(old: WindowOperator, new: WindowOperator) -> str | None:
     """Refuses other aggregates where windows store rows with the columns of the old ones."""
     if same_aggregates(old.aggregates, new.aggregates) == list(range(len(old.aggregates))):
@@ -77,10 +57,10 @@ CHANGEABLE: Final[Mapping[str, Check]] = MappingProxyType(
         "trigger": _unless_sliding,
         "accumulation": _accumulation,
         "allowed_lateness": _lateness,
-        "watermark": _watermark,
         "timestamp": _timestamp,
-        **dict.fromkeys(
-            ("drop_by", "order", "max_future_skew", "on_time", "closing", "only_updated", "evaluate"), _always
-        ),
+        **INPUT_CHANGES,
+        **dict.fromkeys(("drop_by", "order", "on_time", "closing", "only_updated", "evaluate"), always),
     }
 )
+# Of the operator of a chain. Stages store what depends on the other fields.
+OF_CHAINS: Final = ("trigger", "allowed_lateness", "drop_by", "order", "on_time", "closing", *INPUT_CHANGES)

@@ -1,0 +1,80 @@
+"""Engine and oracle agree when the specification of other families than windows changes (semantics 47.2)."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise.testing import run
+from panewise.testing.chains import chains
+from panewise.testing.changes import changes, placed, types_with
+from panewise.testing.compare import same
+from panewise.testing.join_events import join_events, join_types
+from panewise.testing.strategies import (
+    cogroup_specs,
+    deduplicate_events,
+    deduplicate_specs,
+    events,
+    frame_events,
+    frame_specs,
+    join_specs,
+    window_join_specs,
+    windowed_join_specs,
+)
+from tests.engine.effort import FEW, at_length
+
+ONE_INPUT: dict[str, Any] = {
+    "over": (frame_specs, frame_events),
+    "deduplicate": (deduplicate_specs, deduplicate_events),
+}
+TWO_SIDES: dict[str, Any] = {
+    "join": join_specs,
+    "window join": window_join_specs,
+    "windowed join": windowed_join_specs,
+    "cogroup": cogroup_specs,
+}
+FAMILIES = ("chain", *ONE_INPUT, *TWO_SIDES)
+EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)
+
+
+def drawn(data: st.DataObject, family: str) -> tuple[Any, list[Any], Any, list[Any]]:
+    """Returns a specification, its changes, the types of its columns, and events."""
+    if family == "chain":
+        spec: Any = data.draw(chains(), label="spec")
+        changed = data.draw(changes(spec), label="changes")
+        firsts = [{"spec": event["spec"].first} for event in changed]
+        types: Any = types_with(spec.first, firsts)
+        return spec, changed, types, data.draw(events(spec.first, types=types), label="events")
+    if family in ONE_INPUT:
+        specs, events_of = ONE_INPUT[family]
+        spec = data.draw(specs(), label="spec")
+        changed = data.draw(changes(spec), label="changes")
+        return spec, changed, types_with(spec, changed), data.draw(events_of(spec), label="events")
+    spec = data.draw(TWO_SIDES[family](), label="spec")
+    changed = data.draw(changes(spec), label="changes")
+    joined = getattr(spec, "join", spec)
+    return spec, changed, join_types(joined), data.draw(join_events(joined), label="events")
+
+
+def check(data: st.DataObject, family: str) -> None:
+    spec, changed, types, script = drawn(data, family)
+    script = data.draw(placed(script, changed), label="all events")
+    options = {"stored": True} if data.draw(st.booleans(), label="stored") else {}
+    wanted = run(spec, script, "oracle", types=types, windows=True)
+    for event, right, left in zip(
+        script, wanted, run(spec, script, "engine", types=types, windows=True, **options), strict=True
+    ):
+        for part in ("counts", "invalid", "late", "panes", "windows"):
+            assert same(left[part], right[part]), f"{part} {event}\nengine {left[part]}\noracle {right[part]}"
+
+
+@EACH_FAMILY
+@FEW
+@given(data=st.data())
+def test_engine_is_oracle_across_changes(family: str, data: st.DataObject) -> None:
+    """Semantics 47.2 and 47.8."""
+    check(data, family)
+
+
+test_engine_is_oracle_across_changes_at_length = EACH_FAMILY(at_length(check, 20_000, data=st.data()))
