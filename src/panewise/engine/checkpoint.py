@@ -43,8 +43,8 @@ class StoredOperator:
     """An operator whose state is in a run store.
 
     `manifest` is that of the last commit, and `loaded` the header of the state when it was loaded or
-    committed. There is a library for each table. `change` is what the specification has changed since the last
-    commit.
+    committed. There is a library for each table. `change` is what the specification has changed since the
+    last commit.
     """
 
     operator: Operator
@@ -250,7 +250,8 @@ def restore(
 ) -> Operator:
     """Returns an operator with a state that :func:`save` returned.
 
-    If the specification has changed since, :meth:`Operator.evaluate_all` must be called next (semantics 47.4).
+    If the specification has changed since, `evaluate_all` of the operator must be called next (semantics
+    47.4).
 
     Raises:
         StateError: if the state was made with a specification that this one cannot continue, or with other

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.engine.columns import HASH, TOMBSTONE
+from panewise.engine.columns import TOMBSTONE
 from panewise.engine.protocol import Operator, TakeOver, engine_parts
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.run import RunRows
@@ -20,7 +20,6 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec.evolution import Continuation
 from panewise.state import Run
-
 
 _LOG: Final = logging.getLogger("panewise.evolution")
 

@@ -314,8 +314,8 @@ class TakeOver:
     Attributes:
         header: the header for the operator.
         horizons: the horizon of each table under the other specification; nothing has expired since.
-        tables: the tables whose rows change, each with what makes rows of the operator of stored rows. It keeps
-            their number and order, and the columns that identify and sort them.
+        tables: the tables whose rows change, each with what makes rows of the operator of stored rows. It
+            keeps their number and order, and the columns that identify and sort them.
     """
 
     header: Mapping[str, Any]

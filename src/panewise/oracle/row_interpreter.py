@@ -41,7 +41,7 @@ class RowInterpreter(ABC):
 
     def change(self, spec: Any) -> Output:
         """Continues with another specification of the input, or other names (semantics 47)."""
-        self._input = self._spec = spec
+        self._input = spec
         self._clocks.change(spec)
         return empty_output()
 

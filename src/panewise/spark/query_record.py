@@ -66,13 +66,11 @@ def prepare_record(
     _text(session, record).write.mode("append").text(_path(checkpoint))
 
 
-def continue_record(
-    session: SparkSession, known: Manifest, change: Continuation, checkpoint: str
-) -> None:
+def continue_record(session: SparkSession, known: Manifest, change: Continuation, checkpoint: str) -> None:
     """Adds a record if the specification has changed, and says so in the log.
 
-    Spark adds it as a whole or not at all. It is there before the first micro-batch with the new specification,
-    so later runs find the same one, however far this run gets.
+    Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
+    specification, so later runs find the same one, however far this run gets.
     """
     if change:
         record = replace(known, spec=to_dict(change.spec), version=known.version + 1).encode()
@@ -109,7 +107,9 @@ def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
         raise StateError(fault, rule, "use the same inputs, or start from a new checkpoint")
     for port, feed in dataflow.fed.items():
         record = before[port]
-        change = continued(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))
+        change = continued(
+            Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards)
+        )
         if change:
             fault = f"a changed specification of the operator before {port!r} ({change})"
             rule = "of a query with several operators only the last one takes changes over (semantics 47.9)"

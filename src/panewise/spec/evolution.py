@@ -92,7 +92,7 @@ def continuation(
         return Continuation(spec, spec)
     family, before = parts(spec), _readable(document)
     if before is None or before.family != spec.family:
-        raise _refused({name: "another operator has another state" for name in changed}, document, new)
+        raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new)
     spec = family.marked(before, spec, added_aggregates)
     old, new = complete(document), to_dict(spec)
     changed = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
@@ -128,14 +128,18 @@ def _changes(name: str, old: Any, new: Any) -> list[Change]:
         return [Change("changed", name, old, new)]
     before = {_definition(document): document["name"] for document in old}
     after = {_definition(document): document["name"] for document in new}
-    changes = [Change("removed", f"aggregate {before[it]!r}", before[it], None) for it in before if it not in after]
+    changes = [
+        Change("removed", f"aggregate {before[it]!r}", before[it], None) for it in before if it not in after
+    ]
     for it, alias in after.items():
         if it not in before:
             changes.append(Change("added", f"aggregate {alias!r}", None, alias))
         elif before[it] != alias:
             changes.append(Change("renamed", f"aggregate {before[it]!r}", before[it], alias))
     order = [document["name"] for document in new]
-    return changes or [Change("changed", "order of aggregates", [document["name"] for document in old], order)]
+    return changes or [
+        Change("changed", "order of aggregates", [document["name"] for document in old], order)
+    ]
 
 
 def _definition(document: Mapping[str, Any]) -> str:

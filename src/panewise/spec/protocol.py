@@ -145,8 +145,8 @@ class SpecParts(ABC):
 
     Attributes:
         passed_on: whether the emitted rows are input rows, with the names of the user's DataFrame.
-        changeable: the fields that may change on stored state (semantics 47.2), each with a function of the old
-            and the new specification that returns the rule which a change breaks; None if it breaks none.
+        changeable: the fields that may change on stored state (semantics 47.2), each with a function of the
+            old and the new specification that returns the rule which a change breaks; None if it breaks none.
     """
 
     passed_on: ClassVar[bool] = False
@@ -235,7 +235,11 @@ class SpecParts(ABC):
     def refuses_change(self, field: str, old: Any, new: Any) -> str | None:
         """Returns the rule that forbids a change of a field on stored state; None if it is taken over."""
         check = self.changeable.get(field)
-        return f"a state belongs to the {field} that it was made with (semantics 47.2)" if check is None else check(old, new)
+        return (
+            f"a state belongs to the {field} that it was made with (semantics 47.2)"
+            if check is None
+            else check(old, new)
+        )
 
     def marked(self, old: Any, new: Any, added_aggregates: Literal["null", "from_now_on"]) -> Any:
         """Returns the new specification, with marks on the aggregates that a state of the old one lacks."""

@@ -33,7 +33,8 @@ class AsyncOperator(AsyncFront[Emission]):
     One loop at a time reads the operator. When it is closed, calls that wait raise an InputError.
 
     Args:
-        spec, schema, buffer, store, commit_rows, callbacks, materialize: as for :class:`StandaloneOperator`.
+        spec, schema, buffer, store, commit_rows, callbacks, materialize, added_aggregates: as for
+            :class:`StandaloneOperator`.
         capacity: how many emissions may wait. One step may emit more than one. Default: 100.
 
     Raises:
@@ -61,7 +62,7 @@ class AsyncOperator(AsyncFront[Emission]):
     Source: S1 "Windowed Aggregator" (downstream that refuses); semantics 32.5.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         spec: Specification,
         schema: Mapping[str, Any],

@@ -63,8 +63,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         materialize: a store that has the current result of each window after every step, to be read by key.
             It is a SessionStore for sessions, and a WindowStore for other windows of time. It belongs to the
             operator, but you close it. Default: None.
-        added_aggregates: if the state in `store` was made without some of the aggregates: "null", they are null
-            in panes with rows from before, or "from_now_on", they do not count these (semantics 47.3).
+        added_aggregates: if the state in `store` was made without some of the aggregates: "null", they are
+            null in panes with rows from before, or "from_now_on", they do not count these (semantics 47.3).
             Default: "null".
 
     One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.

@@ -31,10 +31,8 @@ def accepted(old: Specification, new: Specification) -> bool:
 
 
 @st.composite
-def changed_windows(
-    draw: st.DrawFn, spec: WindowOperator, fields: Sequence[str] = _FIELDS
-) -> WindowOperator:
-    """Draws a window operator that may continue the state of another one, mostly with others of these fields."""
+def changed_windows(draw: st.DrawFn, spec: WindowOperator, fields: Sequence[str] = _FIELDS) -> WindowOperator:
+    """Draws a window operator that may continue the state of another one, mostly with other fields."""
     with silently():
         other, current = draw(specs(window=spec.window)), spec
     for name in draw(st.lists(st.sampled_from(fields), min_size=1, max_size=4)):
@@ -73,7 +71,8 @@ def _with_delay(watermark: Any, delay: Duration) -> Any:
 def changed_chains(draw: st.DrawFn, chain: Chain) -> Chain:
     """Draws a chain whose operator has other fields."""
     first = draw(changed_windows(chain.first, OF_CHAINS))
-    return _accepted(chain, lambda: replace(chain, first=first))
+    changed: Chain = _accepted(chain, lambda: replace(chain, first=first))
+    return changed
 
 
 @st.composite
@@ -99,9 +98,11 @@ def changed_sides(draw: st.DrawFn, spec: Any) -> Any:
     fields = {name: side, "idle_after": draw(st.sampled_from([joined.idle_after, Duration(4), Duration(9)]))}
     return _accepted(
         spec,
-        lambda: replace(spec, join=replace(joined, **fields))
-        if isinstance(spec, WindowedJoin)
-        else replace(spec, **fields),
+        lambda: (
+            replace(spec, join=replace(joined, **fields))
+            if isinstance(spec, WindowedJoin)
+            else replace(spec, **fields)
+        ),
     )
 
 

@@ -149,14 +149,15 @@ def _continued(
     """Returns the events with the specifications of changes as they fit the rows, also with their marks."""
     current, events = whole, list[Event]()
     for event in read:
+        changed = event
         if event.spec is not None:
             spec: Any = event.spec
             if whole.position is not None and spec.position is None:
                 spec = parts(spec).with_position(spec, whole.position)
             spec = parts(spec).for_columns(spec, seen)
             current = continuation(to_dict(current), spec, event.added_aggregates).spec
-            event = replace(event, spec=spec, marked=current)
-        events.append(event)
+            changed = replace(event, spec=spec, marked=current)
+        events.append(changed)
     return tuple(events)
 
 

@@ -1,12 +1,13 @@
 """Aggregates that were added to a state (semantics 47.3).
 
-An aggregate that is null has one part more, a Boolean. It is true for every row, and partials merge by AND. The
-partials that were stored before the change get false. So a result is null if it includes one of these, however
-windows and slices have been merged since.
+An aggregate that is null has one part more, a Boolean. It is true for every row, and partials merge by AND.
+The partials that were stored before the change get false. So a result is null if it includes one of these,
+however windows and slices have been merged since.
 
-An aggregate over the rows from now on shares no part with others, which count the rows before, too. So it reads
-copies of its columns, under names that no other aggregate has. A copy that is always true takes the place of
-rows as such: a number of rows is that of true values, and `first` and `last` have it as their condition.
+An aggregate over the rows from now on shares no part with others, which count the rows before, too. So it
+reads copies of its columns, under names that no other aggregate has. A copy that is always true takes the
+place of rows as such: a number of rows is that of true values, and `first` and `last` have it as their
+condition.
 """
 
 from dataclasses import replace
@@ -18,7 +19,6 @@ import polars as pl
 from panewise.engine.aggregate.partials import Part
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import with_names
-
 
 _NAME: Final = "__complete"
 
@@ -67,7 +67,8 @@ def reading_copies(aggregate: Aggregate, index: int) -> Aggregate:
         return aggregate
     if aggregate.column is None:
         return Aggregate("count_if", f"__now{index}", aggregate.name)
-    own = with_names(aggregate, {column: name for name, column in copies.items() if column is not None})
+    names = {column: name for name, column in copies.items() if column is not None}
+    own: Aggregate = with_names(aggregate, names)
     own = replace(own, condition=f"__now{index}") if _counts_rows(aggregate) else own
     return replace(own, name=aggregate.name)
 

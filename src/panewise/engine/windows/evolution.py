@@ -69,7 +69,9 @@ def _live_pane(plan: WindowPlan, old: WindowOperator, stored: Iterable[str]) -> 
     if plan.spec.delta is not False:
         names["delta"] = "delta"
     known = LIVE in columns
-    types = {name: plan.table_schema[live_column(name)] for name in (*plan.aggregation.result_types, *LIVE_PANE)}
+    types = {
+        name: plan.table_schema[live_column(name)] for name in (*plan.aggregation.result_types, *LIVE_PANE)
+    }
     values = {
         name: pl.col(live_column(names[name]))
         if known and live_column(names.get(name, "")) in columns
@@ -90,9 +92,11 @@ def _partials(
     sources, columns = _sources(plan, old), set(stored)
     taken = {part.name: sources.get(part.name, part.name) for part in aggregation.parts}
     return [
-        (pl.col(taken[part.name]) if taken[part.name] in columns else pl.lit(_empty(part), dtype=part.dtype)).alias(
-            part.name
-        )
+        (
+            pl.col(taken[part.name])
+            if taken[part.name] in columns
+            else pl.lit(_empty(part), dtype=part.dtype)
+        ).alias(part.name)
         for part in aggregation.parts
     ]
 
@@ -110,7 +114,9 @@ def _sources(plan: WindowPlan, old: WindowOperator) -> dict[str, str]:
 
 
 def _parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
-    copies = {name: pl.Boolean() if of is None else schema[of] for name, of in copies_of(aggregate, index).items()}
+    copies = {
+        name: pl.Boolean() if of is None else schema[of] for name, of in copies_of(aggregate, index).items()
+    }
     own = parts_of(reading_copies(aggregate, index), index, schema | copies)
     return [*own, *completeness_of(aggregate, index)]
 

@@ -337,9 +337,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         return emitted
 
     def evaluate_all(self) -> Output:
-        """Evaluates all windows once, at the present clocks, as a change of the specification may let any fire.
+        """Evaluates all windows once, at the present clocks (semantics 47.4).
 
-        Those that would not change are only read (semantics 47.4).
+        A change of the specification may let any of them fire. Those that would not change are only read.
         """
         plan, clocks = self.plan, self.state.clocks
         affected = self.state.windows.select(firing.may_change(plan, clocks), lambda run: True)

@@ -20,8 +20,8 @@ from panewise.spark.static_side import check_output
 from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.writer import EarlierOutput, WriteOptions, start, whole_rows
 from panewise.spec import Specification
-from panewise.spec.evolution import AddedAggregates
 from panewise.spec.describe import describe
+from panewise.spec.evolution import AddedAggregates
 
 
 @dataclass(frozen=True)
@@ -180,8 +180,8 @@ class OperatorResult:
             available_now: whether the query stops once it has processed all input that is available.
             processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
-            added_aggregates: if the checkpoint was made without some of the aggregates: "null", they are null in
-                panes with rows from before, or "from_now_on", they do not count these (semantics 47.3).
+            added_aggregates: if the checkpoint was made without some of the aggregates: "null", they are null
+                in panes with rows from before, or "from_now_on", they do not count these (semantics 47.3).
                 Default: "null".
             by_name: the sinks by the names of the outputs, such as `panes=ParquetSink("panes")`.
 

@@ -5,8 +5,6 @@ from dataclasses import fields, is_dataclass
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
-from panewise.chrono import Duration
-
 Check: TypeAlias = Callable[[Any, Any], str | None]  # of the old and the new specification
 _DELAYS: Final = ("lag", "delay", "idle_after")  # the fields of watermarks that may change
 
@@ -39,7 +37,9 @@ def of_side(name: str) -> Check:
     def check(old: Any, new: Any) -> str | None:
         before, after = old.sides[name], new.sides[name]
         changed = [
-            field.name for field in fields(before) if getattr(before, field.name) != getattr(after, field.name)
+            field.name
+            for field in fields(before)
+            if getattr(before, field.name) != getattr(after, field.name)
         ]
         others = [field for field in changed if field not in INPUT_CHANGES]
         if others:

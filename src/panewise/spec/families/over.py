@@ -21,7 +21,8 @@ from panewise.spec.type_checks import check_row_order, is_of_type
 def _other_names(old: OverOperator, new: OverOperator) -> str | None:
     """Refuses other columns than the same ones under other names."""
     before, after = (
-        [replace(column, what=replace(column.what, name="any")) for column in spec.columns] for spec in (old, new)
+        [replace(column, what=replace(column.what, name="any")) for column in spec.columns]
+        for spec in (old, new)
     )
     return None if before == after else "new columns of OVER only get other names (semantics 47.2)"
 

@@ -11,7 +11,6 @@ from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.sliding import Sliding
 
 
-
 def _unless_sliding(old: WindowOperator, new: WindowOperator) -> str | None:
     """Refuses a change that decides whether sliding windows are stored before they are complete."""
     rule = "sliding windows are stored as their trigger and accumulation need it (semantics 47.2)"

@@ -1,9 +1,9 @@
 """Plays events in a streaming query on Spark; every event except a restart is one micro-batch.
 
 Rows are read from Parquet files. Watermarks, clock readings and the end of input are read from text files of
-control notes. A restart stops the query and starts it again from its checkpoint, a change with another specification
-and an empty note. Watermark and processing
-time come from the notes alone, so that the script determines them. Everything else is as in a user's query.
+control notes. A restart stops the query and starts it again from its checkpoint, a change with another
+specification and an empty note. Watermark and processing time come from the notes alone, so that the script
+determines them. Everything else is as in a user's query.
 """
 
 import os

@@ -1,8 +1,8 @@
 """Plays events in a standalone operator, through its public interface.
 
 With the option `messages` the rows of an event are added one by one, into a buffer that becomes one batch.
-With the option `stored`, and if the specification changes, the state is in a directory. Every event is flushed, and a restart closes the
-operator and opens the directory again.
+With the option `stored`, and if the specification changes, the state is in a directory. Every event is
+flushed, and a restart closes the operator and opens the directory again.
 """
 
 from collections.abc import Mapping
@@ -14,9 +14,9 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import ROW
+from panewise.spec.evolution import AddedAggregates
 from panewise.standalone import Counts, Emission, StandaloneOperator
 from panewise.standalone.operator import add_flagged
-from panewise.spec.evolution import AddedAggregates
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
 from panewise.testing.runtimes import check_options

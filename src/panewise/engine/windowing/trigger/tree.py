@@ -341,8 +341,8 @@ class TriggerTree:
     def resumed(self, windows: pl.DataFrame, now: TriggerContext, passed: pl.Expr) -> pl.DataFrame:
         """Returns windows of another trigger with the state of this one (semantics 47.4).
 
-        It starts as if the pending rows arrived now, without values. An AfterWatermark has passed the end where
-        `passed` is true.
+        It starts as if the pending rows arrived now, without values. An AfterWatermark has passed the end
+        where `passed` is true.
         """
         fresh = self.root.armed(now, _NONE, passed)
         known = windows.with_columns(
