@@ -29,7 +29,8 @@ from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import SpecError, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import to_dict
-from panewise.spec.evolution import AddedAggregates, Continuation, continuation
+from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.spec.evolution import Continuation, continuation
 from panewise.state import Manifest, Run
 from panewise.state.manifest import REMEDY, checked
 from panewise.state.run_format import decode, encode

@@ -32,7 +32,7 @@ from panewise.spark.query_record import (
 from panewise.spark.settings import envelopes_in_small_batches
 from panewise.spark.sinks import PathSink, Sink, empty, prepare
 from panewise.spark.unpack import Unpack
-from panewise.spec.evolution import AddedAggregates
+from panewise.spec.codec.same_aggregates import AddedAggregates
 
 
 @dataclass(frozen=True)

@@ -6,21 +6,18 @@ of the user that are not at hand.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from panewise.errors import SpecError, StateError
 from panewise.spec.codec import changed_fields, complete, to_dict, without_functions
-from panewise.spec.codec.documents import write
+from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates, definition
 from panewise.spec.fields import check_choice, silently
 from panewise.spec.protocol import Specification, parts
 
-AddedAggregates: TypeAlias = Literal["null", "from_now_on"]
-ADDED_AGGREGATES: Final = ("null", "from_now_on")
-
 
 @dataclass(frozen=True)
-class Change:
+class FieldChange:
     """A change of a field that is taken over.
 
     Attributes:
@@ -54,7 +51,7 @@ class Continuation:
 
     before: Specification
     spec: Specification
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FieldChange, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -78,6 +75,7 @@ def continuation(
         StateError: if a change is refused (semantics 47.2). It names the fields.
         SpecError: if `document` is not valid; for another value of `added_aggregates`.
 
+    >>> from dataclasses import replace
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
     >>> str(continuation(to_dict(spec), replace(spec, allowed_lateness=5)))
@@ -91,7 +89,7 @@ def continuation(
     if not changed:
         return Continuation(spec, spec)
     family, before = parts(spec), _readable(document)
-    if before is None or before.family != spec.family:
+    if before is None or parts(before) is not family:
         raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new)
     spec = family.marked(before, spec, added_aggregates)
     old, new = complete(document), to_dict(spec)
@@ -123,63 +121,22 @@ def _refused(reasons: Mapping[str, str], old: Mapping[str, Any], new: Mapping[st
     )
 
 
-def _changes(name: str, old: Any, new: Any) -> list[Change]:
+def _changes(name: str, old: Any, new: Any) -> list[FieldChange]:
     if name != "aggregates":
-        return [Change("changed", name, old, new)]
-    before = {_definition(document): document["name"] for document in old}
-    after = {_definition(document): document["name"] for document in new}
+        return [FieldChange("changed", name, old, new)]
+    before = {definition(document): document["name"] for document in old}
+    after = {definition(document): document["name"] for document in new}
     changes = [
-        Change("removed", f"aggregate {before[it]!r}", before[it], None) for it in before if it not in after
+        FieldChange("removed", f"aggregate {before[it]!r}", before[it], None)
+        for it in before
+        if it not in after
     ]
     for it, alias in after.items():
         if it not in before:
-            changes.append(Change("added", f"aggregate {alias!r}", None, alias))
+            changes.append(FieldChange("added", f"aggregate {alias!r}", None, alias))
         elif before[it] != alias:
-            changes.append(Change("renamed", f"aggregate {before[it]!r}", before[it], alias))
+            changes.append(FieldChange("renamed", f"aggregate {before[it]!r}", before[it], alias))
     order = [document["name"] for document in new]
     return changes or [
-        Change("changed", "order of aggregates", [document["name"] for document in old], order)
+        FieldChange("changed", "order of aggregates", [document["name"] for document in old], order)
     ]
-
-
-def _definition(document: Mapping[str, Any]) -> str:
-    """Returns what an aggregate computes, without its name, as a text that can be compared."""
-    return repr(sorted((name, value) for name, value in document.items() if name != "name"))
-
-
-def same_aggregates(old: tuple[Any, ...], new: tuple[Any, ...]) -> list[int | None]:
-    """Returns for each new aggregate the place of the old one that computes the same; None if none does.
-
-    Names make no difference, but of several the one with the same name is chosen.
-
-    >>> from panewise import functions as F
-    >>> same_aggregates((F.sum("v"), F.count()), (F.count().alias("n"), F.min("v")))
-    [1, None]
-    """
-    before = [write(aggregate) for aggregate in old]
-    known = [_definition(document) for document in before]
-    places = list[int | None]()
-    for aggregate in new:
-        document = write(aggregate)
-        same = [place for place, it in enumerate(known) if it == _definition(document)]
-        named = [place for place in same if before[place]["name"] == document["name"]]
-        places.append(next(iter([*named, *same]), None))
-    return places
-
-
-def marked_aggregates(
-    old: tuple[Any, ...], new: tuple[Any, ...], added_aggregates: AddedAggregates
-) -> tuple[Any, ...]:
-    """Returns new aggregates, of which those are marked that the state lacks, or lacked at an earlier change.
-
-    An aggregate that is marked already stays as it is.
-    """
-    plain = tuple(replace(aggregate, added=None) for aggregate in old)
-    places = same_aggregates(plain, new)
-    pairs = zip(new, places, strict=True)
-    return tuple(
-        aggregate
-        if aggregate.added is not None
-        else replace(aggregate, added=added_aggregates if place is None else old[place].added)
-        for aggregate, place in pairs
-    )

@@ -7,7 +7,7 @@ from typing import Any, Never
 from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
 from panewise.spec import Specification
-from panewise.spec.evolution import AddedAggregates
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone.arguments import check_number
 from panewise.standalone.batches import Frame
 from panewise.standalone.buffer import WaitingMessage

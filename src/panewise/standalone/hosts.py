@@ -13,7 +13,7 @@ from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
-from panewise.spec.evolution import AddedAggregates
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone.operator_store import OperatorStore, opened
 
 Notes: TypeAlias = Mapping[str, Any]

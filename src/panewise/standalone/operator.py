@@ -14,7 +14,7 @@ from panewise.engine.ingest.output import Counts
 from panewise.engine.protocol import Schemas
 from panewise.errors import StateError
 from panewise.spec import Specification
-from panewise.spec.evolution import AddedAggregates
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone import materializable
 from panewise.standalone.arguments import check_input, check_number, check_words
 from panewise.standalone.batches import Frame, frame_for

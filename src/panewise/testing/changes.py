@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError, StateError
-from panewise.spec import Chain, FixedLag, Inputs, Specification, StreamTime, WindowedJoin, WindowOperator
+from panewise.spec import Chain, FixedLag, Inputs, Specification, StreamTime, WindowOperator
 from panewise.spec.codec import to_dict
-from panewise.spec.evolution import ADDED_AGGREGATES, continuation
+from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES
+from panewise.spec.evolution import continuation
 from panewise.spec.families.window_changes import CHANGEABLE, OF_CHAINS
 from panewise.spec.fields import silently
 from panewise.testing.samples import types_of
@@ -91,19 +92,18 @@ def changed_inputs(draw: st.DrawFn, spec: Any, *, checked: bool = True) -> Any:
 
 @st.composite
 def changed_sides(draw: st.DrawFn, spec: Any) -> Any:
-    """Draws an operator with two sides of which one has another delay and other limits."""
-    joined = spec.join if isinstance(spec, WindowedJoin) else spec
-    name = draw(st.sampled_from(list(joined.sides)))
-    side = draw(changed_inputs(joined.sides[name], checked=False))
-    fields = {name: side, "idle_after": draw(st.sampled_from([joined.idle_after, Duration(4), Duration(9)]))}
-    return _accepted(
-        spec,
-        lambda: (
-            replace(spec, join=replace(joined, **fields))
-            if isinstance(spec, WindowedJoin)
-            else replace(spec, **fields)
-        ),
-    )
+    """Draws a join or cogroup of which one side has another delay and other limits."""
+    name = draw(st.sampled_from(list(spec.sides)))
+    side = draw(changed_inputs(spec.sides[name], checked=False))
+    fields = {name: side, "idle_after": draw(st.sampled_from([spec.idle_after, Duration(4), Duration(9)]))}
+    return _accepted(spec, lambda: replace(spec, **fields))
+
+
+@st.composite
+def changed_windowed_joins(draw: st.DrawFn, spec: Any) -> Any:
+    """Draws windows over a join of which one side has another delay and other limits."""
+    join = draw(changed_sides(spec.join))
+    return _accepted(spec, lambda: replace(spec, join=join))
 
 
 def _accepted(spec: Any, change: Callable[[], Any]) -> Any:
@@ -116,21 +116,20 @@ def _accepted(spec: Any, change: Callable[[], Any]) -> Any:
     return changed if accepted(spec, changed) else spec
 
 
-def changed_like(spec: Any) -> st.SearchStrategy[Any]:
-    """Returns a strategy of specifications that may continue the state of this one, for its family."""
-    if isinstance(spec, WindowOperator):
-        return changed_windows(spec)
-    if isinstance(spec, Chain):
-        return changed_chains(spec)
-    return changed_sides(spec) if len(spec.ports) > 1 else changed_inputs(spec)
-
-
 @st.composite
-def changes(draw: st.DrawFn, spec: Any, most: int = 3) -> list[dict[str, Any]]:
-    """Draws one or more "change" events, each of which continues the specification of the one before."""
+def changes(
+    draw: st.DrawFn,
+    spec: Any,
+    changed: Callable[[Any], st.SearchStrategy[Any]] = changed_windows,
+    most: int = 3,
+) -> list[dict[str, Any]]:
+    """Draws one or more "change" events, each of which continues the specification of the one before.
+
+    `changed` returns a strategy of specifications that may continue the state of another one.
+    """
     events, current = Events(), spec
     for _ in range(draw(st.integers(1, most))):
-        current = draw(changed_like(current))
+        current = draw(changed(current))
         added = draw(st.sampled_from(ADDED_AGGREGATES))
         events.append({"op": "change", "spec": current, "added_aggregates": added})
     return events

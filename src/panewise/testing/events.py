@@ -22,9 +22,10 @@ from panewise.spec import (
     row_driven,
 )
 from panewise.spec.codec import from_dict, to_dict
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
-from panewise.spec.evolution import AddedAggregates, continuation
+from panewise.spec.evolution import continuation
 from panewise.spec.operators.policy.events import name_of
 from panewise.spec.protocol import is_specification
 from panewise.testing.columns import Row, infer, inferred

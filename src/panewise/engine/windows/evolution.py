@@ -24,7 +24,7 @@ from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
 from panewise.engine.windows.state import WINDOWS
 from panewise.spec import Aggregate, WindowOperator
-from panewise.spec.evolution import same_aggregates
+from panewise.spec.codec.same_aggregates import same_aggregates
 from panewise.spec.operators.windows import data_loss_reason
 
 

@@ -20,8 +20,8 @@ from panewise.spark.static_side import check_output
 from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.writer import EarlierOutput, WriteOptions, start, whole_rows
 from panewise.spec import Specification
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.describe import describe
-from panewise.spec.evolution import AddedAggregates
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,8 @@ def only_delays(old: Any, new: Any) -> str | None:
 def _without_delays(watermark: Any) -> Any:
     if not is_dataclass(watermark):
         return None
-    kept = {field.name: getattr(watermark, field.name) for field in fields(watermark)}
-    return type(watermark), {name: value for name, value in kept.items() if name not in _DELAYS}
+    values = {field.name: getattr(watermark, field.name) for field in fields(watermark)}
+    return type(watermark), {name: value for name, value in values.items() if name not in _DELAYS}
 
 
 INPUT_CHANGES: Final[Mapping[str, Check]] = MappingProxyType(

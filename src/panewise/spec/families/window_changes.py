@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from panewise.spec.evolution import same_aggregates
+from panewise.spec.codec.same_aggregates import same_aggregates
 from panewise.spec.families.input_changes import INPUT_CHANGES, Check, always
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.watermarks import has_key_watermarks

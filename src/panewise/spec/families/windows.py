@@ -8,8 +8,8 @@ from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
+from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.evictors import DeltaEvictor
-from panewise.spec.evolution import marked_aggregates
 from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.windows import WindowOperator

@@ -15,7 +15,7 @@ from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import InputError
-from panewise.spec.evolution import AddedAggregates
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script

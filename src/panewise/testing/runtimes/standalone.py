@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import ROW
-from panewise.spec.evolution import AddedAggregates
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone import Counts, Emission, StandaloneOperator
 from panewise.standalone.operator import add_flagged
 from panewise.testing.events import Event, Script

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 
 from panewise.testing import run
 from panewise.testing.chains import chains
-from panewise.testing.changes import changes, placed, types_with
+from panewise.testing.changes import (
+    changed_chains,
+    changed_inputs,
+    changed_sides,
+    changed_windowed_joins,
+    changes,
+    placed,
+    types_with,
+)
 from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.strategies import (
@@ -29,10 +37,10 @@ ONE_INPUT: dict[str, Any] = {
     "deduplicate": (deduplicate_specs, deduplicate_events),
 }
 TWO_SIDES: dict[str, Any] = {
-    "join": join_specs,
-    "window join": window_join_specs,
-    "windowed join": windowed_join_specs,
-    "cogroup": cogroup_specs,
+    "join": (join_specs, changed_sides),
+    "window join": (window_join_specs, changed_sides),
+    "windowed join": (windowed_join_specs, changed_windowed_joins),
+    "cogroup": (cogroup_specs, changed_sides),
 }
 FAMILIES = ("chain", *ONE_INPUT, *TWO_SIDES)
 EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)
@@ -42,17 +50,18 @@ def drawn(data: st.DataObject, family: str) -> tuple[Any, list[Any], Any, list[A
     """Returns a specification, its changes, the types of its columns, and events."""
     if family == "chain":
         spec: Any = data.draw(chains(), label="spec")
-        changed = data.draw(changes(spec), label="changes")
+        changed = data.draw(changes(spec, changed_chains), label="changes")
         firsts = [{"spec": event["spec"].first} for event in changed]
         types: Any = types_with(spec.first, firsts)
         return spec, changed, types, data.draw(events(spec.first, types=types), label="events")
     if family in ONE_INPUT:
         specs, events_of = ONE_INPUT[family]
         spec = data.draw(specs(), label="spec")
-        changed = data.draw(changes(spec), label="changes")
+        changed = data.draw(changes(spec, changed_inputs), label="changes")
         return spec, changed, types_with(spec, changed), data.draw(events_of(spec), label="events")
-    spec = data.draw(TWO_SIDES[family](), label="spec")
-    changed = data.draw(changes(spec), label="changes")
+    specs, changed_specs = TWO_SIDES[family]
+    spec = data.draw(specs(), label="spec")
+    changed = data.draw(changes(spec, changed_specs), label="changes")
     joined = getattr(spec, "join", spec)
     return spec, changed, join_types(joined), data.draw(join_events(joined), label="events")
 
