@@ -14,7 +14,7 @@ from panewise.engine.checkpoint import continued
 from panewise.errors import StateError
 from panewise.spark import WindowBuilder, windowed
 from panewise.spark import writer as writers
-from panewise.spark.query_record import record_of
+from panewise.spark.query_record import record_of, with_clock
 from tests.spark.conftest import Feed, emitted, write
 
 COUNT, SUM, LARGEST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("most")
@@ -81,3 +81,19 @@ def test_a_query_that_write_has_not_started_takes_no_added_aggregate(feed: Feed)
     feed.put((1, "a", 1))
     with pytest.raises(Exception, match="a state whose aggregates were added, or are now"):
         emitted(feed, minutes(feed.stream()).agg(COUNT, SUM).panes)
+
+
+@pytest.mark.nightly
+def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
+    """Semantics 47.11."""
+    feed.put((0, "a", 1))
+    run(feed, minutes(feed.stream()).clock("1 minute").agg(COUNT))
+    for every in (None, "2 minutes", "30 seconds"):
+        feed.put((200, "a", 1))
+        described = minutes(feed.stream())
+        run(feed, (described if every is None else described.clock(every)).agg(COUNT))
+    record = record_of(feed.spark, feed.sink("checkpoint"))
+    assert record is not None
+    assert record.header["clock"] == 30_000_000
+    with pytest.raises(StateError, match="this one has no clock"):
+        with_clock({"clock": None}, minutes(feed.stream()).clock("1 minute").agg(COUNT).dataflow)

@@ -27,6 +27,7 @@ from panewise.spark.query_record import (
     continue_record,
     prepare_record,
     record_of,
+    with_clock,
     write_note,
 )
 from panewise.spark.settings import envelopes_in_small_batches
@@ -198,7 +199,7 @@ def _prepared(
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
         change = continued(known, dataflow.spec, len(dataflow.shards), added_aggregates)
-        dataflow = replace(dataflow, spec=change.spec)
+        dataflow = with_clock(known.header, replace(dataflow, spec=change.spec))
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
@@ -206,7 +207,7 @@ def _prepared(
     if known is None:
         prepare_record(session, dataflow, checkpoint, controls, at_end=at_end)
     else:
-        continue_record(session, known, change, checkpoint)
+        continue_record(session, known, change, dataflow, checkpoint)
     return dataflow
 
 
