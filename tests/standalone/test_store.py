@@ -174,7 +174,7 @@ def test_a_store_continues_with_another_specification(
         assert operator.get_result() == []
         operator.life_cycle.reset("before")
         assert operator.get_result()[0].rows["later"].to_list() == [0]
-    with pytest.raises(StateError, match="materialize=... with a changed specification"):
+    with pytest.raises(StateError, match=r"materialize=\.\.\. with a changed specification"):
         StandaloneOperator(SPEC, TYPES, store=tmp_path, materialize=object())  # type: ignore[arg-type]
 
 

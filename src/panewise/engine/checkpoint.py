@@ -88,8 +88,9 @@ class StoredOperator:
             )
             for (name, table), own_library in zip(state.tables.items(), libraries, strict=True)
         }
-        loaded = cls(operator, manifest, libraries, {}, change if manifest.header else None)
-        if change:
+        changed = change if change.changes and manifest.header else None
+        loaded = cls(operator, manifest, libraries, {}, changed)
+        if change.changes:
             tables = {name: converted(table, name, how) for name, table in tables.items()}
             loaded.manifest = replace(manifest, spec=_document(operator.spec))
         operator.state = state.with_tables(tables)
@@ -98,7 +99,7 @@ class StoredOperator:
 
     def evaluated(self) -> Iterator[Output]:
         """Yields what a change of the specification emits at once (semantics 47.4); nothing without one."""
-        if self.change:
+        if self.change is not None:
             yield self.operator.evaluate_all()
 
     @property
@@ -109,7 +110,7 @@ class StoredOperator:
         by rows there is, as nothing else is left of these rows, here and in other shards. After a change of
         the specification there is, unless nothing has been stored.
         """
-        if self.operator.changed or self.change:
+        if self.operator.changed or self.change is not None:
             return True
         given_again = () if self.operator.clocks_are_own else _CLOCKS
         return self._differs({*self.operator.header(), *self.loaded} - {*given_again})
@@ -148,7 +149,7 @@ def _read(
 ) -> tuple[Operator, OperatorState, TakeOver]:
     """Returns an operator, its state with the header of a manifest, and how it takes the tables over."""
     operator, header = cached_operator(change.spec, schema), checked(manifest.header)
-    if change and header:
+    if change.changes and header:
         how = take_over(operator, change, header)
         if not how.tables:
             _check_types(operator.state, header)

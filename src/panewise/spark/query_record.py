@@ -98,10 +98,10 @@ def continue_record(
     header, clock = dict(known.header), dataflow.clock
     if header.get(_CLOCK) is not None and clock is not None and clock != _NEVER:
         header[_CLOCK] = clock.us
-    if change or header != known.header:
+    if change.changes or header != known.header:
         record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
         _text(session, record).write.mode("append").text(_path(checkpoint))
-    if change:
+    if change.changes:
         log_change(f"the checkpoint {checkpoint}", change)
 
 
@@ -137,7 +137,7 @@ def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
         change = continued(
             Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards)
         )
-        if change:
+        if change.changes:
             fault = f"a changed specification of the operator before {port!r} ({change})"
             rule = "of a query with several operators only the last one takes changes over (semantics 47.9)"
             raise StateError(fault, rule, "put the fields back, or start from a new checkpoint")

@@ -53,9 +53,6 @@ class Continuation:
     spec: Specification
     changes: tuple[FieldChange, ...] = ()
 
-    def __bool__(self) -> bool:
-        return bool(self.changes)
-
     def __str__(self) -> str:
         return "; ".join(map(str, self.changes))
 

@@ -65,7 +65,7 @@ class Host:
         """Continues with the specification of the loaded operator, which marks added aggregates."""
         assert self._stored is not None
         self._spec, change = self._stored.operator.spec, self._stored.change
-        if change:
+        if change is not None:
             self.changed = True
             place = f"in {store}" if isinstance(store, (str, Path)) else f"of a {type(store).__name__}"
             log_change(f"the state {place}", change)
@@ -115,7 +115,7 @@ class Host:
         if stored is None:
             return None
         operator, change = restored(self._spec, self._schemas, stored[0])
-        return operator, stored[1], bool(change)
+        return operator, stored[1], bool(change.changes)
 
     def put(self, state: OperatorState) -> None:
         """Replaces the state by that of an operator that :meth:`saved` returned.
