@@ -3,8 +3,9 @@
 docs/extending.md says how to fill it in. A template, such as templates/match.yaml, has new files, and what is
 inserted into files that exist: imports, and what stands between {+ and +} at a text that is there once.
 ``# imports of MODULE`` stands for the imports of a module, of which those stay that are used.
-``# methods of MODULE:CLASS only NAMES`` stands for methods of a class, without names for all that are public,
-and for their imports. The methods raise NotImplementedError, which tests/house/test_sources.py lists.
+``# methods of MODULE:CLASS for OWN only NAMES`` stands for methods of a class, without names for all that are
+public, and for their imports. The class OWN, if it is named, takes the place of the type variable S. The
+methods raise NotImplementedError, which tests/house/test_sources.py lists.
 """
 
 import ast
@@ -20,7 +21,9 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = {path.stem: path for path in sorted(ROOT.glob("tools/templates/*.yaml"))}
-_CODE = re.compile(r"^( *)# (?:imports|methods) of ([\w.]+)(?::(\w+))?(?: only ([\w ]+))?$", re.MULTILINE)
+_CODE = re.compile(
+    r"^( *)# (?:imports|methods) of ([\w.]+)(?::(\w+))?(?: for (\w+))?(?: only ([\w ]+))?$", re.MULTILINE
+)
 _INSERTED = re.compile(r"\{\+(.*?)\+\}", re.DOTALL)
 _FIXED = ("check", "--fix", "--exit-zero", "--select")
 _RUFF = ((*_FIXED, "F401"), (*_FIXED, "I,RUF022"), ("format",))
@@ -86,8 +89,11 @@ def _imports(root: Path, module: str, kind: str | None) -> Iterator[str]:
                 yield f"from {module} import {name}"
 
 
-def _methods(root: Path, module: str, kind: str | None, only: str | None) -> str:
-    """Returns methods of a class with their docstrings, and an error in the place of each body."""
+def _methods(root: Path, module: str, kind: str | None, own: str | None, only: str | None) -> str:
+    """Returns methods of a class with their docstrings, and an error in the place of each body.
+
+    A class takes the place of the type variable S, if its name is given.
+    """
     nodes = [node for node in _body(root, module) if isinstance(node, ast.ClassDef) and node.name == kind]
     found = {one.name: one for node in nodes for one in node.body if isinstance(one, ast.FunctionDef)}
     names = [name for name in found if name[0] != "_" or name == "__call__"] if only is None else only.split()
@@ -96,7 +102,8 @@ def _methods(root: Path, module: str, kind: str | None, only: str | None) -> str
     for method in map(found.__getitem__, names):
         method.decorator_list = [one for one in method.decorator_list if "abstract" not in ast.unparse(one)]
         method.body = [*method.body[:1], *ast.parse(f"raise NotImplementedError('{method.name}')").body]
-    return "\n".join(ast.unparse(found[name]) for name in names)
+    text = "\n".join(ast.unparse(found[name]) for name in names)
+    return text if own is None else re.sub(r"\bS\b", own, text)
 
 
 if __name__ == "__main__":

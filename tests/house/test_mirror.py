@@ -26,6 +26,8 @@ ELSEWHERE = {
     "engine/windowing/sliding_bounds.py": "engine/windows/sliding/test_slices.py",
     "engine/windowing/trigger": "engine/windowing/trigger/test_tree.py",
     "engine/windowing/trigger/simple.py": "engine/windows/test_properties.py",
+    # It is a value, which these tests make.
+    "observe/micro_batch.py": "observe/test_log_line.py",
     # Every family uses the protocol, and a family of the tests shows that it is enough.
     "engine/registry.py": "families/test_pairs.py",
     "spec/families": "families/test_pairs.py",
@@ -98,6 +100,8 @@ ELSEWHERE = {
     "spark/query_record.py": "spark/test_upstream_inputs.py",
     "spark/results/rows_between.py": "spark/test_upstream_inputs.py",
     "spark/types.py": "spark/test_bounded.py",
+    "spark/output_schemas.py": "spark/test_bounded.py",
+    "spark/restored_names.py": "spark/test_names.py",
     "spark/unpack.py": "spark/test_bounded.py",
     "spark/watermarks.py": "spark/test_clocks.py",
     "spark/worker_python.py": "spark/test_settings.py",

@@ -272,3 +272,44 @@ def test_a_module_has_a_name_of_its_own() -> None:
 def test_modules_have_no_replaced_words() -> None:
     names = {shown(path): replaced(shown(path).removesuffix(".py")) for path in files()}
     assert {name: words for name, words in names.items() if words} == {}
+
+
+# A policy is one of policy windows. Those of S1, in these files, are update policies.
+UPDATE_POLICIES = (
+    "standalone/retained/",
+    "spec/operators/join/streams",
+    "spec/matches/streams",
+    "engine/join/streams/",
+)
+
+
+def plain_policies(path: Path) -> list[str]:
+    """Returns the lines of texts with a policy that is not called an update policy."""
+    texts = (node for node in nodes(path) if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    return [
+        f"{shown(path)}:{node.lineno}: {found[0]!r}"
+        for node in texts
+        for found in re.finditer(
+            r"(?<!update )(?<!update\n )(?<!_)\bpolic(y|ies)\b", re.sub(r"\s+", " ", node.value)
+        )
+    ]
+
+
+def test_a_policy_is_one_of_policy_windows() -> None:
+    check_each([path for path in files() if shown(path).startswith(UPDATE_POLICIES)], plain_policies)
+
+
+# To retire is to end the retention of messages, in these files; and in the name of an error that is public.
+RETIRING = ("standalone/retained/", "stores/message_store.py", "testing/", "errors.py", "replaced_names.py")
+
+
+def retiring(path: Path) -> list[str]:
+    return [
+        f"{shown(path)}:{line}: {name}"
+        for line, name in identifiers(tree(path))
+        if re.search(r"retire", name, re.IGNORECASE)
+    ]
+
+
+def test_only_messages_retire() -> None:
+    check_each([path for path in files() if not shown(path).startswith(RETIRING)], retiring)

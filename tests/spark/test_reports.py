@@ -17,12 +17,13 @@ from panewise.engine.protocol import Operator
 from panewise.engine.registry import operator_for
 from panewise.families import INPUT
 from panewise.oracle import interpreter
+from panewise.spark.output_schemas import unpack_of
 from panewise.spark.pack import Pack
 from panewise.spark.reports import KIND, PROGRESS, Reports, highest_reports, lowest, report
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.types import polars_schema, spark_schema
-from panewise.spark.unpack import UnpackWithReports, unpack_of
+from panewise.spark.unpack import UnpackWithReports
 from panewise.spec import Specification
 from panewise.testing.compare import same
 from panewise.testing.events import Event, Script, script

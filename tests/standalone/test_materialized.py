@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.spec import AfterWatermark, Session, WindowOperator
-from panewise.standalone import StandaloneOperator
 from panewise.stores import SessionStore, WindowStore
 from panewise.testing.compare import same
 from panewise.testing.events import Script, script
 from panewise.testing.runner import play_script
-from panewise.testing.runtimes.standalone import _Player
+from panewise.testing.runtimes.standalone import PlayedOperator, _Player
 from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import SOAK, examples
 
@@ -114,12 +113,12 @@ class Player(_Player):
 
     store: Any = None
 
-    def _made(self) -> StandaloneOperator:
+    def _made(self) -> PlayedOperator:
         made = super()._made()
         made.close()
         types: Any = {port: {**of, "__row": "bigint"} for port, of in self.script.types.items()}
         where = self.directory if self.script.options.get("stored") else None
-        return StandaloneOperator(self.script.spec, types, buffer=None, store=where, materialize=self.store)
+        return PlayedOperator(self.script.spec, types, buffer=None, store=where, materialize=self.store)
 
 
 def materializable(data: st.DataObject, kind: str) -> WindowOperator:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
     from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
+    from panewise.spark.guarded_watermark import with_watermark
     from panewise.spark.join_builder import JoinBuilder, joined
+    from panewise.spark.observer import Observer, observe
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
     from panewise.spark.query import WindowQuery
@@ -35,7 +37,9 @@ _MODULES = {
     "cogroup_builder": ("CogroupBuilder", "cogrouped"),
     "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
+    "guarded_watermark": ("with_watermark",),
     "join_builder": ("JoinBuilder", "joined"),
+    "observer": ("Observer", "observe"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),
@@ -58,6 +62,7 @@ __all__ = [
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
+    "Observer",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
@@ -74,10 +79,12 @@ __all__ = [
     "configure",
     "deduplicate",
     "joined",
+    "observe",
     "over",
     "policy_windows",
     "sql",
     "windowed",
+    "with_watermark",
 ]
 
 

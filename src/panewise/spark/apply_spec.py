@@ -9,7 +9,13 @@ from pyspark.sql.types import TimestampType
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.ancestry import check_ancestry, delayed, of_several_streams, warn_of_late_rows
+from panewise.spark.ancestry import (
+    check_ancestry,
+    delayed,
+    of_several_streams,
+    warn_of_late_rows,
+    warn_of_unguarded_watermark,
+)
 from panewise.spark.checks import (
     check_column_types,
     check_columns,
@@ -29,7 +35,14 @@ from panewise.spark.results.single_input import DeduplicateResult, PolicyResult,
 from panewise.spark.schemas import schema_of
 from panewise.spark.static_side import static_ports
 from panewise.spark.upstream_inputs import Source, check_feeds, feeds_of, frame_of, result_of
-from panewise.spark.watermarks import check_batch, check_inputs, check_sides, makes_own, with_watermark
+from panewise.spark.watermarks import (
+    check_batch,
+    check_inputs,
+    check_sides,
+    follows_query,
+    makes_own,
+    with_constant_watermark,
+)
 from panewise.spec import (
     Chain,
     CogroupOperator,
@@ -188,7 +201,9 @@ def _checked(
         if lateness != Duration(0):
             warn_of_late_rows(df, f"allowed_lateness={str(lateness)!r}")
         check_stream(df, entry.time_columns, own_watermark=makes_own(entry), port=port)
-        return with_watermark(df, entry)
+        if entry.max_future_skew is not None and follows_query(spec, port):
+            warn_of_unguarded_watermark(df, entry.max_future_skew)
+        return with_constant_watermark(df, entry)
     if finish == "never":
         rule = "the input of a batch query always ends"
         raise SpecError("finish='never' on a batch DataFrame", rule, "leave finish out")

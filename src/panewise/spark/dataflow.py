@@ -28,6 +28,7 @@ from panewise.spark.clock_stream import clock_stream
 from panewise.spark.envelope import kind_of
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import in_backticks
+from panewise.spark.output_schemas import unpack_of, with_own_names
 from panewise.spark.pack import NOW, Control, Pack
 from panewise.spark.processor import Processor
 from panewise.spark.processor_settings import Settings
@@ -36,7 +37,7 @@ from panewise.spark.schemas import columns_of, schema_of
 from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
-from panewise.spark.unpack import Unpack, UnpackWithReports, unpack_of, with_own_names
+from panewise.spark.unpack import Unpack, UnpackWithReports
 from panewise.spark.watermarks import follows_query
 from panewise.spark.whole_batch import whole_batch
 from panewise.spec import Specification, parts

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from panewise.errors import PanewiseError, SqlError
 from panewise.spark.failures import QueryError
 from panewise.spark.query import Done, WindowQuery
-from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.operator_result import OperatorResult, kinds_of, output_of
 from panewise.spark.settings import PARTITIONS, configure
 from panewise.spark.sinks import Sink
 from panewise.spark.standard_error import log_to
@@ -170,10 +170,10 @@ def _schemas(source: Any, outputs: list[str]) -> dict[str | None, StructType | N
         return {None: source.schema}
     open_ended = replace(source, at_end=False) if isinstance(source, OperatorResult) else source
     known: dict[str | None, StructType | None] = {None: frame_of(open_ended).schema}
-    kinds = open_ended._outputs()
+    kinds = kinds_of(open_ended)
     for output in outputs:
         if output in kinds:
-            known[output] = open_ended._alone(kinds[output]).schema
+            known[output] = output_of(open_ended, kinds[output]).schema
     return known
 
 

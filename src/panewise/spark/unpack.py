@@ -4,40 +4,33 @@ It is a ``mapInArrow`` of its own or, for a single flat output, the end of the s
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 from pyspark.sql.types import (
     ArrayType,
-    BooleanType,
     DataType,
-    IntegerType,
-    LongType,
     MapType,
-    StringType,
     StructField,
     StructType,
     TimestampType,
 )
 
-from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL, REASON
+from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
 from panewise.errors import PanewiseError
-from panewise.spark.envelope import OUT, decode, is_numbered, kind_of, port_of
-from panewise.spark.maps import spark_types
+from panewise.spark.envelope import OUT, decode, is_numbered, kind_of
 from panewise.spark.metrics import COLUMN, joined
 from panewise.spark.reports import KIND, PROGRESS
-from panewise.spark.types import arrow_schema, contains, spark_schema, with_maps
+from panewise.spark.restored_names import reason, rows_restored
+from panewise.spark.types import arrow_schema, contains, with_maps
 from panewise.spark.worker import hide_traceback, settle
-from panewise.spec import Entry, Specification, counted, parts
-from panewise.spec.reserved_names import emitted_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _INSTANT = pl.Datetime("us", "UTC")
-_ROWS: Final = ("delta", "tuples")  # the columns of panes that contain rows
 
 
 @dataclass(frozen=True)
@@ -143,7 +136,7 @@ class Unpack:
     def _of_late_rows(self) -> list[pl.Expr]:
         """Returns the columns that late rows have besides the row and the reason."""
         windows = pl.col(MISSED_WINDOWS)
-        if self.target["windows"].dataType == _windows_of(TimestampType()):
+        if self.target["windows"].dataType == missed_windows(TimestampType()):
             instants = pl.element().struct.with_fields(
                 pl.field("start").cast(_INSTANT), pl.field("end").cast(_INSTANT)
             )
@@ -205,123 +198,6 @@ class UnpackWithReports:
             yield pa.RecordBatch.from_arrays([*batch.columns, none], schema=schema)
 
 
-def _windows_of(bound: DataType) -> ArrayType:
+def missed_windows(bound: DataType) -> ArrayType:
+    """Returns the type of the windows that a late row missed, given that of their bounds."""
     return ArrayType(StructType([StructField("start", bound), StructField("end", bound)]))
-
-
-def unpack_of(
-    kind: str,
-    spec: Specification,
-    panes: Mapping[str, pl.DataType],
-    inputs: Mapping[str, StructType],
-    output_names: Mapping[str, Mapping[str, str]],
-) -> Unpack:
-    """Returns the function that unpacks one kind of envelopes.
-
-    Args:
-        kind: the kind of the envelopes: "panes" or, with the port if it has a name, "late", "invalid" or
-            "counts".
-        output_names: by port, the names that columns have in the user's DataFrames.
-    """
-    port = port_of(kind)
-    if kind != "panes":
-        return Unpack(
-            kind,
-            _schema_of(kind_of(kind), spec.ports[port], inputs[port], output_names[port]),
-            output_names[port],
-        )
-    types = {f.name: f.dataType for f in spark_schema(dict(panes)).fields} | spark_types(spec, inputs)
-    instants = (name for name in parts(spec).instants(spec) if name in types)
-    types |= dict.fromkeys(instants, TimestampType())
-    columns = {source_port: tuple(schema.names) for source_port, schema in inputs.items()}
-    sources = parts(spec).unchanged(spec, columns)
-    types |= {name: inputs[source_port][column].dataType for name, (source_port, column) in sources.items()}
-    names = {name: name for name in types}
-    if parts(spec).passed_on:
-        # Columns that were added for expressions are left out.
-        names |= {
-            name: output_names[source_port].get(column, "") for name, (source_port, column) in sources.items()
-        }
-    written = {own: name for own, name in names.items() if name}
-    target = StructType([StructField(name, types[own]) for own, name in written.items()])
-    return Unpack(kind, target, written)
-
-
-def with_own_names(
-    unpack: Unpack, inner: Mapping[str, str], spec: Specification, inputs: Mapping[str, StructType]
-) -> Unpack:
-    """Returns the function with the user's names in its output.
-
-    Args:
-        inner: maps the user's names to the operator's.
-    """
-    restored = {own: name for name, own in inner.items()}
-    if unpack.kind != "panes" or not restored:
-        return replace(unpack, restored=restored)
-    names = restored | emitted_names(spec, {port: schema.names for port, schema in inputs.items()}, restored)
-    target = StructType([field_restored(column, names) for column in unpack.target.fields])
-    output_names = dict(zip(unpack.output_names, target.names, strict=True))
-    return replace(unpack, target=target, output_names=output_names, restored=restored)
-
-
-def _schema_of(kind: str, entry: Entry, inputs: StructType, output_names: Mapping[str, str]) -> StructType:
-    """Returns the schema of the late rows, the invalid rows or the counts of a port."""
-    row = StructField(
-        "row",
-        StructType([StructField(name, inputs[own].dataType, True) for own, name in output_names.items()]),
-    )
-    reason = StructField("reason", StringType())
-    if kind == "invalid":
-        return StructType([row, reason])
-    if kind == "late":
-        # The bounds of windows of rows are row numbers.
-        windows = _windows_of(LongType() if counted(entry.window) else TimestampType())
-        from_late = [
-            StructField("windows", windows),
-            StructField("late_by", LongType()),
-            StructField("partial", BooleanType()),
-        ]
-        return StructType([row, reason, *from_late])
-    names = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
-    numbers = [StructField(name, LongType()) for name in names]
-    clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
-    return StructType([StructField("shard", IntegerType()), *numbers, *clocks])
-
-
-def rows_restored(target: StructType) -> list[pl.Expr]:
-    """Returns the columns of panes that contain rows, with the names of the target in these."""
-    return [
-        pl.col(column.name).list.eval(pl.element().struct.rename_fields(_inside(column).names))
-        for column in target.fields
-        if _contains_rows(column)
-    ]
-
-
-def reason(restored: Mapping[str, str]) -> pl.Expr:
-    """Returns the reasons of late and invalid rows, with the user's names."""
-    text = pl.col(REASON)
-    for own, name in restored.items():
-        text = text.str.replace_all(rf"\b{pl.escape_regex(own)}\b", name.replace("$", "$$"))
-    return text
-
-
-def _contains_rows(field: StructField) -> bool:
-    dtype = field.dataType
-    return field.name in _ROWS and isinstance(dtype, ArrayType) and isinstance(dtype.elementType, StructType)
-
-
-def _inside(field: StructField) -> StructType:
-    dtype: Any = field.dataType
-    rows: StructType = dtype.elementType
-    return rows
-
-
-def field_restored(field: StructField, names: Mapping[str, str]) -> StructField:
-    """Returns a column of panes with the user's names, also in the rows that it contains."""
-    dtype = field.dataType
-    if _contains_rows(field):
-        inside = [
-            StructField(names.get(inner.name, inner.name), inner.dataType) for inner in _inside(field).fields
-        ]
-        dtype = ArrayType(StructType(inside))
-    return StructField(names.get(field.name, field.name), dtype)

@@ -15,7 +15,7 @@ from panewise.errors import SetupError, SpecError
 from panewise.spark.ancestry import metrics_behind, operators_upstream, waits_for_the_query
 from panewise.spark.checks import watermarked
 from panewise.spark.dataflow import Feed
-from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.operator_result import OperatorResult, output_of
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.watermarks import makes_own
 from panewise.spec import Entry, Specification, parts
@@ -104,8 +104,8 @@ def frame_of(source: Source) -> DataFrame:
     if isinstance(source, DataFrame):
         return source
     if isinstance(source, OperatorResult):
-        return source._alone("panes")
-    return source.of(replace(source.result, steps=())._alone("panes"), None)
+        return output_of(source, "panes")
+    return source.of(output_of(replace(source.result, steps=()), "panes"), None)
 
 
 def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Specification) -> None:

@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.protocol import CurrentResults, Operator, engine_parts
-from panewise.spec import WindowOperator
+from panewise.engine.protocol import CurrentResults, Operator
+from panewise.spec.protocol import ResultWindows
 from panewise.standalone.store_entries import keys_of, stored_key, values_of
 from panewise.stores import SessionStore, WindowStore
 
@@ -27,14 +27,20 @@ class Materialized:
 
     Args:
         store: the store. It belongs to the operator, but the caller closes it.
+        results: returns the current results of the operator.
 
     Attributes:
         behind: whether the store may differ from the state.
     """
 
-    def __init__(self, spec: WindowOperator, store: WindowStore | SessionStore) -> None:
-        self._keys, self._names = list(spec.keys), [aggregate.name for aggregate in spec.aggregates]
-        self._store, self._of = store, engine_parts(spec).current_results
+    def __init__(
+        self,
+        windows: ResultWindows,
+        store: WindowStore | SessionStore,
+        results: Callable[[Operator], CurrentResults],
+    ) -> None:
+        self._keys, self._names = windows.keys, windows.aggregates
+        self._store, self._results = store, results
         self.behind = True
 
     def step(self, operator: Operator, work: Callable[[], T]) -> T:
@@ -64,10 +70,6 @@ class Materialized:
         deleted = [(place, None) for place, stays in zip(others, final, strict=True) if not stays]
         self._put([*deleted, *self._entries(results)])
         self.behind = False
-
-    def _results(self, operator: Operator) -> CurrentResults:
-        assert self._of is not None, "an operator without current results is refused"
-        return self._of(operator)
 
     def commit(self) -> None:
         """Makes the store durable, if it has a directory.

@@ -11,7 +11,7 @@ import polars as pl
 from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
-from panewise.engine.protocol import Schemas
+from panewise.engine.protocol import Schemas, engine_parts
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
@@ -341,13 +341,6 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         return self._core.buffer.clear()
 
 
-def add_flagged(operator: StandaloneOperator, frames: Mapping[str, pl.DataFrame]) -> None:
-    """Adds a batch whose rows may be flagged as misfits, for the runtime of tests."""
-    with operator._calls.within():
-        operator._core.prepare()
-        operator._core.add(frames)
-
-
 def check_change(host: Host, materialize: Any) -> None:
     """Refuses a changed specification beside a store of results, which are those of the old one."""
     if host.changed and materialize is not None:
@@ -357,9 +350,11 @@ def check_change(host: Host, materialize: Any) -> None:
         )
 
 
-def _materialized(spec: Any, schemas: Schemas, host: Host, store: Any) -> Materialized | None:
+def _materialized(spec: Specification, schemas: Schemas, host: Host, store: Any) -> Materialized | None:
     """Returns what puts the results of an operator into a store, None without a store."""
     if store is None:
         return None
-    materializable.check(spec, schemas, host.operator.plan.pane_schema, store)
-    return Materialized(spec, store)
+    windows = materializable.check(spec, schemas, host.operator.plan.pane_schema, store)
+    results = engine_parts(spec).current_results
+    assert results is not None, "a family whose windows have results returns them"
+    return Materialized(windows, store, results)

@@ -10,7 +10,7 @@ from panewise.spec.protocol import SpecParts, Types, Users
 from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side
 
 
-class _PairsParts(SpecParts):
+class _PairsParts(SpecParts[Pairs]):
     def reads(self, document: Mapping[str, Any]) -> bool:
         return document.get("family") == "pairs"
 

@@ -60,7 +60,7 @@ def test_a_join_of_sessions_compares_the_session_key(fields: tuple[str, ...]) ->
         ({**TUPLE, "origin": 1}, "only windows of time with a fixed size have an origin"),
         ({**TIME, "full": "at_size"}, "full='at_size'"),
         ({**TIME, "full": "soon"}, "full is one of"),
-        ({**TIME, "early": Every(5)}, "the periods of a policy are aligned"),
+        ({**TIME, "early": Every(5)}, "the periods of an update policy are aligned"),
         ({**TIME, "late": 0}, "a period is above zero"),
         ({**TIME, "late": 1.5}, "late is 'each', a period"),
         ({**TIME, "message_store": "yes"}, "message_store='yes' \\| message_store is True or False"),

@@ -102,26 +102,31 @@ def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataF
     return rows.with_columns((time if rows.schema[name] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
 
 
-def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
-    """Returns pairs of a test and its reason, in the order of semantics 15.
-
-    A test is left out if statistics of its column show that no row can fail it.
-    """
+def _time_reasons(rows: pl.DataFrame) -> list[tuple[pl.Expr, str]]:
     marks, time, tests = set(rows.columns), rows[TIME], list[tuple[pl.Expr, str]]()
     bad_time = pl.col(BAD_TIME) if BAD_TIME in marks else pl.lit(False)
     wide = pl.col(OUT_OF_RANGE) if OUT_OF_RANGE in marks else pl.lit(False)
-    bad_type = pl.col(BAD_TYPE) if BAD_TYPE in marks else pl.lit(None, dtype=pl.String)
-
-    def not_given(column: str, reason: str) -> None:
-        if rows[column].null_count():
-            tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), reason))
-
     if time.null_count():
         tests.append((pl.col(TIME).is_null() & ~bad_time & ~wide, "event time is null"))
     if BAD_TIME in marks:
         tests.append((bad_time, "event time is not a timestamp"))
     if OUT_OF_RANGE in marks or time.min() == MIN_INSTANT:
         tests.append((wide | (pl.col(TIME) == MIN_INSTANT), "event time out of range"))
+    return tests
+
+
+def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tuple[pl.Expr, str]]:
+    """Returns pairs of a test and its reason, in the order of semantics 15.
+
+    A test is left out if statistics of its column show that no row can fail it.
+    """
+    tests = _time_reasons(rows)
+    bad_type = pl.col(BAD_TYPE) if BAD_TYPE in rows.columns else pl.lit(None, dtype=pl.String)
+
+    def not_given(column: str, reason: str) -> None:
+        if rows[column].null_count():
+            tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), reason))
+
     keys = () if spec.null_keys else spec.keys
     for key in keys:
         not_given(key, f"key {key} is null (null_keys=False)")
@@ -131,7 +136,7 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     ]
     for column in (spec.position.partition, spec.position.offset) if spec.position else ():
         not_given(column, "position is null")
-    if BAD_TYPE in marks:
+    if BAD_TYPE in rows.columns:
         tests.append((bad_type.is_not_null(), BAD_TYPE))
     if spec.max_future_skew is not None:
         horizon = saturating_add(processing_time, spec.max_future_skew.us)

@@ -92,13 +92,32 @@ class OverPlan(UncombinedPort, InputPort):
         self.from_end = spec.backwards
         self.spec = spec = in_ascending_order(spec)
         self.payload = user_columns(self.schema)
+        self.functions = [column for column in spec.columns if isinstance(column.what, RowFunction)]
+        self.defaults = {column.name: _default(column.what, self.schema) for column in self.functions}
+        self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
+        self._set_frames(spec)
+        self._set_reach(spec)
+        self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
+        self.read = {name: self.schema[name] for name in self._columns_of_values()}
+        self.waiting, self.recent, self.running = self._tables()
+        self.passed, self.blocks = self._tables_of_ranges()
+
+    def _set_frames(self, spec: OverOperator) -> None:
         jobs = _jobs(spec, self.schema)
         self.ranges = _ranges(spec, jobs)
         self.bounded = [job for job in jobs if job.frame.start is not None and job not in self.ranges]
         self.unbounded = [job for job in jobs if job.frame.start is None]
-        self.functions = [column for column in spec.columns if isinstance(column.what, RowFunction)]
-        self.defaults = {column.name: _default(column.what, self.schema) for column in self.functions}
-        self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
+        # The frames without a start of all later rows contain the rows before this place, which is counted
+        # from the first of these later rows. It is 0 or negative.
+        ends = [
+            end_of(column.frame)
+            for column in spec.columns
+            if column.frame is not None and column.frame.start is None
+        ]
+        self.folds_to = min(0, min(ends, default=0) + 1)
+
+    def _set_reach(self, spec: OverOperator) -> None:
+        """Sets how far rows look behind and ahead, and what they wait for."""
         self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
         self.reach = _us_behind(spec)
         self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach
@@ -116,18 +135,6 @@ class OverPlan(UncombinedPort, InputPort):
             and column.frame.exclude in ("group", "ties")
             for column in spec.columns
         )
-        self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
-        # The frames without a start of all later rows contain the rows before this place, which is counted
-        # from the first of these later rows. It is 0 or negative.
-        ends = [
-            end_of(column.frame)
-            for column in spec.columns
-            if column.frame is not None and column.frame.start is None
-        ]
-        self.folds_to = min(0, min(ends, default=0) + 1)
-        self.read = {name: self.schema[name] for name in self._columns_of_values()}
-        self.waiting, self.recent, self.running = self._tables()
-        self.passed, self.blocks = self._tables_of_ranges()
 
     @property
     def stores_recent(self) -> bool:

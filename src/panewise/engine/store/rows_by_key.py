@@ -157,7 +157,7 @@ class RowsByKey(AddedRows):
         rows = self._merging(sorted_rows(newest, self.shape).frame, bottom=not table.runs)
         if rows.is_empty():
             return table
-        return replace(table, runs=(*table.runs, table._added(RunRows(rows), None)))._compacted(newest.height)
+        return replace(table, runs=(*table.runs, table.write_run(RunRows(rows)))).compacted(newest.height)
 
     def _merged(self, merge: Merge) -> Self:
         """Returns the table after one merge. Of equal key and time, rows of older runs come first."""

@@ -206,11 +206,11 @@ class StoredTable:
             newest = filter_rows(newest, ~newest[TOMBSTONE])
         if newest.is_empty():
             return table
-        added = table._added(RunRows.sorted_by_hash(newest, self.shape), None)
+        added = table.write_run(RunRows.sorted_by_hash(newest, self.shape))
         before = [run for run in runs if not self._hides(added, run)]
-        return replace(table, runs=(*before, added))._compacted(newest.height)
+        return replace(table, runs=(*before, added)).compacted(newest.height)
 
-    def _compacted(self, written: int) -> Self:
+    def compacted(self, written: int) -> Self:
         """Returns the table after the merges that are due in a step that wrote so many rows.
 
         The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
@@ -307,7 +307,8 @@ class StoredTable:
             remaining = remaining.without(which) if len(which) else remaining
         return take_rows(rows.drop(HASH), remaining.places)
 
-    def _added(self, rows: RunRows, part: int | None) -> Run:
+    def write_run(self, rows: RunRows, part: int | None = None) -> Run:
+        """Stores rows in a new run, and returns it. `part` is the part of the hashes that they have."""
         run = rows.described(self.library.new_name(), part)
         self.library.add(run, rows)
         return run
@@ -323,7 +324,7 @@ class StoredTable:
         undivided runs, which are younger.
         """
         pieces = list(enumerate(parted(rows))) if merge.cut else [(merge.runs[0].part, rows)]
-        new_runs = [self._added(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
+        new_runs = [self.write_run(RunRows(piece), part) for part, piece in pieces if not piece.is_empty()]
         at = self.runs.index(merge.runs[-1])
         before = [run for run in self.runs[:at] if run not in merge.runs]
         return replace(self, runs=(*before, *new_runs, *self.runs[at + 1 :]))

@@ -57,7 +57,7 @@ class TimeQueue(AddedRows):
         table = replace(self, newest=newest.clear(), runs=self._live_runs())
         if newest.is_empty():
             return table
-        table = replace(table, runs=(*table.runs, table._added(_indexed(newest), None)))
+        table = replace(table, runs=(*table.runs, table.write_run(_indexed(newest))))
         spent = 0
         while len(group := similar(table.runs)) >= FAN_IN:
             if spent and spent + sum(run.rows for run in group) > allowance(newest.height):
@@ -65,7 +65,7 @@ class TimeQueue(AddedRows):
             rows = vstack_frames([self.library.read(run, self.shape).bare for run in group])
             together = self._merging(self._ordered(self._unexpired(rows)), bottom=False)
             spent += rows.height
-            new_runs = [table._added(_indexed(together), None)] if together.height else []
+            new_runs = [table.write_run(_indexed(together))] if together.height else []
             table = replace(table, runs=(*table.runs[: len(table.runs) - len(group)], *new_runs))
         self.library.keep(table.runs)
         return table

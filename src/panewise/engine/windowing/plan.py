@@ -49,22 +49,41 @@ class WindowPlan(InputPort):
         super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         self.spec = spec
+        self._set_clocks(spec)
+        self._set_firings(spec)
+        self._set_sliding(spec)
+        key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
+        self._set_table(spec, key_types)
+        self._set_panes(spec, key_types)
+        self._set_slices(spec, key_types)
+        # Partials of valid rows are made where rows are read, so only one for each key and slice is shuffled.
+        # The same rows always result in the same bytes. The panes would not depend on the order of the
+        # partials. But Spark may run a reader again when a shuffle was lost with an executor, and fails the
+        # query if the bytes then differ.
+        self.combine = partial(self.aggregation.lift, by=[*self.keys, SLICE])
+
+    def _set_clocks(self, spec: WindowOperator) -> None:
+        self.by_key = Clocks.initial(spec).by_key  # whether each key has a watermark of its own
+        # Whether the watermark advances after each row, and not after each batch.
+        self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
+        self.counted = counted(spec.window)  # whether watermarks and times are row numbers
+        # Whether the windows of a row depend on the clock of the operator, which then assigns them.
+        self.needs_clock = spec.time == "processing"
+
+    def _set_firings(self, spec: WindowOperator) -> None:
         self.trigger = (
             SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
         )
         self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
         self.ordered = self.aggregation.ordered or self.trigger.ordered
         self.periodic = is_periodic(spec.trigger)  # whether windows store the time of their first pending row
-        key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.retracting = spec.accumulation == "retracting"
         # Whether windows store their live pane, with which the next one is compared.
         self.compares = self.retracting or spec.only_updated
-        self.by_key = Clocks.initial(spec).by_key  # whether each key has a watermark of its own
-        # Whether the watermark advances after each row, and not after each batch.
-        self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
-        self.counted = counted(spec.window)  # whether watermarks and times are row numbers
+        self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
+
+    def _set_table(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
         own = {**self.trigger.columns, **({KEY_WATERMARK: pl.Int64()} if self.by_key else {})}
-        self._of_sliding(spec)
         # How a new window is merged with a stored one, unless the trigger has a state that is merged, too.
         stateless = not self.trigger.passing and not self.trigger.merging(pl.col(WAS_STORED))
         self.pairs = window_table.pairs_of(self.aggregation, periodic=self.periodic) if stateless else None
@@ -78,10 +97,14 @@ class WindowPlan(InputPort):
             self.identity,
             self.keys if merging(spec.window) or self.by_key else self.identity,
         )
+
+    def _set_panes(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
         self.panes = PaneFormat(
             spec, {key: key_types[key] for key in spec.keys}, self.aggregation.result_types
         )
         self.pane_schema = self.panes.schema
+
+    def _set_slices(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
         self.slicing = slicing_of(spec.window)
         self.assign = assigning(spec, self.slicing)
         together = (
@@ -91,16 +114,8 @@ class WindowPlan(InputPort):
         self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
         # Whether a window may contain several slices.
         self.joins_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
-        self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
-        # Whether the windows of a row depend on the clock of the operator, which then assigns them.
-        self.needs_clock = spec.time == "processing"
-        # Partials of valid rows are made where rows are read, so only one for each key and slice is shuffled.
-        # The same rows always result in the same bytes. The panes would not depend on the order of the
-        # partials. But Spark may run a reader again when a shuffle was lost with an executor, and fails the
-        # query if the bytes then differ.
-        self.combine = partial(self.aggregation.lift, by=[*self.keys, SLICE])
 
-    def _of_sliding(self, spec: WindowOperator) -> None:
+    def _set_sliding(self, spec: WindowOperator) -> None:
         """Sets the attributes that only sliding windows use."""
         self.sliding = isinstance(spec.window, Sliding)
         self.made_when_complete = self.sliding and fires_only_when_complete(

@@ -19,7 +19,7 @@ from panewise.engine.windowing import key_watermarks, panes
 from panewise.engine.windowing.firing import FIRE
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.operator import WindowEngine
-from panewise.engine.windows.sliding.intake import unmade_with
+from panewise.engine.windows.sliding.completion import unmade_with
 from panewise.spec import Calendar, Hopping, Sliding, Tumbling, closed_at_end, length
 
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
-from panewise.engine.windows.sliding.intake import waiting
+from panewise.engine.windows.sliding.completion import waiting
 from panewise.engine.windows.sliding.slices import SLICES
 from panewise.engine.windows.state import WINDOWS, WindowOperatorState
 from panewise.spec import Global, Sliding, WindowOperator, counted, merging

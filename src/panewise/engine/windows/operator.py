@@ -31,7 +31,8 @@ from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_merge import of_sessions
-from panewise.engine.windows.sliding.intake import completed, completed_of_keys, of_sliding, unmade
+from panewise.engine.windows.sliding.completion import completed, completed_of_keys, unmade
+from panewise.engine.windows.sliding.intake import of_sliding
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES, Slices
 from panewise.engine.windows.state import WindowOperatorState
 from panewise.families import INPUT

@@ -282,6 +282,16 @@ class OperatorResult:
         return self._shaped(rows) if kind == "panes" else rows
 
 
+def kinds_of(result: OperatorResult) -> dict[str, str]:
+    """Returns the kind of envelopes of each output of an operator, by its name in `write`."""
+    return result._outputs()
+
+
+def output_of(result: OperatorResult, kind: str) -> DataFrame:
+    """Returns one kind of output of an operator as a query of its own."""
+    return result._alone(kind)
+
+
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 from pyspark.sql import DataFrame
 
 from panewise.spark.envelope import kind_of, labelled, port_of
-from panewise.spark.results.operator_result import OperatorResult
+from panewise.spark.results.operator_result import OperatorResult, output_of
 from panewise.spark.results.single_input import OutputsOfInput
 from panewise.spec import Aggregate, AnyWindow, CogroupOperator, JoinOperator, WindowedJoin
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -47,7 +47,7 @@ class JoinSide(OutputsOfInput):
     side: Literal["left", "right"]
 
     def _of_input(self, kind: str) -> DataFrame:
-        return self.result._alone(labelled(kind, self.side))
+        return output_of(self.result, labelled(kind, self.side))
 
 
 @dataclass(frozen=True, repr=False)

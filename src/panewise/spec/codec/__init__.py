@@ -148,22 +148,22 @@ def _mark(document: Mapping[str, Any]) -> str | None:
     return next((mark for mark in (FAMILY, "stream_window") if mark in document), None)
 
 
-def _reader(document: Any) -> SpecParts:
+def _reader(document: Any) -> SpecParts[Any]:
     """Returns the parts of the family that a document is of."""
     if isinstance(document, Mapping) and FAMILY in document:
         return _of_other_package(document[FAMILY])
-    known: list[SpecParts] = [part(family.spec) for family in FAMILIES]
+    known: list[SpecParts[Any]] = [part(family.spec) for family in FAMILIES]
     if not isinstance(document, Mapping):
         return known[-1]  # it says what a document has to be
     return next(reader for reader in known if reader.reads(document))
 
 
-def _of_other_package(name: Any) -> SpecParts:
+def _of_other_package(name: Any) -> SpecParts[Any]:
     family = family_named(name) if isinstance(name, str) else None
     if family is None or family in FAMILIES:
         rule = "a family of another package is found through the entry point group panewise.families"
         raise SpecError(f"{FAMILY}={name!r}", rule, "install the package that adds this family")
-    reader: SpecParts = part(family.spec)
+    reader: SpecParts[Any] = part(family.spec)
     return reader
 
 

@@ -7,7 +7,7 @@ from panewise.families import part
 from panewise.spec.codec.by_fields import Decoder, Encoder
 from panewise.spec.codec.forms import FORMS
 from panewise.spec.codec.users import ANY_USER
-from panewise.spec.protocol import SpecParts, Users
+from panewise.spec.protocol import S, SpecParts, Users
 
 _ENCODER: Final = Encoder(FORMS)
 write: Final = _ENCODER.write
@@ -23,7 +23,7 @@ def read(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> 
     return Decoder(FORMS, users).read(kind, document, where)
 
 
-class DocumentedParts(SpecParts):
+class DocumentedParts(SpecParts[S]):
     """The parts of a family of this package. Its documents are those of the fields of its class.
 
     `describe` of the module of the family's name in `panewise.spec.describe` has its words.
@@ -41,15 +41,16 @@ class DocumentedParts(SpecParts):
         """Returns whether the document has the marks."""
         return all(mark in document for mark in self.marks)
 
-    def describe(self, spec: Any) -> str:
+    def describe(self, spec: S) -> str:
         """Returns what the operator does, as lines of text."""
         words: str = part(f"panewise.spec.describe.{spec.family.name}:describe")(spec)
         return words
 
-    def to_dict(self, spec: Any) -> dict[str, Any]:
+    def to_dict(self, spec: S) -> dict[str, Any]:
         """Returns the specification as a dict of plain values."""
         return dict(write(spec))
 
-    def from_dict(self, document: Mapping[str, Any], users: Users) -> Any:
+    def from_dict(self, document: Mapping[str, Any], users: Users) -> S:
         """Returns the specification that a dict describes."""
-        return read(self.kind, document, users)
+        spec: S = read(self.kind, document, users)
+        return spec

@@ -24,7 +24,7 @@ def _of_first(check: Check) -> Check:
     return lambda old, new: check(old.first, new.first)
 
 
-class _ChainParts(windows.PaneParts):
+class _ChainParts(windows.PaneParts[Chain]):
     kind = Chain
     changeable = MappingProxyType({name: _of_first(CHANGEABLE[name]) for name in OF_CHAINS})
 

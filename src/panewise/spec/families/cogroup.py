@@ -22,7 +22,7 @@ from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow
 
 
-class _CogroupParts(SideParts, PaneParts):
+class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
     kind, marks = CogroupOperator, ("right", "window")
     changeable = SIDE_CHANGES
 

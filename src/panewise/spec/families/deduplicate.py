@@ -11,7 +11,7 @@ from panewise.spec.protocol import Refusal, Types
 from panewise.spec.type_checks import check_row_order
 
 
-class _DeduplicateParts(DocumentedParts):
+class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
     kind, marks, passed_on = DeduplicateOperator, ("keep",), True
     changeable = INPUT_CHANGES
 

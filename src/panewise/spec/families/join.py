@@ -18,7 +18,7 @@ from panewise.spec.protocol import Columns, Origins, Refusal, Types
 _NOT_STATIC: Final = ("watermark", "allowed_lateness", "position", "max_future_skew")
 
 
-class _JoinParts(SideParts):
+class _JoinParts(SideParts[JoinOperator]):
     kind, marks = JoinOperator, ("match",)
     changeable = SIDE_CHANGES
 

@@ -27,7 +27,7 @@ def _other_names(old: OverOperator, new: OverOperator) -> str | None:
     return None if before == after else "new columns of OVER only get other names (semantics 47.2)"
 
 
-class _OverParts(DocumentedParts):
+class _OverParts(DocumentedParts[OverOperator]):
     # `timely_column` is None: a row that is exactly at a watermark passes only after it.
     kind, marks, passed_on = OverOperator, ("columns",), True
     changeable = MappingProxyType({**INPUT_CHANGES, "columns": _other_names})

@@ -16,7 +16,7 @@ from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_value
 from panewise.spec.type_checks import check_delta, check_entry
 
 
-class _PolicyParts(DocumentedParts):
+class _PolicyParts(DocumentedParts[StreamWindow]):
     kind, marks = StreamWindow, ("stream_window",)
 
     def check_names(self, spec: StreamWindow, names: Mapping[str, str]) -> None:

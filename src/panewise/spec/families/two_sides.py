@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
@@ -67,19 +67,22 @@ def renamed_side(side: Side, names: Mapping[str, str]) -> Side:
     )
 
 
-class SideParts(DocumentedParts):
+T = TypeVar("T", bound=TwoSided)
+
+
+class SideParts(DocumentedParts[T]):
     """The parts that joins and cogroups have in common."""
 
-    def for_delays(self, spec: Any, delays: Mapping[str, Duration | None]) -> Any:
+    def for_delays(self, spec: T, delays: Mapping[str, Duration | None]) -> T:
         """Returns the specification, in which the rows of each side drive its watermark (36.1, 36.13)."""
         return silently_replaced(spec, **driven_by_rows(spec, delays))
 
-    def with_position(self, spec: Any, position: Position) -> Any:
+    def with_position(self, spec: T, position: Position) -> T:
         """Returns the specification with a source position of both sides."""
         sides = {name: replace(side, position=position) for name, side in spec.sides.items()}
         return silently_replaced(spec, **sides)
 
-    def one_shard(self, spec: Any) -> tuple[str, str] | None:
+    def one_shard(self, spec: T) -> tuple[str, str] | None:
         """Returns why the rows of all keys meet, if they do."""
         if not all(side.keys for side in spec.sides.values()):
             return "without keys all rows have equal keys, so there is one shard (semantics 28)", "give keys"

@@ -23,7 +23,7 @@ def _of_join(check: Check) -> Check:
     return lambda old, new: check(old.join, new.join)
 
 
-class _WindowedJoinParts(PaneParts):
+class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, marks = WindowedJoin, ("match", "then")
     changeable = MappingProxyType({name: _of_join(check) for name, check in SIDE_CHANGES.items()})
 

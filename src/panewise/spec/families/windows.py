@@ -1,5 +1,6 @@
 """Window operators, as :class:`panewise.spec.protocol.SpecParts`, and what all have whose panes they make."""
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, Final, Literal
 
@@ -10,10 +11,11 @@ from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.evictors import DeltaEvictor
+from panewise.spec.families.current_results import result_windows
 from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
+from panewise.spec.protocol import Carried, Known, Refusal, ResultWindows, S, Types, carried_values
 from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.source_position import Position
@@ -25,26 +27,25 @@ from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow, counted, merging
 
 
-class PaneParts(DocumentedParts):
+class PaneParts(DocumentedParts[S]):
     """The parts of operators that emit the panes of a window operator."""
 
-    def operator(self, spec: Any) -> WindowOperator:
+    @abstractmethod
+    def operator(self, spec: S) -> WindowOperator:
         """Returns the window operator."""
-        operator: WindowOperator = spec
-        return operator
 
-    def allowed_lateness(self, spec: Any, port: str) -> Duration | Literal["unlimited"]:
+    def allowed_lateness(self, spec: S, port: str) -> Duration | Literal["unlimited"]:
         """Returns that of the windows."""
         return self.operator(spec).allowed_lateness
 
-    def instants(self, spec: Any) -> tuple[str, ...]:
+    def instants(self, spec: S) -> tuple[str, ...]:
         """Returns the columns of panes that are instants. Bounds of windows of rows are row numbers."""
         operator = self.operator(spec)
         bounds = () if counted(operator.window) else ("window_start", "window_end")
         stamps = ("timestamp",) if operator.timestamp in ("end", "window_time") else ()
         return (*bounds, *stamps, "processing_time")
 
-    def emits_again(self, spec: Any) -> Refusal | None:
+    def emits_again(self, spec: S) -> Refusal | None:
         """Returns why panes may be retracted, None if they are not."""
         accumulation = self.operator(spec).accumulation
         if accumulation != "retracting":
@@ -52,7 +53,7 @@ class PaneParts(DocumentedParts):
         field, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
         return f"{field} before a second operator", rule, "use another accumulation, or result.then(...)"
 
-    def output_time(self, spec: Any) -> str | Refusal:
+    def output_time(self, spec: S) -> str | Refusal:
         """Returns the timestamp of panes."""
         operator = self.operator(spec)
         if has_key_watermarks(operator.watermark) or counted(operator.window):
@@ -65,16 +66,19 @@ class PaneParts(DocumentedParts):
             return problem, rule, "set timestamp='window_time'"
         return "timestamp"
 
-    def timely_column(self, spec: Any) -> str | None:
+    def timely_column(self, spec: S) -> str | None:
         """Returns the timestamp of panes, if there are no panes after the end of their window."""
         operator, time = self.operator(spec), self.output_time(spec)
         in_time = operator.lateness_us == 0 and ends_above(operator.window, operator.timestamp)
         return time if in_time and isinstance(time, str) else None
 
 
-class _WindowParts(PaneParts):
+class _WindowParts(PaneParts[WindowOperator]):
     kind = WindowOperator
     changeable = CHANGEABLE
+
+    def operator(self, spec: WindowOperator) -> WindowOperator:
+        return spec
 
     def drawn_windows(self, spec: WindowOperator) -> AnyWindow:
         return spec.window
@@ -140,6 +144,9 @@ class _WindowParts(PaneParts):
 
     def deferrable(self, spec: WindowOperator) -> WindowOperator:
         return spec
+
+    def result_windows(self, spec: WindowOperator) -> ResultWindows | Refusal:
+        return result_windows(spec)
 
     def carried(self, spec: WindowOperator, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of aggregates that return input values, and of the delta."""

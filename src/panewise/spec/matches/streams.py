@@ -14,7 +14,7 @@ from panewise.spec.triggers.simple import Every
 
 
 def _check(spec: JoinOperator) -> None:
-    """Refuses policies and retentions that do not fit the lateness of their side (37.16, 37.18)."""
+    """Refuses update policies and retentions that do not fit the lateness of their side (37.16, 37.18)."""
     match: Any = spec.match
     for name, window in match.windows.items():
         lateness = spec.sides[name].allowed_lateness

@@ -39,7 +39,7 @@ def samza(
     *,
     late_aligned: bool = False,
 ) -> AfterWatermark:
-    """Returns S1's policies over an aggregate: early emission, full size and late arrival.
+    """Returns S1's update policies over an aggregate: early emission, full size and late arrival.
 
     Full size is the pane that is emitted when the watermark reaches the end of the window.
 
@@ -60,7 +60,7 @@ def samza(
     >>> samza(early="1 minute", late="1 minute", late_aligned=True).late
     Every(period=Duration('1 minute'), aligned=True)
 
-    Source: S1 early emission, full size and late arrival policy, setOntimeUpdatePeriod, setLateUpdatePeriod;
+    Source: S1 early emission, full size and late arrival, setOntimeUpdatePeriod, setLateUpdatePeriod;
     semantics 17.1.
     """
     return AfterWatermark(
@@ -74,7 +74,7 @@ def samza_join(
     *,
     late_aligned: bool = False,
 ) -> AfterWatermark:
-    """Returns S1's policies with its defaults for joins: an update for each message, early and late.
+    """Returns S1's update policies with its defaults for joins: an update for each message, early and late.
 
     The arguments and errors are those of :func:`samza`.
 

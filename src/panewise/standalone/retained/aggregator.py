@@ -104,7 +104,7 @@ class _Aggregates(Content):
 
     def loaded(self, windows: Iterable[RetainedWindow]) -> None:
         for window in windows:
-            window.partial = self._results.completed(window.partial)
+            window.put_partial(self._results.completed(window.partial))
 
     def put(self, window: RetainedWindow, metadata: WindowMetadata) -> None:
         partial = self._results.partial_of(metadata.partial)
@@ -116,12 +116,12 @@ class _Aggregates(Content):
         if partial is not None and not self._results.has_value(partial, metadata.value):
             rule = "the value of a window is the result of its partial"
             raise InputError(f"value={metadata.value!r}", rule, "give what get_window returned")
-        window.partial, window.rows = partial, []
+        window.put_partial(partial)
 
     def include(self, windows: Sequence[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
         if not self._from_messages:
             for window in windows:
-                window.rows.append(arrival.message)
+                window.add_row(arrival.message)
         return list(windows)
 
     def attempt(self, arrival: Arrival, floor: int) -> None:
@@ -148,7 +148,7 @@ class _Aggregates(Content):
     def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
         result = self._result(window)
         if result is not None and window.session_key is not None:
-            window.emitted = result
+            window.note_result(result)
         return self._numbered(window, result, firing)
 
     def retraction(self, window: RetainedWindow) -> WindowOutput | None:

@@ -113,7 +113,7 @@ class WindowCore(Core):
         self.flush_due = self.flush_due or bool(placement.opened)
 
     def _update(self, touched: Iterable[RetainedWindow] = ()) -> None:
-        """Lets the windows emit whose policy says so, then removes those that have expired.
+        """Lets the windows emit whose update policy says so, then removes those that have expired.
 
         If one of them raises an error, those that have not emitted are due again in the next step.
         """
@@ -137,10 +137,10 @@ class WindowCore(Core):
         """
         state = self.state
         for window, firing in due:
-            window.full = window.full and firing != "full"
+            if firing == "full":
+                window.reset_full()
         for window in state.windows:
-            state.updates.add(window)
-            state.retention.add(window)
+            state.enqueue(window)
 
     def _purge(self, window: RetainedWindow) -> None:
         """Removes a window. What it has not emitted yet is emitted before."""
@@ -197,14 +197,13 @@ class WindowCore(Core):
 
     def _fire(self, window: RetainedWindow, firing: Firing) -> None:
         output = self._content.output(window, firing)
-        window.pending_since = None
+        window.note_emission(incomplete=self.state.restoring)
         self.state.windows.touch(window)
-        window.incomplete = window.incomplete or self.state.restoring
         self._emit(output)
 
     def _emit(self, output: WindowOutput | None) -> None:
         if output is not None:
-            self.state.progress.sequence = output.sequence
+            self.state.progress.note_output(output.sequence)
             self._delivery.outputs.append(output)
             self.flush_due = True
 
@@ -235,7 +234,7 @@ class WindowCore(Core):
         progress.count("replays")
         affected = self._content.corrected(containing, arrival)
         if offset == progress.restore_until:
-            state.end_restore()
+            progress.end_restore()
         for window in affected:
             state.updates.pending(window, progress.clock)
         self._update(affected)
@@ -273,8 +272,7 @@ class WindowCore(Core):
         state.files.flush(changed, state.windows.removed, state.progress.to_json(), retired)
         if messages is not None and retirements is not None and retirements.apply():
             messages.commit()
-        state.windows.changed.clear()
-        state.windows.removed.clear()
+        state.windows.note_flush()
         self.flush_due = False
 
     def save(self, name: str) -> None:

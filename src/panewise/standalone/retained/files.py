@@ -88,7 +88,7 @@ class WindowFiles:
             yield decode_window(data)
 
     def retired(self) -> Iterable[tuple[bytes, bytes]]:
-        """Returns the bounds of retired messages by part, as `Retirements.changes` has encoded them."""
+        """Returns the bounds of retired messages by their fields, as `Retirements.changes` encodes them."""
         for key, data in self._metadata.scan(_RETIRED, prefix_end(_RETIRED)):
             yield key[len(_RETIRED) :], data
 
@@ -102,7 +102,7 @@ class WindowFiles:
         """Writes messages, metadata and the position, each in a commit of its own.
 
         Args:
-            retired: the encoded bounds of retired messages by part; empty ones are deleted.
+            retired: the encoded bounds of retired messages by their fields; empty ones are deleted.
 
         Raises:
             StoreError: if they cannot be written. What was not committed is still pending.
@@ -172,8 +172,8 @@ class WindowFiles:
             self.messages.load(self._copied(copy, _MESSAGES))
             self._on_write("messages")
             self.messages.commit()
-        for part in (_WINDOWS, _RETIRED):
-            self._metadata.delete_range(part, prefix_end(part))
+        for kind in (_WINDOWS, _RETIRED):
+            self._metadata.delete_range(kind, prefix_end(kind))
         for key, data in self._copied(copy, _WINDOWS):
             self._metadata.put(_WINDOWS + key, data)
         self._put_header(reset["header"])
@@ -185,11 +185,11 @@ class WindowFiles:
         self._metadata.commit()
         self.header = self._read_header()
 
-    def _copied(self, copy: bytes | None, part: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Returns the entries of a part of a copy, without what their keys begin with."""
+    def _copied(self, copy: bytes | None, kind: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Returns the entries of a kind in a copy, without what their keys begin with."""
         if copy is not None:
-            for key, data in self._metadata.scan(copy + part, prefix_end(copy + part)):
-                yield key[len(copy) + len(part) :], data
+            for key, data in self._metadata.scan(copy + kind, prefix_end(copy + kind)):
+                yield key[len(copy) + len(kind) :], data
 
     def forget(self, removed: set[bytes]) -> None:
         """Deletes removed windows in memory at once: nothing returns to them, and nobody may ever flush."""

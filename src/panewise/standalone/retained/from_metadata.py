@@ -86,11 +86,10 @@ def _window_with(
         session_key, start, end, end, *offsets, number, number, _last_time(settings, end)
     )
     changed = replace(window, start_offset=offsets[0], last_offset=offsets[1], fresh=list(window.fresh))
-    if settings.by_time:
-        changed.boundary = changed.end = end
-        changed.last_time = _last_time(settings, end)
-        changed.full = progress.watermark is not None and end <= progress.watermark
-    return changed
+    if not settings.by_time:
+        return changed
+    full = progress.watermark is not None and end <= progress.watermark
+    return replace(changed, boundary=end, end=end, last_time=_last_time(settings, end), full=full)
 
 
 def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:

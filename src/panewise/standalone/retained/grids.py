@@ -134,7 +134,7 @@ class _TupleGrid(Grid):
         placement = Placement(self._containing(windows, arrival))
         for window in placement.windows:
             window.cover(arrival)
-            window.end = window.last_time + 1
+            window.bound(window.last_time + 1)
         if arrival.number % self._step == 0:
             boundary = arrival.number + self._full_at
             window = _opened(arrival, arrival.offset, boundary, arrival.time + 1)
@@ -190,7 +190,8 @@ class _TimeSessions(Grid):
         for other in others:
             window.absorb(other)
         window.cover(arrival)
-        window.end = window.boundary = window.last_time + self._gap + 1
+        end = window.last_time + self._gap + 1
+        window.bound(end, end)
         windows.put(window)
         grown = [] if before == (window.start, window.end) else [window]
         return Placement([window], grown=grown, merged=replaced)
@@ -225,7 +226,7 @@ class _TupleSessions(Grid):
             placement = Placement([window], [window])
         (window,) = placement.windows
         window.cover(arrival)
-        window.boundary, window.end = arrival.number + self._most + 1, window.last_time + 1
+        window.bound(window.last_time + 1, arrival.number + self._most + 1)
         return placement
 
     def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:

@@ -1,6 +1,5 @@
 """S1's join window operator: the new messages of each window, and access to windows and messages."""
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -104,13 +103,12 @@ class _NewMessages(Content):
             return []
         first = windows[0]
         join_keys = encode_fields(self._state.keys.join_keys(arrival.message)) or b""
-        first.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
+        first.add_fresh(arrival, join_keys)
         return [first]
 
     def output(self, window: RetainedWindow, firing: Firing) -> WindowOutput | None:
         fresh, state = self._fresh_messages(window), self._state
-        waiting = [message for message in window.fresh if message.offset not in fresh]
-        window.fresh = waiting if state.restoring else []
+        window.remove_fresh(fresh, keep_others=state.restoring)
         if not fresh:
             return None
         return WindowOutput(state.bounds(window), state.progress.sequence + 1, firing, tuple(fresh.values()))
@@ -131,16 +129,10 @@ class _NewMessages(Content):
         }
 
     def corrected(self, windows: Iterable[RetainedWindow], arrival: Arrival) -> list[RetainedWindow]:
-        return [window for window in windows if _is_fresh(window, arrival.offset)]
+        return [window for window in windows if window.is_fresh(arrival.offset)]
 
     def metadata(self, windows: Sequence[RetainedWindow]) -> list[WindowMetadata]:
         return [self._state.bounds(window) for window in windows]
-
-
-def _is_fresh(window: RetainedWindow, offset: int) -> bool:
-    """Returns whether a window has not emitted the message with this offset."""
-    place = bisect_left(window.fresh, offset, key=lambda message: message.offset)
-    return place < len(window.fresh) and window.fresh[place].offset == offset
 
 
 def _key_of(fresh: FreshMessage, window: RetainedWindow) -> MessageKey:

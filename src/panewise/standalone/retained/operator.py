@@ -141,7 +141,7 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
     def end_restore(self) -> None:
         """Ends the restoring, if the input no longer has the message with the highest offset."""
         self._delivery.check_open()
-        self._state.end_restore()
+        self._state.progress.end_restore()
 
     @property
     def restoring(self) -> bool:

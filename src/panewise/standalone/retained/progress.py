@@ -15,7 +15,7 @@ class Progress:
     Attributes:
         mark: the highest offset of an applied message; None: there is none yet.
         watermark: the highest event time of an applied message; None: there is none yet.
-        floor: windows of time that end at or before it have expired by number, or were retired.
+        floor: windows of time that end at or before it have expired by number, or were removed.
         sequence: the number of the last output.
         restore_until: messages up to this offset are being restored; None: all messages are stored.
     """
@@ -34,6 +34,14 @@ class Progress:
         self.mark, self.received = offset, self.received + 1
         self.watermark = time if self.watermark is None else max(self.watermark, time)
         self.count("applied")
+
+    def note_output(self, sequence: int) -> None:
+        """Notes the number of the last output."""
+        self.sequence = sequence
+
+    def end_restore(self) -> None:
+        """Ends the restoring of messages."""
+        self.restore_until = None
 
     def raise_floor(self, ends: Iterable[int]) -> None:
         """Marks windows of time with these ends, and all before them, as expired."""

@@ -80,8 +80,7 @@ class Results:
         names = [_WINDOW, *self._aggregation.schema]
         partials = pl.concat([frame.select(names) for frame in reversed(frames)])
         for (number,), partial in self._grouped(partials).partition_by(_WINDOW, as_dict=True).items():
-            window = waiting[number]
-            window.partial, window.rows = partial.drop(_WINDOW), []
+            waiting[number].put_partial(partial.drop(_WINDOW))
 
     def of_messages(self, messages: Sequence[Message]) -> pl.DataFrame:
         """Returns the partial of messages, which are in the order of their offsets, in one row."""

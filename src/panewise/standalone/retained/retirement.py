@@ -21,11 +21,11 @@ from panewise.stores.keys import KeyValue, decode_key, encode_key
 from panewise.stores.message_codec import Message
 from panewise.stores.message_store import MessageStore
 
-RetiredPart: TypeAlias = tuple[KeyValue | None, tuple[Any, ...] | None]  # a session key, equal fields or both
+RetiredFields: TypeAlias = tuple[KeyValue | None, tuple[Any, ...] | None]  # session key, equal fields or both
 
 
 class _Bound(NamedTuple):
-    """Messages of a part retire if they lie before the time `end`, and not above `last_offset`.
+    """Messages with some fields retire if they lie before the time `end`, and not above `last_offset`.
 
     In a layout without a timestamp `end` is an offset, and the message at `end` retires, too.
     """
@@ -47,9 +47,9 @@ class Retirements:
         self._by_time = "timestamp" in messages.layout
         self._equal_first = messages.layout[0] == "equal_fields"
         self._end: int | None = None
-        self._bounds: dict[RetiredPart, list[_Bound]] = {}
-        self._due: set[RetiredPart] = set()  # parts whose messages are deleted after the next flush
-        self._changed: set[RetiredPart] = set()  # parts whose bounds the next flush writes or deletes
+        self._bounds: dict[RetiredFields, list[_Bound]] = {}
+        self._due: set[RetiredFields] = set()  # fields whose messages are deleted after the next flush
+        self._changed: set[RetiredFields] = set()  # fields whose bounds the next flush writes or deletes
         self._expired: dict[KeyValue, int] = {}  # expired sessions by key, since its messages were deleted
 
     def add(self, end: int) -> None:
@@ -66,11 +66,11 @@ class Retirements:
             end: the time or offset, exclusive for times and inclusive for offsets.
             left: how many live sessions the key has. Messages may stay hidden until as many have expired.
         """
-        part = (session_key, None)
-        self._hide(part, _Bound(end, last_offset))
+        fields = (session_key, None)
+        self._hide(fields, _Bound(end, last_offset))
         self._expired[session_key] = self._expired.get(session_key, 0) + 1
         if not self._equal_first or self._expired[session_key] >= left:
-            self._due.add(part)
+            self._due.add(fields)
         self._apply_in_memory()
 
     def add_fields(
@@ -80,9 +80,9 @@ class Retirements:
 
         The keys of messages must begin with these fields, or with the session key and these fields.
         """
-        part = (session_key, join_keys)
-        self._hide(part, _Bound(end, last_offset))
-        self._due.add(part)
+        fields = (session_key, join_keys)
+        self._hide(fields, _Bound(end, last_offset))
+        self._due.add(fields)
         self._apply_in_memory()
 
     def hides(self, message: Message) -> bool:
@@ -98,28 +98,31 @@ class Retirements:
     def changes(self) -> dict[bytes, bytes]:
         """Returns the entries that a flush writes with the metadata. An empty value deletes the entry."""
         return {
-            encode_key(part): json.dumps(self._bounds[part]).encode() if part in self._bounds else b""
-            for part in self._changed
+            encode_key(fields): json.dumps(self._bounds[fields]).encode() if fields in self._bounds else b""
+            for fields in self._changed
         }
 
     def apply(self) -> bool:
-        """Deletes the messages that are due, after a flush. Returns whether parts were among them."""
+        """Deletes the messages that are due, after a flush.
+
+        Returns whether messages of some fields were among them.
+        """
         self._changed.clear()
         if self._end is not None:
             self._messages.retire(self._end)
             self._end = None
         deletes = bool(self._due)
         while self._due:
-            part = next(iter(self._due))
-            self._delete(part)
-            self._forget(part)
+            fields = next(iter(self._due))
+            self._delete(fields)
+            self._forget(fields)
         return deletes
 
     def load(self, stored: Iterable[tuple[bytes, bytes]]) -> None:
         """Takes the entries that flushes have written, and deletes the messages that they retire."""
         for key, data in stored:
-            part: Any = decode_key(key)[0]
-            self._bounds[part] = [_Bound(*stored_bound) for stored_bound in json.loads(data)]
+            fields: Any = decode_key(key)[0]
+            self._bounds[fields] = [_Bound(*stored_bound) for stored_bound in json.loads(data)]
         self._due.update(self._bounds)
         self.apply()
 
@@ -127,20 +130,20 @@ class Retirements:
         if self._in_memory:
             self.apply()
 
-    def _hide(self, part: RetiredPart, bound: _Bound) -> None:
-        """Adds a bound to a part. It replaces the bounds whose messages it contains."""
-        bounds = self._bounds.setdefault(part, [])
+    def _hide(self, fields: RetiredFields, bound: _Bound) -> None:
+        """Adds a bound for messages with some fields. It replaces the bounds whose messages it contains."""
+        bounds = self._bounds.setdefault(fields, [])
         bounds[:] = [
             known for known in bounds if known.end > bound.end or known.last_offset > bound.last_offset
         ]
         bounds.append(bound)
-        self._changed.add(part)
+        self._changed.add(fields)
 
-    def _is_of(self, part: RetiredPart, message: Message) -> bool:
-        """Returns whether a bound of a part contains a message of the part."""
+    def _is_of(self, fields: RetiredFields, message: Message) -> bool:
+        """Returns whether a bound of some fields contains a message with these fields."""
         return any(
             message.offset <= bound.last_offset and self._is_before(message, bound.end)
-            for bound in self._bounds.get(part, ())
+            for bound in self._bounds.get(fields, ())
         )
 
     def _is_before(self, message: Message, end: int) -> bool:
@@ -149,27 +152,27 @@ class Retirements:
             return message.time < end
         return message.offset <= end
 
-    def _delete(self, part: RetiredPart) -> None:
-        for session_key, join_keys in self._whole(part):
-            for end, last_offset in self._bounds[part]:
+    def _delete(self, fields: RetiredFields) -> None:
+        for session_key, join_keys in self._whole(fields):
+            for end, last_offset in self._bounds[fields]:
                 self._messages.retire(
                     end, session_key=session_key, join_keys=join_keys, last_offset=last_offset
                 )
 
-    def _whole(self, part: RetiredPart) -> Iterable[RetiredPart]:
-        """Splits a part into parts of one prefix of keys each, which the message store can retire."""
-        session_key, join_keys = part
+    def _whole(self, fields: RetiredFields) -> Iterable[RetiredFields]:
+        """Splits fields into those of one prefix of keys each, which the message store can retire."""
+        session_key, join_keys = fields
         if join_keys is not None or not self._equal_first:
-            return [part]
-        last = max(bound.end for bound in self._bounds[part])
+            return [fields]
+        last = max(bound.end for bound in self._bounds[fields])
         with self._messages.get_messages(start=MIN_INSTANT, end=last, session_key=session_key) as messages:
-            return {(session_key, message.join_keys) for message in messages if self._is_of(part, message)}
+            return {(session_key, message.join_keys) for message in messages if self._is_of(fields, message)}
 
-    def _forget(self, part: RetiredPart) -> None:
-        session_key, join_keys = part
-        self._due.discard(part)
-        del self._bounds[part]
+    def _forget(self, fields: RetiredFields) -> None:
+        session_key, join_keys = fields
+        self._due.discard(fields)
+        del self._bounds[fields]
         if session_key is not None and join_keys is None:
             self._expired.pop(session_key, None)
         if not self._in_memory:
-            self._changed.add(part)
+            self._changed.add(fields)

@@ -83,7 +83,7 @@ class AggregatorSettings:
         if self.message_store is not None:
             _check_flag("message_store", self.message_store)
         self._check_sizes()
-        self._check_policies()
+        self._check_update_policies()
 
     @property
     def by_time(self) -> bool:
@@ -168,7 +168,7 @@ class AggregatorSettings:
             rule = "only windows of time with a fixed size have an origin"
             raise SpecError(f"origin={self.origin!r}", rule, "leave it out")
 
-    def _check_policies(self) -> None:
+    def _check_update_policies(self) -> None:
         _ = self.early_policy, self.late_policy
         if self.full == "at_size" and (self.by_time or self.session_key is not None):
             rule = "only windows with a fixed number of messages are full at their last message"
@@ -264,12 +264,12 @@ def _check_flag(name: str, value: Any) -> None:
 
 
 def _update_policy(policy: Any, name: Literal["early", "late"]) -> UpdatePolicy:
-    """Returns a policy. A period is aligned for `early`, and counts from the first message for `late`."""
+    """Returns an update policy. Periods are aligned for `early`, and begin with a message for `late`."""
     if policy == "each":
         return Always()
     if isinstance(policy, Every):
         if not policy.aligned:
-            rule = "the periods of a policy are aligned, or begin with the first message"
+            rule = "the periods of an update policy are aligned, or begin with the first message"
             raise SpecError(f"{name}={policy!r}", rule, "give aligned=True, or a length of time")
         return policy
     if isinstance(policy, bool) or not isinstance(policy, (str, int, timedelta, Duration)):

@@ -61,9 +61,8 @@ class RetainedState:
             self.retirements = Retirements(self.messages, in_memory=self.in_memory)
         for window in self.files.windows():
             self.windows.put(window)
-            self.updates.add(window)
-            self.retention.add(window)
-        self.windows.changed.clear()
+            self.enqueue(window)
+        self.windows.note_flush()
         self._check_order()
         self._purge_messages()
         self._end_restore_without_windows()
@@ -77,11 +76,7 @@ class RetainedState:
         """Ends the restoring if no window is left that can miss messages (26.11)."""
         until = self.progress.restore_until
         if until is not None and not any(window.start_offset <= until for window in self.windows):
-            self.progress.restore_until = None
-
-    def end_restore(self) -> None:
-        """Ends the restoring of messages."""
-        self.progress.restore_until = None
+            self.progress.end_restore()
 
     def _purge_messages(self) -> None:
         """Removes the messages of expired windows that a failure after the metadata has left (26.10)."""
@@ -208,11 +203,15 @@ class RetainedState:
         """Puts a window in the table. It replaces the one with the same start and session key."""
         stored = self.windows.at(window.place)
         self.windows.put(window)
-        self.updates.add(window)
-        self.retention.add(window)
+        self.enqueue(window)
         if stored is None or stored.last_offset != window.last_offset:
             self._check_order()
         self._end_restore_without_windows()
+
+    def enqueue(self, window: RetainedWindow) -> None:
+        """Puts a window of the table into the queues of updates and of retention."""
+        self.updates.add(window)
+        self.retention.add(window)
 
     def remove(self, window: RetainedWindow) -> None:
         """Removes a window from the table."""

@@ -152,6 +152,11 @@ class RetainedTable:
         """Marks a window as changed."""
         self.changed[window.place] = window
 
+    def note_flush(self) -> None:
+        """Notes that all changes are stored."""
+        self.changed.clear()
+        self.removed.clear()
+
     def remove(self, window: RetainedWindow) -> None:
         """Removes a window."""
         start, session = window.place

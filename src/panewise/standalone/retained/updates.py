@@ -1,4 +1,4 @@
-"""Decides which windows emit: S1's early emission, full size and late arrival policies (semantics 26.4)."""
+"""Decides which windows emit: the update policies of S1: early emission, full size, late arrival (26.4)."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ class Updates:
     """The update policies over the windows of a table.
 
     Invariant: a window that is not full is in the queue of boundaries, and a window with messages that have
-    not been emitted is in the queue of deadlines, unless its policy is never to emit.
+    not been emitted is in the queue of deadlines, unless its update policy is never to emit.
     """
 
     def __init__(self, settings: AggregatorSettings, windows: RetainedTable) -> None:
@@ -26,15 +26,16 @@ class Updates:
     def opened(self, window: RetainedWindow, progress: int) -> None:
         """Queues a new window.
 
-        A window of an aggregator that is complete already emits when it is opened, and then by the policy for
-        late messages (17.1). One of a join emits by this policy from the beginning (37.16).
+        A window of an aggregator that is complete already emits when it is opened, and then by the update
+        policy for late messages (17.1). One of a join emits by this update policy from the beginning (37.16).
         """
-        window.full = self._is_join and window.boundary <= progress
+        if self._is_join:
+            window.note_full(progress)
         self.add(window)
 
     def grown(self, window: RetainedWindow, progress: int) -> None:
         """Queues a session whose bounds have changed: it is full if the progress has passed them (9.1)."""
-        window.full = window.boundary <= progress
+        window.note_full(progress)
         self.add(window)
 
     def add(self, window: RetainedWindow) -> None:
@@ -44,8 +45,7 @@ class Updates:
 
     def pending(self, window: RetainedWindow, clock: int) -> None:
         """Notes that a window has a message that it has not emitted."""
-        if window.pending_since is None:
-            window.pending_since = clock
+        if window.note_pending(clock):
             self._deadlines.put(window)
 
     def due(
@@ -68,9 +68,8 @@ class Updates:
 
     def _firing(self, window: RetainedWindow, progress: int, clock: int) -> Firing | None:
         """Returns why a window emits, None if it does not. It marks the window as full."""
-        became_full = not window.full and window.boundary <= progress
+        became_full = not window.full and window.note_full(progress)
         if became_full:
-            window.full = True
             self._windows.touch(window)
         if window.pending_since is None:
             return None
@@ -89,7 +88,7 @@ class Updates:
 
 
 def deadline(policy: UpdatePolicy | None, since: int) -> int | None:
-    """Returns the processing time from which on a policy lets a window emit; None without a policy.
+    """Returns the processing time from which on an update policy lets a window emit, or None.
 
     Args:
         since: when the first message that has not been emitted was added.

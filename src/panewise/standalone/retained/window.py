@@ -4,6 +4,8 @@ As bytes it is JSON, with Arrow for partials and emitted results.
 """
 
 import json
+from bisect import bisect_left
+from collections.abc import Container
 from dataclasses import dataclass, field, fields, replace
 from io import BytesIO
 from typing import Any, Final, NamedTuple
@@ -92,6 +94,58 @@ class RetainedWindow:
         self.start_offset = min(self.start_offset, arrival.offset)
         self.last_offset = max(self.last_offset, arrival.offset)
         self.last_number, self.last_time = arrival.number, max(self.last_time, arrival.time)
+
+    def bound(self, end: int, boundary: int | None = None) -> None:
+        """Sets the end and, unless it is None, the boundary."""
+        self.end = end
+        if boundary is not None:
+            self.boundary = boundary
+
+    def note_full(self, progress: int) -> bool:
+        """Marks the window as full, or as not full, by the progress. Returns whether it has become full."""
+        before, self.full = self.full, self.boundary <= progress
+        return self.full and not before
+
+    def reset_full(self) -> None:
+        """Lets it become full again, and emit as full, in the next step."""
+        self.full = False
+
+    def note_pending(self, clock: int) -> bool:
+        """Notes a message that has not been emitted. Returns whether it is the first one."""
+        is_first = self.pending_since is None
+        if is_first:
+            self.pending_since = clock
+        return is_first
+
+    def note_emission(self, *, incomplete: bool) -> None:
+        """Notes that it has emitted, perhaps while its stored messages were not complete."""
+        self.pending_since, self.incomplete = None, self.incomplete or incomplete
+
+    def add_fresh(self, arrival: Arrival, join_keys: bytes) -> None:
+        """Adds a message that is to be emitted, behind the others."""
+        self.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
+
+    def is_fresh(self, offset: int) -> bool:
+        """Returns whether it has not emitted the message with this offset."""
+        place = bisect_left(self.fresh, offset, key=lambda message: message.offset)
+        return place < len(self.fresh) and self.fresh[place].offset == offset
+
+    def remove_fresh(self, emitted: Container[int], *, keep_others: bool) -> None:
+        """Removes the messages with these offsets, or all."""
+        others = (message for message in self.fresh if message.offset not in emitted)
+        self.fresh = list(others) if keep_others else []
+
+    def note_result(self, result: pl.DataFrame) -> None:
+        """Stores emitted results of a session."""
+        self.emitted = result
+
+    def add_row(self, message: Message) -> None:
+        """Adds a message that the partial does not contain."""
+        self.rows.append(message)
+
+    def put_partial(self, partial: pl.DataFrame | None) -> None:
+        """Sets the partial of all messages in it. None: results are computed from stored messages."""
+        self.partial, self.rows = partial, []
 
     def renamed(self, start: int) -> "RetainedWindow":
         """Returns a session with another start, which has emitted nothing yet."""

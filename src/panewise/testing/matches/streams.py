@@ -17,7 +17,7 @@ _POLICIES = (Every(3, aligned=True), Every(5, aligned=True, offset=2), Every(1, 
 
 
 def windowed_streams() -> st.SearchStrategy[WindowedStreams]:
-    """Returns a strategy of matches: each kind of window, policy and retention on either side."""
+    """Returns a strategy of matches: each kind of window, update policy and retention on either side."""
     return st.builds(WindowedStreams, _join_windows(), _join_windows())
 
 
@@ -39,10 +39,10 @@ def _join_windows() -> st.SearchStrategy[JoinWindow]:
     )
     counted = st.sampled_from([1, 1, 2, 3]).map(rows)
     timed = st.builds(Tumbling, numbers, st.integers(-1, 2)) | hopping
-    return st.one_of(st.none(), counted, timed, timed).flatmap(_with_policies)
+    return st.one_of(st.none(), counted, timed, timed).flatmap(_with_update_policies)
 
 
-def _with_policies(window: Any) -> st.SearchStrategy[JoinWindow]:
+def _with_update_policies(window: Any) -> st.SearchStrategy[JoinWindow]:
     timed = isinstance(window, (Tumbling, Hopping))
     policies: list[Any] = [Always(), Always(), *_POLICIES]
     retained = window is None or timed

@@ -13,10 +13,10 @@ from typing import Any
 
 import polars as pl
 
+from panewise.calls import one_at_a_time
 from panewise.engine.columns import ROW
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone import Counts, Emission, StandaloneOperator
-from panewise.standalone.operator import add_flagged
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
 from panewise.testing.runtimes import check_options
@@ -36,6 +36,16 @@ def play(script: Script) -> list[dict[str, Any]]:
             player.operator.close()
 
 
+class PlayedOperator(StandaloneOperator):
+    """A standalone operator that events are played on."""
+
+    @one_at_a_time
+    def add_flagged(self, frames: Mapping[str, pl.DataFrame]) -> None:
+        """Adds a batch whose rows may be flagged as misfits, as messages are."""
+        self._core.prepare()
+        self._core.add(frames)
+
+
 @dataclass
 class _Player:
     """A standalone operator that plays events.
@@ -47,20 +57,24 @@ class _Player:
 
     script: Script
     directory: Path
-    operator: StandaloneOperator = field(init=False)
+    operator: PlayedOperator = field(init=False)
     counts: dict[str, Counts] = field(default_factory=dict)
     added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
         self.operator = self._made()
 
-    def _made(self) -> StandaloneOperator:
+    def _made(self) -> PlayedOperator:
         types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
-        changes = any(event.op == "change" for event in self.script.events)
-        store = self.directory if changes or self.script.options.get("stored") else None
-        return StandaloneOperator(
+        store = self.directory if self._is_stored else None
+        return PlayedOperator(
             self.script.spec, types, buffer=None, store=store, added_aggregates=self.added_aggregates
         )
+
+    @property
+    def _is_stored(self) -> bool:
+        changes = any(event.op == "change" for event in self.script.events)
+        return changes or bool(self.script.options.get("stored"))
 
     def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
@@ -77,7 +91,7 @@ class _Player:
         return output | ({"windows": dicts(self.operator.live())} if self.script.windows else {})
 
     def _restart(self) -> None:
-        if self.operator._core.is_durable:
+        if self._is_stored:
             self.operator.close()
             self.operator = self._made()
 
@@ -115,7 +129,7 @@ class _Player:
         frames: Mapping[str, pl.DataFrame] = {
             port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()
         }
-        add_flagged(self.operator, frames)
+        self.operator.add_flagged(frames)
 
     def _tables(self, emissions: list[Emission]) -> Tables:
         """Returns the tables of the emissions, and the counts of the event."""

@@ -33,7 +33,7 @@ _PAIR, _ALONE = 0, 1
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Candidates:
     """Pairs or single rows that windows may emit.
 
     Attributes:
@@ -64,11 +64,11 @@ def emitting(plan: JoinPlan, firings: Firings) -> Mask:
     """Returns which of the windows emit what they contain: their content has changed, and is not empty."""
     emits = [np.zeros(0, dtype=np.bool_)]
     for some in _pieces(firings):
-        parts = _Content(plan, some).parts()
+        kinds = _Content(plan, some).kinds()
         contains = np.zeros(some.panes.height, dtype=np.bool_)
-        for part in parts:
-            contains[part.window[part.now]] = True
-        emits.append(contains & _changed(parts, some))
+        for candidates in kinds:
+            contains[candidates.window[candidates.now]] = True
+        emits.append(contains & _changed(kinds, some))
     return np.concatenate(emits)
 
 
@@ -80,38 +80,42 @@ def _pieces(firings: Firings) -> Iterator[Firings]:
         yield firings.chosen(first, after)
 
 
-def _changed(parts: list[_Part], firings: Firings) -> Mask:
+def _changed(kinds: list[_Candidates], firings: Firings) -> Mask:
     """Returns which of the windows no longer contain what they contained at their last firing."""
     changed = np.zeros(firings.panes.height, dtype=np.bool_)
-    for part in parts:
-        changed[part.window[part.now != part.before]] = True
+    for candidates in kinds:
+        changed[candidates.window[candidates.now != candidates.before]] = True
     return changed
 
 
 def _emitted_of(plan: JoinPlan, firings: Firings) -> pl.DataFrame:
-    parts = _Content(plan, firings).parts()
-    changed = _changed(parts, firings)
+    kinds = _Content(plan, firings).kinds()
+    changed = _changed(kinds, firings)
     frames, keys = [], []
-    for part in parts:
-        for op, chosen in _chosen(part, firings.accumulation, changed):
+    for candidates in kinds:
+        for op, chosen in _chosen(candidates, firings.accumulation, changed):
             at = np.flatnonzero(chosen)
             if len(at):
-                panes = part.retracted(at) if op == "-" else take_rows(firings.panes, part.window[at])
-                frames.append(_of_windows(plan, part.rows(at, op), panes))
-                rank = np.full(len(at), 2 * int(op == "+") + part.kind)
-                keys.append((part.window[at], rank, *(column[at] for column in part.order)))
+                panes = (
+                    candidates.retracted(at) if op == "-" else take_rows(firings.panes, candidates.window[at])
+                )
+                frames.append(_of_windows(plan, candidates.rows(at, op), panes))
+                rank = np.full(len(at), 2 * int(op == "+") + candidates.kind)
+                keys.append((candidates.window[at], rank, *(column[at] for column in candidates.order)))
     if not frames:
         return pl.DataFrame(schema=plan.pane_schema)
     columns = [np.concatenate(column) for column in zip(*keys, strict=True)]
     return take_rows(vstack_frames(frames), order(columns))
 
 
-def _chosen(part: _Part, accumulation: str, changed: Mask) -> list[tuple[str, Mask]]:
+def _chosen(candidates: _Candidates, accumulation: str, changed: Mask) -> list[tuple[str, Mask]]:
     """Returns what is retracted and what is emitted, in this order."""
     if accumulation == "discarding":
-        return [("-", part.before & ~part.now), ("+", part.now & ~part.before)]
-    retracted = [("-", part.before & changed[part.window])] if accumulation == "retracting" else []
-    return [*retracted, ("+", part.now & changed[part.window])]
+        return [("-", candidates.before & ~candidates.now), ("+", candidates.now & ~candidates.before)]
+    retracted = (
+        [("-", candidates.before & changed[candidates.window])] if accumulation == "retracting" else []
+    )
+    return [*retracted, ("+", candidates.now & changed[candidates.window])]
 
 
 def _of_windows(plan: JoinPlan, rows: pl.DataFrame, panes: pl.DataFrame) -> pl.DataFrame:
@@ -133,10 +137,10 @@ class _Content:
         self.members, self.groups = firings.members, firings.groups
         self.found, self.was = self._pairs()
 
-    def parts(self) -> list[_Part]:
+    def kinds(self) -> list[_Candidates]:
         return [*self._of_pairs(), *self._of_single_rows()]
 
-    def _of_pairs(self) -> list[_Part]:
+    def _of_pairs(self) -> list[_Candidates]:
         if self.spec.how in ("semi", "anti"):
             return []
         pairs, window = self.found, self.members[LEFT].window[self.found.at[LEFT]]
@@ -152,23 +156,23 @@ class _Content:
             return take_rows(self.firings.retracted, window[at])
 
         now = ~self.firings.merged_away[window]
-        return [_Part(window, now, self.was, rows, retracted, order, _PAIR)]
+        return [_Candidates(window, now, self.was, rows, retracted, order, _PAIR)]
 
-    def _of_single_rows(self) -> list[_Part]:
+    def _of_single_rows(self) -> list[_Candidates]:
         """Returns the rows that are emitted alone: left rows of "semi", and rows without a partner."""
         if self.spec.how == "semi":
             have, had = self._partnered(LEFT)
             return [self._single(LEFT, have, had)]
         early = self.spec.unmatched == "early"
-        parts = []
+        kinds = []
         for side in self.spec.outer_sides:
             have, had = self._partnered(side)
             known = self.groups[side] != NO_GROUP
             now = ~have & (early | self.firings.last[self.members[side].window])
-            parts.append(self._single(side, now, ~had & known & early))
-        return parts
+            kinds.append(self._single(side, now, ~had & known & early))
+        return kinds
 
-    def _single(self, side: str, now: Mask, before: Mask) -> _Part:
+    def _single(self, side: str, now: Mask, before: Mask) -> _Candidates:
         members = self.members[side]
 
         def rows(at: Places, op: str) -> pl.DataFrame:
@@ -181,7 +185,7 @@ class _Content:
         now = now & ~self.firings.merged_away[members.window]
         rank = np.full(len(members.window), int(side == RIGHT))
         order = members.rows[TIME].to_numpy(), rank, members.numbers
-        return _Part(members.window, now, before, rows, retracted, order, _ALONE)
+        return _Candidates(members.window, now, before, rows, retracted, order, _ALONE)
 
     def _partnered(self, side: str) -> tuple[Mask, Mask]:
         mine, other = self.members[side], self.members[OTHER[side]]

@@ -234,7 +234,7 @@ def _completed(rows: pl.DataFrame, after: Instants) -> Instants:
 
 
 def _release(policy: UpdatePolicy | None, now: int) -> int | None:
-    """Returns the processing time at which a policy releases a row that arrives now; None: it does not."""
+    """Returns the processing time at which an update policy releases a row that arrives now, or None."""
     if not isinstance(policy, Every):
         return None if policy is None else now
     after = now + 1  # a boundary at the arrival is not the row's

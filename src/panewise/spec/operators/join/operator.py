@@ -131,7 +131,7 @@ class JoinOperator(TwoSided):
         match_parts(match).check(self)
         _check_timestamp(self)
         _check_effects(self)
-        check_event_times(self)
+        check_event_times(self, self.match)
         check_keys(self)
         check_watermarks(self)
         _check_selected(self)

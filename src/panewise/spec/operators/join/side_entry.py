@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 from panewise.chrono import Duration
+from panewise.families import Family
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side import Side
 from panewise.spec.protocol import Shown
@@ -57,6 +58,7 @@ class TwoSided(Shown, ABC):
         evaluate: whether the watermarks that rows drive move after each batch or after each row.
     """
 
+    family: ClassVar[Family]
     _clock_fields: ClassVar[tuple[str, ...]] = ("idle_after",)
 
     left: Side

@@ -40,8 +40,8 @@ class JoinWindow:
             Default: no limit. Not with `rows(n)`.
 
     Raises:
-        SpecError: for other windows and policies, for lengths that are not above zero, and for a field that
-            would have no effect.
+        SpecError: for other windows and update policies, for lengths that are not above zero, and for a field
+            that would have no effect.
 
     >>> from panewise import Tumbling
     >>> one = JoinWindow(Tumbling("2 minutes"), early="1 minute")
@@ -71,12 +71,12 @@ class JoinWindow:
         set_fields(
             self,
             window=window,
-            early=_policy(early, "early"),
-            late=_policy(EACH if late is None and timed else late, "late"),
+            early=_update_policy(early, "early"),
+            late=_update_policy(EACH if late is None and timed else late, "late"),
             retention=None if retention is None else positive(retention, "retention"),
             retention_rows=retention_rows,
         )
-        _check_policies(self, timed=timed)
+        _check_update_policies(self, timed=timed)
         _check_retention(self)
 
     @property
@@ -98,7 +98,7 @@ class JoinWindow:
 
     @property
     def periods(self) -> tuple[Every, ...]:
-        """The policies that follow the clock."""
+        """The update policies that follow the clock."""
         return tuple(policy for policy in (self.early, self.late) if isinstance(policy, Every))
 
     @property
@@ -153,10 +153,10 @@ class WindowedStreams:
         return "right" if self.left.window is None and self.right.window is not None else "left"
 
 
-def _policy(policy: Any, name: str) -> UpdatePolicy | None:
+def _update_policy(policy: Any, name: str) -> UpdatePolicy | None:
     """Returns an update policy; a period is aligned.
 
-    >>> _policy("1 minute", "early")
+    >>> _update_policy("1 minute", "early")
     Every(period=Duration('1 minute'), aligned=True)
     """
     if policy is None or isinstance(policy, Always):
@@ -188,7 +188,7 @@ def _check_window(window: Any) -> None:
         raise SpecError(f"JoinWindow({window!r})", rule, "give a hop that is not above the size")
 
 
-def _check_policies(spec: JoinWindow, *, timed: bool) -> None:
+def _check_update_policies(spec: JoinWindow, *, timed: bool) -> None:
     if timed:
         return
     if spec.late is not None:
