@@ -256,7 +256,7 @@ def test_clocks_alone_are_nothing_to_write() -> None:
 
 
 def test_another_specification_is_refused_with_the_field_that_changed() -> None:
-    """Semantics 47.2."""
+    """semantics 47.2."""
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     changed = (

@@ -82,7 +82,7 @@ def check(data: st.DataObject, family: str) -> None:
 @FEW
 @given(data=st.data())
 def test_engine_is_oracle_across_changes(family: str, data: st.DataObject) -> None:
-    """Semantics 47.2 and 47.8."""
+    """semantics 47.2 and 47.8."""
     check(data, family)
 
 

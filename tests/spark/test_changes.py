@@ -39,7 +39,7 @@ def panes(feed: Feed) -> pl.DataFrame:
 def test_a_checkpoint_continues_with_other_aggregates_and_lateness(
     feed: Feed, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Semantics 47.3, 47.5 and 47.9: one line in the log, and a record before the first micro-batch."""
+    """semantics 47.3, 47.5 and 47.9: one line in the log, and a record before the first micro-batch."""
     feed.put((0, "a", 1), (70, "a", 2))
     run(feed, minutes(feed.stream()).agg(COUNT, SUM))
     feed.put((80, "a", 3), (130, "a", 4))
@@ -85,7 +85,7 @@ def test_a_query_that_write_has_not_started_takes_no_added_aggregate(feed: Feed)
 
 @pytest.mark.nightly
 def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
-    """Semantics 47.11."""
+    """semantics 47.11."""
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).clock("1 minute").agg(COUNT))
     for every in (None, "2 minutes", "30 seconds"):

@@ -25,7 +25,7 @@ def changes(old: Any, new: Any, **options: Any) -> list[str]:
 
 
 def test_the_changes_of_a_specification() -> None:
-    """Semantics 47.1: aggregates are compared by what they compute."""
+    """semantics 47.1: aggregates are compared by what they compute."""
     most = F.max("v").alias("most")
     assert changes(SPEC, SPEC) == []
     assert changes(SPEC, replace(SPEC, aggregates=[most, F.count().alias("rows")], allowed_lateness=3)) == [
@@ -43,7 +43,7 @@ def test_the_changes_of_a_specification() -> None:
 
 
 def test_added_aggregates_are_marked_for_ever() -> None:
-    """Semantics 47.3."""
+    """semantics 47.3."""
     new = replace(SPEC, aggregates=[F.count().alias("n"), F.sum("v").alias("s")])
     marked = continuation(to_dict(SPEC), new, "from_now_on").spec
     assert [aggregate.added for aggregate in marked.aggregates] == [None, "from_now_on"]
@@ -81,7 +81,7 @@ def test_added_aggregates_are_marked_for_ever() -> None:
     ],
 )
 def test_a_change_that_is_refused(old: Any, new: dict[str, Any], message: str) -> None:
-    """Semantics 47.2."""
+    """semantics 47.2."""
     with pytest.raises(StateError, match=message) as caught:
         continuation(to_dict(old), replace(old, **new))
     assert caught.value.remedy == "put the field back, or start from a new checkpoint"

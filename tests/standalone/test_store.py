@@ -151,7 +151,7 @@ def test_a_store_belongs_to_one_specification(tmp_path: Path) -> None:
 def test_a_store_continues_with_another_specification(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Semantics 47.10: it takes effect when the store is opened, and is stored by the next commit."""
+    """semantics 47.10: it takes effect when the store is opened, and is stored by the next commit."""
     with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
         operator.add_message(message(1))
         operator.life_cycle.checkpoint("before")

@@ -13,7 +13,7 @@ from tests.engine.effort import FEW
 @FEW
 @given(data=st.data())
 def test_each_change_continues_the_specification_before(data: st.DataObject) -> None:
-    """Semantics 47.2: none of them is refused. They keep their order among other events."""
+    """semantics 47.2: none of them is refused. They keep their order among other events."""
     spec = data.draw(specs())
     changed = data.draw(changes(spec))
     for event in changed:

@@ -25,7 +25,7 @@ def check(data: st.DataObject, kind: str) -> None:
 @DEFAULT
 @given(data=st.data())
 def test_engine_is_oracle_across_changes(kind: str, data: st.DataObject) -> None:
-    """Semantics 47 to 47.8."""
+    """semantics 47 to 47.8."""
     check(data, kind)
 
 
