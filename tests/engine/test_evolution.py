@@ -2,10 +2,17 @@
 
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.run_library import Cache, RunLibrary
+from panewise.errors import StateError
+from panewise.state import MemoryRunStore
 from panewise.testing import run
 from panewise.testing.chains import chains
 from panewise.testing.changes import (
@@ -87,3 +94,40 @@ def test_engine_is_oracle_across_changes(family: str, data: st.DataObject) -> No
 
 
 test_engine_is_oracle_across_changes_at_length = EACH_FAMILY(at_length(check, 20_000, data=st.data()))
+
+
+KEYED = {"left": pw.Side(keys=["k"]), "right": pw.Side(keys=["k"], prefix="r_")}
+TOTAL = pw.OverColumn(F.sum("v").alias("s"), pw.Frame("rows", -1, 0))
+WHOLE_ROWS = {
+    "over": pw.OverOperator(keys=["k"], columns=[TOTAL, pw.OverColumn(F.lead("v").alias("next"))]),
+    "deduplicate": pw.DeduplicateOperator(keys=["k"], within=9, keep="last", emit="complete"),
+    "interval": pw.JoinOperator(**KEYED, match=pw.Interval(0, 5), how="full"),
+    "as of": pw.JoinOperator(**KEYED, match=pw.AsOf("backward"), how="left"),
+    "windows": pw.JoinOperator(**KEYED, match=pw.SameWindow(pw.Tumbling(10)), how="full"),
+    "latest": pw.JoinOperator(**KEYED, match=pw.Latest()),
+}
+COLUMNS: dict[str, pl.DataType] = {"k": pl.String(), "event_time": pl.Int64(), "v": pl.Int64()}
+MORE = {**COLUMNS, "w": pl.String()}
+
+
+@pytest.mark.parametrize("spec", WHOLE_ROWS.values(), ids=WHOLE_ROWS)
+def test_stored_rows_get_columns_that_the_input_has_got(spec: Any) -> None:
+    """They are null there (semantics 47.12)."""
+    store, ports = MemoryRunStore(), list(spec.ports)
+
+    def load(columns: Any) -> StoredOperator:
+        return StoredOperator.load(spec, dict.fromkeys(ports, columns), RunLibrary(store, Cache()))
+
+    stored = load(COLUMNS)
+    stored.operator.add(pl.DataFrame([("a", 1, 5)], COLUMNS, orient="row"), ports[0])
+    stored.commit()
+    stored = load(MORE)
+    panes = [stored.operator.add(pl.DataFrame([("a", 3, 6, "x")], MORE, orient="row"), ports[-1]).panes]
+    stored.commit()
+    panes.append(load(MORE).operator.finish().panes)
+    rows = [row for frame in panes for row in frame.rows(named=True)]
+    assert all(row["w"] is None for row in rows if row["v"] == 5)
+    assert any("x" in (row["w"], row.get("r_w")) for row in rows) or spec.how == "left"
+    assert not load(MORE).changed
+    with pytest.raises(StateError, match=r"a state with other columns: \[.*'w'"):
+        load(COLUMNS)

@@ -19,9 +19,9 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import CARRY, TOMBSTONE
-from panewise.engine.evolution import converted, converted_rows, take_over
+from panewise.engine.evolution import converted, converted_rows, take_over, with_nulls
 from panewise.engine.ingest.output import Output
-from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas, TakeOver
+from panewise.engine.protocol import Conversion, Operator, OperatorState, Schema, Schemas, TakeOver
 from panewise.engine.registry import cached_operator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.run import MemoryLibrary
@@ -53,6 +53,7 @@ class StoredOperator:
     libraries: tuple[RunLibrary, ...]
     loaded: dict[str, Any]
     change: Continuation | None = None
+    converted: bool = False  # whether the state is to be stored again
 
     @classmethod
     def load(
@@ -89,8 +90,8 @@ class StoredOperator:
             for (name, table), own_library in zip(state.tables.items(), libraries, strict=True)
         }
         changed = change if change.changes and manifest.header else None
-        loaded = cls(operator, manifest, libraries, {}, changed)
-        if change.changes:
+        loaded = cls(operator, manifest, libraries, {}, changed, bool(how.tables) or changed is not None)
+        if how.tables or change.changes:
             tables = {name: converted(table, name, how) for name, table in tables.items()}
             loaded.manifest = replace(manifest, spec=_document(operator.spec))
         operator.state = state.with_tables(tables)
@@ -110,7 +111,7 @@ class StoredOperator:
         by rows there is, as nothing else is left of these rows, here and in other shards. After a change of
         the specification there is, unless nothing has been stored.
         """
-        if self.operator.changed or self.change is not None:
+        if self.operator.changed or self.converted:
             return True
         given_again = () if self.operator.clocks_are_own else _CLOCKS
         return self._differs({*self.operator.header(), *self.loaded} - {*given_again})
@@ -141,7 +142,7 @@ class StoredOperator:
         header = {**self.loaded, "types": types_of_tables(state), "timer": timer, **(more or {})}
         self.manifest = self.manifest.following(runs, header)
         self.libraries[0].store.put_manifest(self.manifest.encode())
-        self.change = None
+        self.change, self.converted = None, False
 
 
 def _read(
@@ -151,12 +152,28 @@ def _read(
     operator, header = cached_operator(change.spec, schema), checked(manifest.header)
     if change.changes and header:
         how = take_over(operator, change, header)
-        if not how.tables:
-            _check_types(operator.state, header)
-        return operator, operator.with_header(how.header), how
-    _check_types(operator.state, header)
-    state = operator.with_header(manifest.header)
-    return operator, state, TakeOver(header, operator.horizons(state.clocks))
+    else:
+        how = TakeOver(header, operator.horizons(operator.with_header(header).clocks))
+    if not how.tables:
+        how = replace(how, tables=_more_columns(operator, header))
+    if not how.tables:
+        check_types(operator.state, header)
+    return operator, operator.with_header(how.header), how
+
+
+def _more_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Conversion]:
+    """Returns the tables of whole rows that lack columns of the input, if nothing else differs (47.12).
+
+    These columns are null in the stored rows.
+    """
+    stored, expected = header.get("types", {}), types_of_tables(operator.state)
+    lacking = expected.keys() - stored.keys() if stored else set()
+    columns = {name for port in operator.plan.ports.values() for name in port.schema if name[:2] != "__"}
+    if not lacking or any(name.rpartition(":")[2] not in columns for name in lacking):
+        return {}
+    if any(stored[name] != expected.get(name) for name in stored):
+        return {}
+    return {name: with_nulls(table.shape) for name, table in operator.state.tables.items()}
 
 
 def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
@@ -195,7 +212,26 @@ def continued(
     return change
 
 
-def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
+def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
+    """Refuses the state of another specification or number of shards, where no change is taken over.
+
+    Raises:
+        StateError: if they differ; it names the fields that changed.
+    """
+    change = continued(manifest, spec, shards)
+    if change.changes:
+        rule = "here a state belongs to the specification that made it (semantics 47.9)"
+        raise StateError(
+            f"a changed specification ({change})", rule, "put the fields back, or start from a new checkpoint"
+        )
+
+
+def check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
+    """Refuses a state whose columns have other types.
+
+    Raises:
+        StateError: if they have; it names the columns.
+    """
     stored, expected = header.get("types"), types_of_tables(state)
     if stored is not None:
         lacking = _of_lacking_tables(state, stored)

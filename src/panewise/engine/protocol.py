@@ -307,6 +307,9 @@ class CurrentResults(Protocol):
         ...
 
 
+Conversion: TypeAlias = Callable[[pl.DataFrame], pl.DataFrame]  # of stored rows
+
+
 @dataclass(frozen=True)
 class TakeOver:
     """How a stored state of another specification becomes one of an operator (semantics 47).
@@ -320,7 +323,7 @@ class TakeOver:
 
     header: Mapping[str, Any]
     horizons: Mapping[str, int | None]
-    tables: Mapping[str, Callable[[pl.DataFrame], pl.DataFrame]] = field(default_factory=dict)
+    tables: Mapping[str, Conversion] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
