@@ -10,6 +10,7 @@ A state consists of named tables and a header (:class:`panewise.engine.protocol.
 table has the number of its place among the tables. All other values are in the header of the manifest.
 """
 
+import re
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ from panewise.state.manifest import REMEDY, checked
 from panewise.state.run_format import decode, encode
 
 _document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once
+_NUMBER = re.compile(r"^[0-9]+:")  # begins the names of columns of other tables than table 0
 _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the runtime gives again
 
 
@@ -150,15 +152,15 @@ def _read(
 ) -> tuple[Operator, OperatorState, TakeOver]:
     """Returns an operator, its state with the header of a manifest, and how it takes the tables over."""
     operator, header = cached_operator(change.spec, schema), checked(manifest.header)
+    more = _more_columns(operator, header)
     if change.changes and header:
         how = take_over(operator, change, header)
-    else:
-        how = TakeOver(header, operator.horizons(operator.with_header(header).clocks))
-    if not how.tables:
-        how = replace(how, tables=_more_columns(operator, header))
-    if not how.tables:
+        if how.tables:
+            return operator, operator.with_header(how.header), how
+    if not more:
         check_types(operator.state, header)
-    return operator, operator.with_header(how.header), how
+    state = operator.with_header(header)
+    return operator, state, TakeOver(header, operator.horizons(state.clocks), more)
 
 
 def _more_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Conversion]:
@@ -169,7 +171,7 @@ def _more_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Co
     stored, expected = header.get("types", {}), types_of_tables(operator.state)
     lacking = expected.keys() - stored.keys() if stored else set()
     columns = {name for port in operator.plan.ports.values() for name in port.schema if name[:2] != "__"}
-    if not lacking or any(name.rpartition(":")[2] not in columns for name in lacking):
+    if not lacking or any(_NUMBER.sub("", name) not in columns for name in lacking):
         return {}
     if any(stored[name] != expected.get(name) for name in stored):
         return {}

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from panewise.spark.failures import QueryError
     from panewise.spark.guarded_watermark import with_watermark
     from panewise.spark.join_builder import JoinBuilder, joined
+    from panewise.spark.kafka_topics import kafka_source
     from panewise.spark.observer import Observer, observe
     from panewise.spark.over_builder import OverBuilder, over
     from panewise.spark.policy_builder import PolicyBuilder, policy_windows
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.settings import configure
-    from panewise.spark.sinks import ParquetSink
+    from panewise.spark.sinks.current import current
+    from panewise.spark.sinks.kafka import KafkaSink
+    from panewise.spark.sinks.parquet import ParquetSink
     from panewise.spark.streaming_sql import sql
     from panewise.spark.window_builder import WindowBuilder, windowed
 
@@ -39,6 +42,7 @@ _MODULES = {
     "failures": ("QueryError",),
     "guarded_watermark": ("with_watermark",),
     "join_builder": ("JoinBuilder", "joined"),
+    "kafka_topics": ("kafka_source",),
     "observer": ("Observer", "observe"),
     "over_builder": ("OverBuilder", "over"),
     "policy_builder": ("PolicyBuilder", "policy_windows"),
@@ -47,7 +51,9 @@ _MODULES = {
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "settings": ("configure",),
-    "sinks": ("ParquetSink",),
+    "sinks.current": ("current",),
+    "sinks.kafka": ("KafkaSink",),
+    "sinks.parquet": ("ParquetSink",),
     "streaming_sql": ("sql",),
     "window_builder": ("WindowBuilder", "windowed"),
     "query": ("WindowQuery",),
@@ -62,6 +68,7 @@ __all__ = [
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
+    "KafkaSink",
     "Observer",
     "OverBuilder",
     "OverResult",
@@ -77,8 +84,10 @@ __all__ = [
     "apply",
     "cogrouped",
     "configure",
+    "current",
     "deduplicate",
     "joined",
+    "kafka_source",
     "observe",
     "over",
     "policy_windows",

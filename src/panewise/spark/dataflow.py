@@ -34,7 +34,7 @@ from panewise.spark.processor import Processor
 from panewise.spark.processor_settings import Settings
 from panewise.spark.reports import KIND, PROGRESS
 from panewise.spark.schemas import columns_of, schema_of
-from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS
+from panewise.spark.settings import CACHE, METRICS, MIRROR, PARTITIONS, STATE
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.types import polars_schema
 from panewise.spark.unpack import Unpack, UnpackWithReports
@@ -271,6 +271,7 @@ class Dataflow:
             direct,
             int(setting(packed, CACHE, "1024")),
             int(setting(packed, MIRROR, "4096")),
+            int(setting(packed, STATE, "0")),
             reports,
             {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
             self.static,

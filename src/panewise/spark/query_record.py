@@ -16,7 +16,7 @@ from panewise.engine.checkpoint import check_same
 from panewise.engine.evolution import log_change
 from panewise.errors import StateError
 from panewise.spark.dataflow import Dataflow
-from panewise.spark.sinks import exists, is_absolute
+from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import Continuation
 from panewise.state import Manifest

@@ -16,7 +16,7 @@ from panewise.spark.failures import QueryError
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.results.operator_result import OperatorResult, kinds_of, output_of
 from panewise.spark.settings import PARTITIONS, configure
-from panewise.spark.sinks import Sink
+from panewise.spark.sinks.base import Sink
 from panewise.spark.standard_error import log_to
 from panewise.spark.streaming_sql import in_session
 from panewise.spark.table_sinks import READABLE, FileSink, sink_of
