@@ -76,6 +76,8 @@ ELSEWHERE = {
     # The command is run as a module there.
     "cli/__main__.py": "cli/test_state.py",
     "spark/script_progress.py": "spark/test_script_run.py",
+    "spark/script_inserts.py": "spark/test_script_run.py",
+    "spark/script_session.py": "spark/test_script_run.py",
     "spark/table_sinks.py": "spark/test_script_run.py",
     "spark/table_sources.py": "spark/test_script_run.py",
     # What only a query can show is tested by what users see of it.
