@@ -15,6 +15,7 @@ from panewise.spark import worker  # noqa: F401 - before anything that imports P
 if TYPE_CHECKING:
     from panewise.spark.apply_spec import apply
     from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
+    from panewise.spark.connector_versions import connectors
     from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
     from panewise.spark.failures import QueryError
     from panewise.spark.guarded_watermark import with_watermark
@@ -29,15 +30,20 @@ if TYPE_CHECKING:
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.settings import configure
+    from panewise.spark.sinks.console import ConsoleSink
     from panewise.spark.sinks.current import current
+    from panewise.spark.sinks.delta import DeltaSink
     from panewise.spark.sinks.kafka import KafkaSink
+    from panewise.spark.sinks.memory import MemorySink
     from panewise.spark.sinks.parquet import ParquetSink
+    from panewise.spark.sinks.postgres import PostgresSink
     from panewise.spark.streaming_sql import sql
     from panewise.spark.window_builder import WindowBuilder, windowed
 
 _MODULES = {
     "apply_spec": ("apply",),
     "cogroup_builder": ("CogroupBuilder", "cogrouped"),
+    "connector_versions": ("connectors",),
     "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
     "failures": ("QueryError",),
     "guarded_watermark": ("with_watermark",),
@@ -51,9 +57,13 @@ _MODULES = {
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "settings": ("configure",),
+    "sinks.console": ("ConsoleSink",),
     "sinks.current": ("current",),
+    "sinks.delta": ("DeltaSink",),
     "sinks.kafka": ("KafkaSink",),
+    "sinks.memory": ("MemorySink",),
     "sinks.parquet": ("ParquetSink",),
+    "sinks.postgres": ("PostgresSink",),
     "streaming_sql": ("sql",),
     "window_builder": ("WindowBuilder", "windowed"),
     "query": ("WindowQuery",),
@@ -63,18 +73,22 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "CogroupBuilder",
     "CogroupResult",
+    "ConsoleSink",
     "DeduplicateBuilder",
     "DeduplicateResult",
+    "DeltaSink",
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
     "KafkaSink",
+    "MemorySink",
     "Observer",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
     "PolicyBuilder",
     "PolicyResult",
+    "PostgresSink",
     "QueryError",
     "ResultRows",
     "WindowBuilder",
@@ -84,6 +98,7 @@ __all__ = [
     "apply",
     "cogrouped",
     "configure",
+    "connectors",
     "current",
     "deduplicate",
     "joined",

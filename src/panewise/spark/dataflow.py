@@ -26,6 +26,7 @@ from panewise.spark.checks import (
 )
 from panewise.spark.clock_stream import clock_stream
 from panewise.spark.envelope import kind_of
+from panewise.spark.initial_state import InitialState
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.names import in_backticks
 from panewise.spark.output_schemas import unpack_of, with_own_names
@@ -65,6 +66,7 @@ class Dataflow:
         inner: the user's names that begin with `__`, with their names in `df` and `spec`.
         fed: the operators whose rows are inputs, by port.
         controls: the directory of control notes that end the input, None if there is none.
+        initial_state: the state of another query with which this one began, None if it began without one.
     """
 
     dfs: Mapping[str, DataFrame]
@@ -79,6 +81,7 @@ class Dataflow:
     inner: Mapping[str, str] = field(default_factory=dict)
     fed: Mapping[str, "Feed"] = field(default_factory=dict)
     controls: str | None = None
+    initial_state: InitialState | None = None
 
     @classmethod
     def from_inputs(
@@ -276,6 +279,8 @@ class Dataflow:
             {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
             self.static,
             self._query_ports,
+            self.initial_state is not None,
+            None if self.initial_state is None else self.initial_state.watermark,
         )
         target = envelope.OUT if direct is None else direct.target
         stepped = (
@@ -289,7 +294,12 @@ class Dataflow:
         return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
     def _initial(self, schemas: Mapping[str, Any]) -> Any:
-        """Returns the rows of static sides as the initial state of the shards; None without such a side."""
+        """Returns the initial state of the shards, None if there is none.
+
+        It is the state of another query, which has the rows of its static sides, or the rows of static sides.
+        """
+        if self.initial_state is not None:
+            return self.initial_state.rows(self.df.sparkSession).groupBy("shard")
         packed = [self._packed(port, schemas, late_wanted=True, all_columns=False) for port in self.static]
         if not packed:
             return None

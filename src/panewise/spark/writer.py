@@ -9,6 +9,7 @@ writes a repeated micro-batch to the same place, each row is written exactly onc
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -18,14 +19,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from panewise.engine.checkpoint import continued
+from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.checks import same_name
 from panewise.spark.dataflow import Dataflow, note, unpacked
 from panewise.spark.envelope import kind_of, numbered
+from panewise.spark.initial_state import check_alone, check_streaming, imported_state, known_state
 from panewise.spark.query import Done, WindowQuery
 from panewise.spark.query_record import (
     check_fed,
     check_place,
+    check_reads,
     continue_record,
     prepare_record,
     record_of,
@@ -118,6 +122,7 @@ class WriteOptions:
     processing_time: str | None
     name: str | None
     sequence: str | None = None
+    initial_state: str | None = None
     added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
@@ -174,6 +179,8 @@ def start(
         StateError: if the checkpoint was made with a specification that this one cannot continue, or with
             another number of shards.
     """
+    check_streaming(dataflow.df, options.initial_state)
+    check_alone(dataflow.fed, options.initial_state)
     dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
     dispatch = _bound(dispatch, dataflow, names, earlier, options)
     if not dataflow.df.isStreaming:
@@ -187,14 +194,8 @@ def start(
             "give checkpoint='/a/directory'",
         )
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
-    dataflow = _prepared(
-        dataflow,
-        dispatch,
-        options.checkpoint,
-        controls,
-        at_end=at_end,
-        added_aggregates=options.added_aggregates,
-    )
+    columns = dataflow.schemas(all_columns=whole_rows(sinks))
+    dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -205,7 +206,12 @@ def start(
         writer = tagged.writeStream.foreachBatch(dispatch)
         writer = writer.option("checkpointLocation", str(options.checkpoint))
         writer = writer if options.name is None else writer.queryName(options.name)
-        return (writer.trigger(**options.trigger) if options.trigger else writer).start()
+        initial = dataflow.initial_state
+        bounded = (
+            nullcontext() if initial is None else initial.while_starting(session, str(options.checkpoint))
+        )
+        with bounded:
+            return (writer.trigger(**options.trigger) if options.trigger else writer).start()
 
     def finish() -> StreamingQuery:
         write_note(session, controls, note(finish=1))
@@ -215,30 +221,32 @@ def start(
 
 
 def _prepared(
-    dataflow: Dataflow,
-    dispatch: Dispatch,
-    checkpoint: str,
-    controls: str,
-    *,
-    at_end: bool,
-    added_aggregates: AddedAggregates,
+    dataflow: Dataflow, dispatch: Dispatch, options: WriteOptions, columns: Schemas, *, at_end: bool
 ) -> Dataflow:
     """Returns the dataflow as it continues its checkpoint, after checking that and preparing the sinks.
 
     The record of a new checkpoint, or of a changed specification, is made last.
     """
-    session = dataflow.df.sparkSession
+    session, checkpoint = dataflow.df.sparkSession, str(options.checkpoint)
     known = record_of(session, checkpoint)
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
-        change = continued(known, dataflow.spec, len(dataflow.shards), added_aggregates)
+        change = continued(known, dataflow.spec, len(dataflow.shards), options.added_aggregates)
         dataflow = with_clock(known.header, replace(dataflow, spec=change.spec))
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
+        check_reads(known.header, dataflow)
+        initial = known_state(known.header, checkpoint, options.initial_state)
+        dataflow = replace(dataflow, initial_state=initial)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
-        prepare_record(session, dataflow, checkpoint, controls, at_end=at_end)
+        if options.initial_state is not None:
+            initial = imported_state(
+                session, dataflow.spec, columns, dataflow.shards, checkpoint, options.initial_state
+            )
+            dataflow = replace(dataflow, initial_state=initial)
+        prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     else:
         continue_record(session, known, change, dataflow, checkpoint)
     return dataflow

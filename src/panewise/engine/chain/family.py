@@ -4,6 +4,7 @@ from typing import Final
 
 from panewise.engine.chain.plan import TABLES, ChainPlan
 from panewise.engine.protocol import EngineParts, engine_parts, on_call, with_one_input
+from panewise.engine.windows.family import division
 from panewise.spec import Chain
 
 
@@ -20,4 +21,5 @@ PARTS: Final = EngineParts(
     tables=tables,
     inspect=lambda spec, header, read: engine_parts(spec.first).inspect(spec.first, header, read),
     take_over=on_call("panewise.engine.chain.evolution:take_over"),
+    division=division,
 )
