@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
         "docs/stream-windows.md",
         "docs/joins.md",
         "docs/deduplicate.md",
+        "docs/evolution.md",
         "docs/retained-windows.md",
         "docs/standalone.md",
         "docs/stores.md",

@@ -256,14 +256,15 @@ def test_clocks_alone_are_nothing_to_write() -> None:
 
 
 def test_another_specification_is_refused_with_the_field_that_changed() -> None:
+    """semantics 47.2."""
     store = MemoryRunStore()
     step(store, Cache(), rows((1, 10, 1)))
     changed = (
-        r"a changed specification \(accumulation: 'accumulating' -> 'retracting'\) \| a state "
-        r"belongs to .* \| put the field back"
+        r"a changed specification \(window: .*'size': 1000.* -> .*'size': 2000.*\) \| a state "
+        r"belongs to the window .* \| put the field back"
     )
     with pytest.raises(StateError, match=changed):
-        StoredOperator.load(spec(accumulation="retracting"), SCHEMA, RunLibrary(store, Cache()))
+        StoredOperator.load(spec(2_000), SCHEMA, RunLibrary(store, Cache()))
 
 
 def test_another_number_of_shards_is_refused() -> None:

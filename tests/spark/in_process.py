@@ -199,6 +199,11 @@ class Query:
         self.processor = cloudpickle.dumps(Processor(settings))
         self.packs = {port: cloudpickle.dumps(self._pack(port)) for port in self.columns}
 
+    def change(self, spec: Specification, columns: Mapping[str, StructType]) -> None:
+        """Continues the query with another specification, as a restart of `write` does."""
+        self.spec, self.columns = spec, columns
+        self.__post_init__()
+
     def _pack(self, port: str) -> Pack:
         more = tuple(name for name in (NOW, PROGRESS) if name in self.columns[port].names)
         strict = port in self.static
@@ -384,8 +389,11 @@ def play(script: Script, cut: Cut | None = None, moves: Mapping[int, int] = {}) 
         shards = moves.get(number, shards)
         if shards != query.shards and event.op != "restart" and query.entries:
             query, live = query.moved(shards), LiveWindows()
-        if event.op == "restart":
+        if event.op in ("restart", "change"):
             microbatch._CACHE = Cache()
+        if event.marked is not None:
+            script = replace(script, spec=event.marked)
+            query.change(event.marked, {port: spark_columns(script, port) for port in script.ports})
         emitted = [] if event.op == "restart" else _played(query, script, event, clock)
         clock = max(clock, (event.to or 0) if event.op == "clock" else 0)
         output = output_of(emitted, given, script)

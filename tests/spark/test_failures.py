@@ -13,7 +13,10 @@ from panewise.spark import ParquetSink, QueryError, WindowResult, windowed
 from panewise.spark.failures import reason_of
 from tests.spark.conftest import Feed, emitted, write
 
-CHANGED = "StateError: a changed specification (allowed_lateness: 60000000 -> 120000000) | "
+CHANGED = (
+    "StateError: a changed specification (window: {'kind': 'tumbling', 'size': 60000000, 'origin': 0} -> "
+    "{'kind': 'tumbling', 'size': 120000000, 'origin': 0}) | "
+)
 WORKER = """[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Job aborted due to stage
 failure: Task 0 failed org.apache.spark.api.python.PythonException: Traceback (most recent call last):
   File "/python/pyspark/worker.py", line 3630, in main
@@ -76,13 +79,10 @@ def test_the_reason_in_a_report() -> None:
     assert reason_of("") == "Spark gives no reason"
 
 
-def minutes(df: DataFrame, lateness: str) -> WindowResult:
+def minutes(df: DataFrame, size: str) -> WindowResult:
     watched = df.withWatermark("ts", "10 seconds")
     described = (
-        windowed(watched, event_time="ts")
-        .groupBy("k")
-        .window(pw.Tumbling("1 minute"))
-        .allowed_lateness(lateness)
+        windowed(watched, event_time="ts").groupBy("k").window(pw.Tumbling(size)).allowed_lateness("1 minute")
     )
     return described.agg(F.sum("v").alias("s"))
 

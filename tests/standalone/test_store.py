@@ -5,6 +5,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise import InputError, StateError, Tumbling, WindowOperator
+from panewise import Always, InputError, StateError, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.standalone import Callbacks, Emission, StandaloneOperator
 from panewise.state.file_store import FILE
@@ -145,6 +146,36 @@ def test_a_store_belongs_to_one_specification(tmp_path: Path) -> None:
     with pytest.raises(StateError, match=r"^a state with other columns"):
         StandaloneOperator(SPEC, {**TYPES, "v": "double"}, store=tmp_path)
     StandaloneOperator(SPEC, TYPES, store=tmp_path).close()
+
+
+def test_a_store_continues_with_another_specification(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """semantics 47.10: it takes effect when the store is opened, and is stored by the next commit."""
+    with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
+        operator.add_message(message(1))
+        operator.life_cycle.checkpoint("before")
+        operator.flush()
+    aggregates = [*SPEC.aggregates, F.count().alias("later")]
+    other = replace(SPEC, trigger=Always(), aggregates=aggregates)
+    for _ in range(2):  # without a commit, the next start does the same
+        operator = StandaloneOperator(other, TYPES, store=tmp_path, added_aggregates="from_now_on")
+        [emission] = operator.get_result()
+        assert emission.rows["later"].to_list() == [0]
+        operator.close()
+    assert caplog.messages[0] == caplog.messages[1]
+    assert caplog.messages[0].endswith(
+        "trigger: {'kind': 'after_watermark', 'early': None, 'late': "
+        "{'kind': 'always'}} -> {'kind': 'always'})"
+    )
+    with StandaloneOperator(other, TYPES, store=tmp_path, added_aggregates="from_now_on") as operator:
+        operator.flush()
+    with StandaloneOperator(other, TYPES, store=tmp_path) as operator:
+        assert operator.get_result() == []
+        operator.life_cycle.reset("before")
+        assert operator.get_result()[0].rows["later"].to_list() == [0]
+    with pytest.raises(StateError, match=r"materialize=\.\.\. with a changed specification"):
+        StandaloneOperator(SPEC, TYPES, store=tmp_path, materialize=object())  # type: ignore[arg-type]
 
 
 def test_a_store_belongs_to_one_process(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from panewise.checkpoints import UnknownFormatError
 from panewise.errors import StateError
-from panewise.state.manifest import REMEDY
+from panewise.state.manifest import REMEDY, newest_record
 
 VARIABLE: Final = "panewise"
 GIVE_CHECKPOINT: Final = "give the checkpoint= of write()"
@@ -123,11 +123,12 @@ def has_variable(properties: str | None) -> bool:
 
 def record_in(path: Path) -> str | None:
     """Returns the record of the operator that `write` made in a checkpoint directory, None without one."""
-    for file in sorted((path / "panewise" / "operator").glob("part-*")):
-        text = file.read_text(encoding="utf-8").strip()
-        if text:
-            return text
-    return None
+    files = sorted((path / "panewise" / "operator").glob("part-*"))
+    texts = [text for file in files if (text := file.read_text(encoding="utf-8").strip())]
+    if len(texts) < 2:
+        return next(iter(texts), None)
+    record = newest_record(texts)
+    return None if record is None else record.encode()
 
 
 def _numbers(checkpoint: str, folder: Path) -> set[int]:

@@ -10,8 +10,9 @@ A state consists of named tables and a header (:class:`panewise.engine.protocol.
 table has the number of its place among the tables. All other values are in the header of the manifest.
 """
 
+import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -19,19 +20,24 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import CARRY, TOMBSTONE
-from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
+from panewise.engine.evolution import converted, converted_rows, take_over, with_nulls
+from panewise.engine.ingest.output import Output
+from panewise.engine.protocol import Conversion, Operator, OperatorState, Schema, Schemas, TakeOver
 from panewise.engine.registry import cached_operator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import SpecError, StateError
 from panewise.spec import Specification
-from panewise.spec.codec import changed_fields, to_dict
+from panewise.spec.codec import to_dict
+from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.spec.evolution import Continuation, continuation
 from panewise.state import Manifest, Run
 from panewise.state.manifest import REMEDY, checked
 from panewise.state.run_format import decode, encode
 
 _document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once
+_NUMBER = re.compile(r"^[0-9]+:")  # begins the names of columns of other tables than table 0
 _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the runtime gives again
 
 
@@ -40,27 +46,40 @@ class StoredOperator:
     """An operator whose state is in a run store.
 
     `manifest` is that of the last commit, and `loaded` the header of the state when it was loaded or
-    committed. There is a library for each table.
+    committed. There is a library for each table. `change` is what the specification has changed since the
+    last commit.
     """
 
     operator: Operator
     manifest: Manifest
     libraries: tuple[RunLibrary, ...]
     loaded: dict[str, Any]
+    change: Continuation | None = None
+    converted: bool = False  # whether the state is to be stored again
 
     @classmethod
     def load(
-        cls, spec: Specification, schema: Schema | Schemas, library: RunLibrary, shards: int = 1
+        cls,
+        spec: Specification,
+        schema: Schema | Schemas,
+        library: RunLibrary,
+        shards: int = 1,
+        added_aggregates: AddedAggregates = "null",
     ) -> "StoredOperator":
         """Returns the operator of a run store. Runs are read only when a step needs them.
 
+        If the state was made with a specification that the given one may continue (semantics 47), its runs
+        are converted. The next commit stores them. Before any other step, :meth:`evaluated` must be called.
+
         Raises:
-            StateError: if the state was made with another specification, other types, or another number of
-                shards, or is corrupt.
+            StateError: if the state was made with a specification that the given one cannot continue, other
+                types, or another number of shards, or is corrupt.
         """
         text = library.store.manifest()
         manifest = Manifest(_document(spec), shards) if text is None else Manifest.decode(text)
-        operator, state, horizons = _read(manifest, spec, schema, shards)
+        change = continued(manifest, spec, shards, added_aggregates)
+        operator, state, how = _read(manifest, schema, change)
+        horizons = how.horizons
         library = replace(library, version=manifest.version + 1)
         libraries = (library, *(library.for_table(n) for n in range(1, len(state.tables))))
         tables = {
@@ -72,17 +91,29 @@ class StoredOperator:
             )
             for (name, table), own_library in zip(state.tables.items(), libraries, strict=True)
         }
+        changed = change if change.changes and manifest.header else None
+        loaded = cls(operator, manifest, libraries, {}, changed, bool(how.tables) or changed is not None)
+        if how.tables or change.changes:
+            tables = {name: converted(table, name, how) for name, table in tables.items()}
+            loaded.manifest = replace(manifest, spec=_document(operator.spec))
         operator.state = state.with_tables(tables)
-        return cls(operator, manifest, libraries, operator.header())
+        loaded.loaded = operator.header()
+        return loaded
+
+    def evaluated(self) -> Iterator[Output]:
+        """Yields what a change of the specification emits at once (semantics 47.4); nothing without one."""
+        if self.change is not None:
+            yield self.operator.evaluate_all()
 
     @property
     def changed(self) -> bool:
         """Whether there is anything to commit.
 
         If only the clocks have moved there is not, as the runtime gives them again. With a watermark driven
-        by rows there is, as nothing else is left of these rows, here and in other shards.
+        by rows there is, as nothing else is left of these rows, here and in other shards. After a change of
+        the specification there is, unless nothing has been stored.
         """
-        if self.operator.changed:
+        if self.operator.changed or self.converted:
             return True
         given_again = () if self.operator.clocks_are_own else _CLOCKS
         return self._differs({*self.operator.header(), *self.loaded} - {*given_again})
@@ -113,17 +144,38 @@ class StoredOperator:
         header = {**self.loaded, "types": types_of_tables(state), "timer": timer, **(more or {})}
         self.manifest = self.manifest.following(runs, header)
         self.libraries[0].store.put_manifest(self.manifest.encode())
+        self.change, self.converted = None, False
 
 
 def _read(
-    manifest: Manifest, spec: Specification, schema: Schema | Schemas, shards: int
-) -> tuple[Operator, OperatorState, Mapping[str, int | None]]:
-    """Returns an operator, its state with the header of a manifest, and the horizons of its tables."""
-    check_same(manifest, spec, shards)
-    operator = cached_operator(spec, schema)
-    check_types(operator.state, checked(manifest.header))
-    state = operator.with_header(manifest.header)
-    return operator, state, operator.horizons(state.clocks)
+    manifest: Manifest, schema: Schema | Schemas, change: Continuation
+) -> tuple[Operator, OperatorState, TakeOver]:
+    """Returns an operator, its state with the header of a manifest, and how it takes the tables over."""
+    operator, header = cached_operator(change.spec, schema), checked(manifest.header)
+    more = _more_columns(operator, header)
+    if change.changes and header:
+        how = take_over(operator, change, header)
+        if how.tables:
+            return operator, operator.with_header(how.header), how
+    if not more:
+        check_types(operator.state, header)
+    state = operator.with_header(header)
+    return operator, state, TakeOver(header, operator.horizons(state.clocks), more)
+
+
+def _more_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Conversion]:
+    """Returns the tables of whole rows that lack columns of the input, if nothing else differs (47.12).
+
+    These columns are null in the stored rows.
+    """
+    stored, expected = header.get("types", {}), types_of_tables(operator.state)
+    lacking = expected.keys() - stored.keys() if stored else set()
+    columns = {name for port in operator.plan.ports.values() for name in port.schema if name[:2] != "__"}
+    if not lacking or any(_NUMBER.sub("", name) not in columns for name in lacking):
+        return {}
+    if any(stored[name] != expected.get(name) for name in stored):
+        return {}
+    return {name: with_nulls(table.shape) for name, table in operator.state.tables.items()}
 
 
 def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
@@ -140,28 +192,39 @@ def unreadable_spec(error: SpecError) -> StateError:
     )
 
 
-def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
-    """Refuses the state of another specification or number of shards (semantics 35).
+def continued(
+    manifest: Manifest, spec: Specification, shards: int, added_aggregates: AddedAggregates = "null"
+) -> Continuation:
+    """Returns how a specification continues the state of a manifest.
 
     Raises:
-        StateError: if they differ; it names the fields that changed.
+        StateError: if it cannot (semantics 47.2), with the fields that changed; if the number of shards is
+            another one (semantics 35).
     """
-    old, new = manifest.spec, _document(spec)
     try:
-        changed = changed_fields(old, new) if old != new else []
+        same = manifest.spec == _document(spec)
+        change = Continuation(spec, spec) if same else continuation(manifest.spec, spec, added_aggregates)
     except SpecError as error:
         raise unreadable_spec(error) from error
-    if changed:
-        differences = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in changed)
-        raise StateError(
-            f"a changed specification ({differences})",
-            "a state belongs to the specification that made it",
-            "put the field back, or start from a new checkpoint",
-        )
     if manifest.shards != shards:
         rule = f"this state was made with {manifest.shards} shards, and their number is fixed"
         raise StateError(
             f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint"
+        )
+    return change
+
+
+def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
+    """Refuses the state of another specification or number of shards, where no change is taken over.
+
+    Raises:
+        StateError: if they differ; it names the fields that changed.
+    """
+    change = continued(manifest, spec, shards)
+    if change.changes:
+        rule = "here a state belongs to the specification that made it (semantics 47.9)"
+        raise StateError(
+            f"a changed specification ({change})", rule, "put the fields back, or start from a new checkpoint"
         )
 
 
@@ -219,15 +282,35 @@ def save(operator: Operator) -> bytes:
     return b"".join(struct.pack("<I", len(part)) + part for part in parts)
 
 
-def restore(spec: Specification, schema: Schema | Schemas, data: bytes) -> Operator:
+def restore(
+    spec: Specification,
+    schema: Schema | Schemas,
+    data: bytes,
+    added_aggregates: AddedAggregates = "null",
+) -> Operator:
     """Returns an operator with a state that :func:`save` returned.
 
+    If the specification has changed since, `evaluate_all` of the operator must be called next (semantics
+    47.4).
+
     Raises:
-        StateError: if the state was made with another specification or other types, or is corrupt.
+        StateError: if the state was made with a specification that this one cannot continue, or with other
+            types, or is corrupt.
     """
+    return restored(spec, schema, data, added_aggregates)[0]
+
+
+def restored(
+    spec: Specification,
+    schema: Schema | Schemas,
+    data: bytes,
+    added_aggregates: AddedAggregates = "null",
+) -> tuple[Operator, Continuation]:
+    """Returns what :func:`restore` does, and how the specification continues that of the state."""
     head, *runs = _parts(data)
     manifest = Manifest.decode(head.decode(errors="replace"))
-    operator, state, horizons = _read(manifest, spec, schema, 1)
+    change = continued(manifest, spec, 1, added_aggregates)
+    operator, state, how = _read(manifest, schema, change)
     read = [decode(run) for run in runs]
     lacking = list(state.tables.values())[len(read) :]
     if len(read) > len(state.tables) or not all(table.optional for table in lacking):
@@ -239,13 +322,19 @@ def restore(spec: Specification, schema: Schema | Schemas, data: bytes) -> Opera
         name: replace(
             table,
             library=MemoryLibrary(),
-            newest=table.shape.completed(rows).with_columns(pl.lit(False).alias(TOMBSTONE)),
-            horizon=horizons[name],
+            newest=_restored(table, rows, name, how),
+            horizon=how.horizons[name],
         )
         for (name, table), rows in zip(state.tables.items(), read, strict=True)
     }
     operator.state = state.with_tables(tables)
-    return operator
+    return operator, change
+
+
+def _restored(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:
+    """Returns the saved rows of a table as its newest rows."""
+    marked = table.shape.completed(rows).with_columns(pl.lit(False).alias(TOMBSTONE))
+    return converted_rows(table, marked, name, how) if name in how.tables else marked
 
 
 def _parts(data: bytes) -> list[bytes]:

@@ -91,6 +91,8 @@ _RULES: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
     "processing_time": max,
     "watermark": _highest,
     "finished": any,
+    "floor": _lowest,  # so that no stored window is lost
+    "closes": any,
     "inputs": _inputs,
     "ended": _ended,
     "marks": _marks,

@@ -5,7 +5,7 @@ family needs no change in them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, TypeAlias, TypeVar
 
 import polars as pl
@@ -209,6 +209,10 @@ class Operator(Stateful, Protocol):
         """Ends the input of a port, or of all ports."""
         ...
 
+    def evaluate_all(self) -> Output:
+        """Evaluates everything that is stored once, after a change of the specification (semantics 47.4)."""
+        ...
+
     def marks(self, port: str = INPUT) -> Marks:
         """Returns the replay marks of a port."""
         ...
@@ -304,6 +308,25 @@ class CurrentResults(Protocol):
         ...
 
 
+Conversion: TypeAlias = Callable[[pl.DataFrame], pl.DataFrame]  # of stored rows
+
+
+@dataclass(frozen=True)
+class TakeOver:
+    """How a stored state of another specification becomes one of an operator (semantics 47).
+
+    Attributes:
+        header: the header for the operator.
+        horizons: the horizon of each table under the other specification; nothing has expired since.
+        tables: the tables whose rows change, each with what makes rows of the operator of stored rows. It
+            keeps their number and order, and the columns that identify and sort them.
+    """
+
+    header: Mapping[str, Any]
+    horizons: Mapping[str, int | None]
+    tables: Mapping[str, Conversion] = field(default_factory=dict)
+
+
 def division_by_keys(operator: Any) -> dict[str, Division]:
     """Returns how the tables of an operator with one input are divided: all by the keys that rows have."""
     keys = parts(operator.spec).shard_keys(operator.spec, INPUT) or tuple(operator.plan.ports[INPUT].keys)
@@ -326,6 +349,8 @@ class EngineParts:
         inspect: returns what a stored state contains, or the part of it that the reader returns, given a
             specification and the header.
         current_results: returns the current results of an operator's windows; None if it has none.
+        take_over: returns how an operator takes a state over, given the specification and the header of that.
+            None if every change that the family allows leaves tables and headers as they are.
         division: returns how each table of an operator is divided among shards, by its name (semantics 48.6).
         settled: returns a state whose tables have been divided, with what its header says of their rows.
     """
@@ -335,6 +360,7 @@ class EngineParts:
     tables: Callable[[Any], tuple[str, ...]]
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
+    take_over: Callable[[Any, Any, Mapping[str, Any]], TakeOver] | None = None
     division: Callable[[Any], Mapping[str, Division]] = division_by_keys
     settled: Callable[[Any], Any] = _unchanged
 

@@ -195,6 +195,10 @@ class RunLibrary:
         self.cache.put(address, rows)
         return rows
 
+    def read_stored(self, run: Run) -> pl.DataFrame:
+        """Returns the rows of a run with the columns that it has in the store."""
+        return frame_of_table(decode_table(self.store.run(run.name), run.name))
+
     def _from_store(self, run: Run, shape: Shape) -> RunRows:
         stored = self.store.run(run.name)
         table = decode_table(stored, run.name)

@@ -39,6 +39,12 @@ class RowInterpreter(ABC):
     def _emit(self) -> list[dict[str, Any]]:
         """Returns the rows that an evaluation emits."""
 
+    def change(self, spec: Any) -> Output:
+        """Continues with another specification of the input, or other names (semantics 47)."""
+        self._input = spec
+        self._clocks.change(spec)
+        return empty_output()
+
     def add(self, rows: Iterable[dict[str, Any]]) -> Output:
         """Adds a batch.
 

@@ -29,7 +29,7 @@ from panewise.checkpoints.shard import manifest_of, shard_figures
 from panewise.checkpoints.state_values import Spilled
 from panewise.errors import SetupError, StateError
 from panewise.state import Manifest
-from panewise.state.manifest import REMEDY
+from panewise.state.manifest import REMEDY, newest_record
 
 _QUIET = {
     "spark.driver.host": "127.0.0.1",
@@ -187,7 +187,7 @@ def _record(spark: SparkSession, checkpoint: str) -> Manifest | None:
         rows = spark.read.text(f"{checkpoint}/panewise/operator", wholetext=True).collect()
     except AnalysisException:  # no such path
         return None
-    return Manifest.decode(rows[0][0].strip()) if rows else None
+    return newest_record(row[0] for row in rows)
 
 
 def _spark_errors() -> tuple[type[Exception], ...]:

@@ -129,11 +129,12 @@ class ShardRunner:
         That is safe: if the task fails, Spark discards them, and repeats the micro-batch from the old state.
         """
         settings, stored = self._settings, self._load()
+        changed = stored.evaluated()
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
         tally = Tally(timed=settings.emits_panes)
-        outputs = chain(self._ended(stored), step(stored.operator, shard_batch, now, moves))
+        outputs = chain(changed, self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in buffer.many_panes(outputs):
             tally.add_panes(panes)
             yield from self._many(panes)
@@ -178,6 +179,12 @@ class ShardRunner:
         stored = StoredOperator.load(
             self._settings.spec, self._settings.schemas, library, self._settings.shard_count
         )
+        if stored.operator.spec != self._settings.spec:
+            raise StateError(
+                "a state whose aggregates were added, or are now",
+                "only in a query of write() is it known where rows are read which aggregates a state lacks",
+                "start the query with write(), or from a new checkpoint",
+            )
         self._store.lengths = dict(stored.manifest.header.get(LENGTHS, {}))
         return stored
 

@@ -5,12 +5,15 @@ query is refused before it starts.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from panewise.chrono import Duration
 from panewise.engine.checkpoint import check_same
+from panewise.engine.evolution import log_change
 from panewise.errors import StateError
 from panewise.spark.ancestry import operators_upstream
 from panewise.spark.dataflow import Dataflow
@@ -18,11 +21,15 @@ from panewise.spark.initial_state import FIELD
 from panewise.spark.plan_text import plan_of, sources, stateful
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
+from panewise.spec.evolution import Continuation
 from panewise.state import Manifest
+from panewise.state.manifest import newest_record
 
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
 _READS = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
+_CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
+_NEVER = Duration(1 << 60)  # the interval of a clock stream that has been removed
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
 
 
@@ -44,7 +51,7 @@ def record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
     if not exists(session, _path(checkpoint)):
         return None
     rows = session.read.text(_path(checkpoint), wholetext=True).collect()
-    return Manifest.decode(rows[0][0].strip()) if rows else None
+    return newest_record(row[0] for row in rows)
 
 
 def _path(checkpoint: str) -> str:
@@ -62,10 +69,46 @@ def prepare_record(
     _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
     header = _fed_record(dataflow) | ({_ENDS: True} if at_end and dataflow.fed else {})
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
+    header |= {_CLOCK: None if dataflow.clock is None else dataflow.clock.us}
     header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
     header |= {_READS: reads_of(dataflow)}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
+
+
+def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
+    """Returns the dataflow with the clock stream that its checkpoint needs (semantics 47.11).
+
+    Spark fixes the number of sources. So a clock stream that is removed stays, without rows. The offsets of a
+    clock stream count its interval, and must not decrease. So the shortest interval so far holds.
+    """
+    if _CLOCK not in known:
+        return dataflow  # an earlier release has made the record
+    before, now = known[_CLOCK], dataflow.clock
+    if before is None and now is not None:
+        rule = "a checkpoint fixes the sources of a query, and this one has no clock"
+        raise StateError(f"clock({str(now)!r})", rule, "leave clock out, or start from a new checkpoint")
+    if before is None:
+        return dataflow
+    return replace(dataflow, clock=_NEVER if now is None else min(now, Duration(before)))
+
+
+def continue_record(
+    session: SparkSession, known: Manifest, change: Continuation, dataflow: Dataflow, checkpoint: str
+) -> None:
+    """Adds a record if the specification or the clock has changed. Of the former it says so in the log.
+
+    Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
+    specification, so later runs find the same one, however far this run gets.
+    """
+    header, clock = dict(known.header), dataflow.clock
+    if header.get(_CLOCK) is not None and clock is not None and clock != _NEVER:
+        header[_CLOCK] = clock.us
+    if change.changes or header != known.header:
+        record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
+        _text(session, record).write.mode("append").text(_path(checkpoint))
+    if change.changes:
+        log_change(f"the checkpoint {checkpoint}", change)
 
 
 def _fed_record(dataflow: Dataflow) -> dict[str, Any]:

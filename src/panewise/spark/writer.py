@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from panewise.engine.checkpoint import check_same
+from panewise.engine.checkpoint import continued
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.checks import same_name
@@ -30,8 +30,10 @@ from panewise.spark.query_record import (
     check_fed,
     check_place,
     check_reads,
+    continue_record,
     prepare_record,
     record_of,
+    with_clock,
     write_note,
 )
 from panewise.spark.results.selection import Selection, Sorted
@@ -41,6 +43,7 @@ from panewise.spark.sinks.preparation import empty, prepare, prepare_outputs
 from panewise.spark.sinks.sequence import sequenced, unused_name
 from panewise.spark.unpack import Unpack
 from panewise.spec import Specification, parts
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.fields import is_name
 from panewise.spec.operators.panes import OP
 
@@ -120,6 +123,7 @@ class WriteOptions:
     name: str | None
     sequence: str | None = None
     initial_state: str | None = None
+    added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
         if self.available_now and self.processing_time is not None:
@@ -172,7 +176,8 @@ def start(
 
     Raises:
         SpecError: if a stream has no checkpoint, or a sink cannot write its output.
-        StateError: if the checkpoint was made with another specification or number of shards.
+        StateError: if the checkpoint was made with a specification that this one cannot continue, or with
+            another number of shards.
     """
     check_streaming(dataflow.df, options.initial_state)
     check_alone(dataflow.fed, options.initial_state)
@@ -218,15 +223,16 @@ def start(
 def _prepared(
     dataflow: Dataflow, dispatch: Dispatch, options: WriteOptions, columns: Schemas, *, at_end: bool
 ) -> Dataflow:
-    """Returns the dataflow with the shards of its checkpoint, after checking that and preparing the sinks.
+    """Returns the dataflow as it continues its checkpoint, after checking that and preparing the sinks.
 
-    The record of a new checkpoint is made last.
+    The record of a new checkpoint, or of a changed specification, is made last.
     """
     session, checkpoint = dataflow.df.sparkSession, str(options.checkpoint)
     known = record_of(session, checkpoint)
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
-        check_same(known, dataflow.spec, len(dataflow.shards))
+        change = continued(known, dataflow.spec, len(dataflow.shards), options.added_aggregates)
+        dataflow = with_clock(known.header, replace(dataflow, spec=change.spec))
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
         check_reads(known.header, dataflow)
@@ -241,6 +247,8 @@ def _prepared(
             )
             dataflow = replace(dataflow, initial_state=initial)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
+    else:
+        continue_record(session, known, change, dataflow, checkpoint)
     return dataflow
 
 

@@ -1,8 +1,9 @@
 """What all specifications have in common, and what each family supplies for its specifications."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from panewise.chrono import Duration
@@ -169,9 +170,12 @@ class SpecParts(ABC, Generic[S]):
 
     Attributes:
         passed_on: whether the emitted rows are input rows, with the names of the user's DataFrame.
+        changeable: the fields that may change on stored state (semantics 47.2), each with a function of the
+            old and the new specification that returns the rule which a change breaks; None if it breaks none.
     """
 
     passed_on: ClassVar[bool] = False
+    changeable: ClassVar[Mapping[str, Callable[[Any, Any], str | None]]] = MappingProxyType({})
 
     # JSON
 
@@ -252,6 +256,19 @@ class SpecParts(ABC, Generic[S]):
         value: Any = spec  # specifications are dataclasses
         changed: S = replace(value, position=position)
         return changed
+
+    def refuses_change(self, field: str, old: Any, new: Any) -> str | None:
+        """Returns the rule that forbids a change of a field on stored state; None if it is taken over."""
+        check = self.changeable.get(field)
+        return (
+            f"a state belongs to the {field} that it was made with (semantics 47.2)"
+            if check is None
+            else check(old, new)
+        )
+
+    def marked(self, old: Any, new: Any, added_aggregates: Literal["null", "from_now_on"]) -> Any:
+        """Returns the new specification, with marks on the aggregates that a state of the old one lacks."""
+        return new
 
     # Where rows are processed
 

@@ -7,6 +7,7 @@ from typing import Any, Never
 from panewise.chrono import InstantLike
 from panewise.engine.ingest.output import Counts
 from panewise.spec import Specification
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone.arguments import check_number
 from panewise.standalone.batches import Frame
 from panewise.standalone.buffer import WaitingMessage
@@ -32,7 +33,8 @@ class AsyncOperator(AsyncFront[Emission]):
     One loop at a time reads the operator. When it is closed, calls that wait raise an InputError.
 
     Args:
-        spec, schema, buffer, store, commit_rows, callbacks, materialize: as for :class:`StandaloneOperator`.
+        spec, schema, buffer, store, commit_rows, callbacks, materialize, added_aggregates: as for
+            :class:`StandaloneOperator`.
         capacity: how many emissions may wait. One step may emit more than one. Default: 100.
 
     Raises:
@@ -60,7 +62,7 @@ class AsyncOperator(AsyncFront[Emission]):
     Source: S1 "Windowed Aggregator" (downstream that refuses); semantics 32.5.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         spec: Specification,
         schema: Mapping[str, Any],
@@ -71,6 +73,7 @@ class AsyncOperator(AsyncFront[Emission]):
         commit_rows: int = 1,
         callbacks: Callbacks | None = None,
         materialize: WindowStore | SessionStore | None = None,
+        added_aggregates: AddedAggregates = "null",
     ) -> None:
         check_number("capacity", capacity)
         self._operator = StandaloneOperator(
@@ -81,6 +84,7 @@ class AsyncOperator(AsyncFront[Emission]):
             commit_rows=commit_rows,
             callbacks=callbacks,
             materialize=materialize,
+            added_aggregates=added_aggregates,
         )
         super().__init__(self._operator, capacity)
 

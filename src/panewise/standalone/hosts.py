@@ -6,20 +6,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.checkpoint import StoredOperator, restored, save
+from panewise.engine.evolution import log_change
 from panewise.engine.exported_operator import entries_of
 from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone.initial_state import IMPORTED, StateInProcess
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.state import Manifest
 from panewise.state.export_file import ExportedFrom, writing
 
 Notes: TypeAlias = Mapping[str, Any]
-Saved: TypeAlias = tuple[Operator, Notes]  # an operator with a saved state, and its notes
+# An operator with a saved state, its notes, and whether its specification has changed since.
+Saved: TypeAlias = tuple[Operator, Notes, bool]
 FIELD: Final = "standalone"  # the field of the manifest with what this package stores there
 
 
@@ -29,10 +32,13 @@ class Host:
     Args:
         on_write: is called with the name of each kind of write before it: "state", then "position".
         initial_state: a file with an exported state, with which a new operator begins.
+        added_aggregates: as in :func:`panewise.spec.evolution.continuation`.
 
     Attributes:
         operator: the operator. A commit may replace it.
         notes: what the last commit stored besides the state; empty before the first one.
+        changed: whether the stored state was made with another specification, so that everything must be
+            evaluated once (semantics 47.4).
     """
 
     def __init__(
@@ -42,8 +48,9 @@ class Host:
         store: str | Path | OperatorStore | None,
         on_write: Callable[[str], object],
         initial_state: str | Path | None = None,
+        added_aggregates: AddedAggregates = "null",
     ) -> None:
-        self._spec, self._schemas = spec, schemas
+        self._spec, self._schemas, self.changed = spec, schemas, False
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
@@ -60,10 +67,20 @@ class Host:
         self._observed, self._cache = _Observed(self._store, on_write), Cache()
         try:
             self._begin()
-            self._load()
+            self._load(added_aggregates)
+            self._note_change(store)
         except BaseException:
             self.close()
             raise
+
+    def _note_change(self, store: str | Path | OperatorStore) -> None:
+        """Continues with the specification of the loaded operator, which marks added aggregates."""
+        assert self._stored is not None
+        self._spec, change = self._stored.operator.spec, self._stored.change
+        if change is not None:
+            self.changed = True
+            place = f"in {store}" if isinstance(store, (str, Path)) else f"of a {type(store).__name__}"
+            log_change(f"the state {place}", change)
 
     def _begin(self) -> None:
         """Puts the initial state into a new store, in one transaction.
@@ -80,9 +97,9 @@ class Host:
         with self._store.commit():
             self._initial.in_store(library)
 
-    def _load(self) -> None:
+    def _load(self, added_aggregates: AddedAggregates = "null") -> None:
         library = RunLibrary(self._observed, self._cache)
-        self._stored = StoredOperator.load(self._spec, self._schemas, library)
+        self._stored = StoredOperator.load(self._spec, self._schemas, library, 1, added_aggregates)
         header = self._stored.manifest.header
         self.operator, self.notes = self._stored.operator, header.get(FIELD, {})
         self._imported = {IMPORTED: header[IMPORTED]} if IMPORTED in header else {}
@@ -124,13 +141,16 @@ class Host:
         None as the name means the state before the first step.
         """
         if name is None:
-            return operator_for(self._spec, self._schemas), {}
+            return operator_for(self._spec, self._schemas), {}, False
         if self._stored is None:
             stored = self._copies.get(name)
         else:
             copy = self._store.copy(name)
             stored = None if copy is None else (copy[0], json.loads(copy[1]))
-        return None if stored is None else (restore(self._spec, self._schemas, stored[0]), stored[1])
+        if stored is None:
+            return None
+        operator, change = restored(self._spec, self._schemas, stored[0])
+        return operator, stored[1], bool(change.changes)
 
     def put(self, state: OperatorState) -> None:
         """Replaces the state by that of an operator that :meth:`saved` returned.

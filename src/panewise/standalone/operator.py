@@ -12,7 +12,9 @@ from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.ingest.output import Counts
 from panewise.engine.protocol import Schemas, engine_parts
+from panewise.errors import StateError
 from panewise.spec import Specification
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone import materializable
 from panewise.standalone.arguments import check_input, check_number, check_words
 from panewise.standalone.batches import Frame, frame_for
@@ -63,6 +65,9 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
             operator, but you close it. Default: None.
         initial_state: a file with the state of another operator or of a query, with which this one begins
             (semantics 48). A store that began with the same file continues as without it. Default: None.
+        added_aggregates: if the state in `store` was made without some of the aggregates: "null", they are
+            null in panes with rows from before, or "from_now_on", they do not count these (semantics 47.3).
+            Default: "null".
 
     One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.
 
@@ -70,8 +75,9 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         InputError: if an argument does not fit the specification or the mode.
         SpecError: if a column is missing, or has a type that the specification cannot use; if the windows
             have no results that a store can contain (semantics 31.16).
-        StateError: if the store cannot be used, is open in another process, or was made with another
-            specification or other types; if `initial_state` was, or the store has another state already.
+        StateError: if the store cannot be used, is open in another process, or was made with a specification
+            that this one cannot continue (semantics 47.2), or with other types; if `initial_state` was made
+            with another specification or other types, or the store has another state already.
 
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
@@ -98,6 +104,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         callbacks: Callbacks | None = None,
         materialize: WindowStore | SessionStore | None = None,
         initial_state: str | Path | None = None,
+        added_aggregates: AddedAggregates = "null",
     ) -> None:
         check_number("buffer", buffer)
         check_number("commit_rows", commit_rows)
@@ -105,8 +112,10 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         delivery = Delivery(mode, downstream, callbacks, kind="emission")
         schemas = schemas_of(spec, schema)
         spec = for_schemas(spec, schemas)
-        host = Host(spec, schemas, store, callbacks.write, initial_state)
+        host = Host(spec, schemas, store, callbacks.write, initial_state, added_aggregates)
+        spec = host.operator.spec
         try:
+            check_change(host, materialize)
             results = _materialized(spec, schemas, host, materialize)
             self._buffer = buffer
             core = OperatorCore(
@@ -352,6 +361,15 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         self._delivery.check_open()
         self._core.catch_up()
         return self._core.buffer.clear()
+
+
+def check_change(host: Host, materialize: Any) -> None:
+    """Refuses a changed specification beside a store of results, which are those of the old one."""
+    if host.changed and materialize is not None:
+        rule = "a store has the results of windows as the specification before defines them"
+        raise StateError(
+            "materialize=... with a changed specification", rule, "leave it out, or start from a new store"
+        )
 
 
 def _materialized(spec: Specification, schemas: Schemas, host: Host, store: Any) -> Materialized | None:

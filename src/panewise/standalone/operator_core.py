@@ -74,6 +74,8 @@ class OperatorCore(Core):
         self.totals = {port: Counts(**counts) for port, counts in host.notes.get("counts", {}).items()}
         self._note_ended()
         self._synchronise()
+        if host.changed:
+            self._step(lambda operator: [operator.evaluate_all()])
 
     @property
     def is_durable(self) -> bool:
@@ -280,7 +282,7 @@ class OperatorCore(Core):
         saved = self.host.saved(name)
         if saved is None:
             return False
-        operator, notes = saved
+        operator, notes, changed = saved
         if name is None:  # nothing can be due in the initial state, which gets the clock here
             self.host.put(operator.with_header({**operator.header(), "processing_time": now}))
         else:
@@ -293,6 +295,8 @@ class OperatorCore(Core):
         self.uncommitted += 1
         self._synchronise()
         self._delivery.discard(lambda emission: emission.step >= numbers.step)
+        if changed:
+            self._step(lambda operator: [operator.evaluate_all()])
         if name is not None:
             self._step(lambda operator: [operator.advance(processing_time=now)])
         self.settle()

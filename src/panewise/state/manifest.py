@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -106,6 +106,15 @@ class Manifest:
         return replace(self, version=self.version + 1, runs=runs, header=header)
 
 
+def newest_record(texts: Iterable[str]) -> Manifest | None:
+    """Returns the newest of the records of a checkpoint, which are manifests without runs; None if none is.
+
+    Each change of the specification adds a record, with the next version.
+    """
+    records = [Manifest.decode(text.strip()) for text in texts if text.strip()]
+    return max(records, key=lambda record: record.version, default=None)
+
+
 def check_fields(
     whose: str, fields: Any, checks: Checks, *, required: "Mapping[str, Any] | tuple[str, ...]"
 ) -> None:
@@ -199,6 +208,7 @@ _HEADER: Checks = {
     "marks": marks,
     "types": lambda value: isinstance(value, dict) and all(isinstance(it, str) for it in value.values()),
     "inputs": inputs,
+    "floor": _instant,
     "timer": _instant,
 }
 _MANIFEST: Checks = {

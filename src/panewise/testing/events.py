@@ -21,9 +21,11 @@ from panewise.spec import (
     parts,
     row_driven,
 )
-from panewise.spec.codec import from_dict
+from panewise.spec.codec import from_dict, to_dict
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
+from panewise.spec.evolution import continuation
 from panewise.spec.operators.policy.events import name_of
 from panewise.spec.protocol import is_specification
 from panewise.testing.columns import Row, infer, inferred
@@ -31,7 +33,15 @@ from panewise.testing.families import parts_for_tests
 
 Batch: TypeAlias = Mapping[str, tuple[Row, ...]]  # the rows of an "add", by input
 _INPUT: Final = "input"  # the field that names an input
-_FIELDS = {"add": {"rows"}, "watermark": {"to"}, "clock": {"to"}, "restart": set[str](), "finish": set[str]()}
+_FIELDS = {
+    "add": {"rows"},
+    "watermark": {"to"},
+    "clock": {"to"},
+    "restart": set[str](),
+    "finish": set[str](),
+    "change": {"spec"},
+}
+_ADDED: Final = "added_aggregates"  # the field of a "change" that says what added aggregates are
 
 
 @dataclass(frozen=True)
@@ -42,6 +52,9 @@ class Event:
         rows: the rows of an "add" by input; more than one input if the rows of several are one batch.
         source: the input that reports a "watermark", if the operator has several; None: all of them.
         port: the input of a "finish" that ends only one input; None: all inputs.
+        spec: the specification of a "change".
+        added_aggregates: as in :func:`panewise.spec.evolution.continuation`.
+        marked: the specification of a "change", with marks on added aggregates.
     """
 
     op: str
@@ -50,6 +63,9 @@ class Event:
     source: str | None = None
     partition: Mapping[str, Any] = field(default_factory=dict)
     port: str | None = None
+    spec: Specification | None = None
+    added_aggregates: AddedAggregates = "null"
+    marked: Specification | None = None
 
 
 @dataclass(frozen=True)
@@ -113,14 +129,37 @@ def script(
     whole = parts(whole).for_columns(whole, seen)
     types = {} if types is None else types
     by_port: Any = {INPUT: types} if names is None else types
+    read = _continued(whole, read, seen)
     by_port = _shared(
         own.same_types(whole), rows, {port: dict(by_port.get(port, {})) for port in whole.ports}
     )
+    changed = [event.spec for event in read if event.spec is not None]
     columns = {port: _columns(whole, port, rows[port], by_port[port], read) for port in whole.ports}
+    for spec_after in changed:
+        columns = {port: _columns(spec_after, port, rows[port], columns[port], read) for port in whole.ports}
     _check_partitions(columns, read)
     typed = {port: {name: Type(text) for name, text in of.items()} for port, of in columns.items()}
-    parts(whole).check_types(whole, typed)
+    for each in (whole, *changed):
+        parts(each).check_types(each, typed)
     return Script(whole, columns, read, batches, **options)
+
+
+def _continued(
+    whole: Specification, read: tuple[Event, ...], seen: Mapping[str, set[str]]
+) -> tuple[Event, ...]:
+    """Returns the events with the specifications of changes as they fit the rows, also with their marks."""
+    current, events = whole, list[Event]()
+    for event in read:
+        changed = event
+        if event.spec is not None:
+            spec: Any = event.spec
+            if whole.position is not None and spec.position is None:
+                spec = parts(spec).with_position(spec, whole.position)
+            spec = parts(spec).for_columns(spec, seen)
+            current = continuation(to_dict(current), spec, event.added_aggregates).spec
+            changed = replace(event, spec=spec, marked=current)
+        events.append(changed)
+    return tuple(events)
 
 
 def specification(spec: Any) -> Specification:
@@ -215,6 +254,8 @@ def _event(event: Any, where: str, known: Mapping[str, set[str]], names: tuple[s
             f"{where}={event!r}", f"an event has an op of {sorted(known)}", "give {'op': ..., ...}"
         )
     _check_fields(event, op, known[op], where, _port_fields(event, op, names))
+    if op == "change":
+        return Event(op, spec=specification(event["spec"]), added_aggregates=event.get(_ADDED, "null"))
     if op == "evict":
         return Event(op, partition=_partition(event["partition"], f"{where}.partition"))
     if op == "add":
@@ -230,7 +271,9 @@ def _event(event: Any, where: str, known: Mapping[str, set[str]], names: tuple[s
 
 
 def _port_fields(event: Mapping[str, Any], op: str, names: tuple[str, ...] | None) -> set[str]:
-    """Returns the further field that an event may have: the one that names an input."""
+    """Returns the further field that an event may have: mostly the one that names an input."""
+    if op == "change":
+        return {_ADDED}
     if names is None:
         return {_INPUT} if op == "watermark" else set()
     by_input = op == "add" and isinstance(event.get("rows"), Mapping)

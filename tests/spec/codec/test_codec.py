@@ -533,8 +533,8 @@ def test_fields_without_a_default_are_needed(path: str, value: Any, field: str) 
             "aggregates.0.weight",
             True,
             (
-                "aggregates[0].weight=True | the fields here are ['ascending', 'by', 'column', 'condition', "
-                "'distinct', 'fn', 'ignorenulls', 'more', "
+                "aggregates[0].weight=True | the fields here are ['added', 'ascending', 'by', 'column', "
+                "'condition', 'distinct', 'fn', 'ignorenulls', 'more', "
                 "'n', 'name', 'nulls', 'percentage', 'rsd', 'then_by', 'user'] | leave 'weight' out"
             ),
         ),

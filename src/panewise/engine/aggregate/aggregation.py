@@ -12,6 +12,7 @@ from typing import Self
 
 import polars as pl
 
+from panewise.engine.aggregate.added import completeness_of, copies_of, reading_copies, unless_incomplete
 from panewise.engine.aggregate.catalogue import parts_of
 from panewise.engine.aggregate.partials import Fitting, Part, rows_part
 from panewise.engine.aggregate.results import result
@@ -43,13 +44,17 @@ class Aggregation:
         contents: RowBuffer | None = None,
     ) -> None:
         self.aggregates = aggregates
+        copies = [pair for i, a in enumerate(aggregates) for pair in copies_of(a, i).items()]
+        self._copies = [(pl.lit(True) if of is None else pl.col(of)).alias(name) for name, of in copies]
+        schema = schema | {name: pl.Boolean() if of is None else schema[of] for name, of in copies}
+        aggregates = tuple(reading_copies(aggregate, index) for index, aggregate in enumerate(aggregates))
         needed = [rows_part()]  # the row count distinguishes a partial of no rows from one of nulls
         for index, aggregate in enumerate(aggregates):
-            needed += parts_of(aggregate, index, schema)
+            needed += [*parts_of(aggregate, index, schema), *completeness_of(aggregate, index)]
         self.parts: list[Part] = list({part.name: part for part in needed}.values())
         self.passing = list(passing)
         self.ordered = any(a.ordered for a in aggregates)
-        self.results = [result_of(a, i, schema) for i, a in enumerate(aggregates)]
+        self.results = [unless_incomplete(a, i, result_of(a, i, schema)) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
         if contents is not None:
             self.parts += contents.parts
@@ -77,12 +82,14 @@ class Aggregation:
 
         The rows must be in arrival order.
         """
+        rows = rows.with_columns(self._copies) if self._copies else rows
         beyond = leaving_of_rows(self.parts, rows)
         lifted = [chosen(part, beyond).lift.alias(part.name) for part in self._all_parts]
         return self._typed(grouped(rows, by, lifted))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, and no other columns."""
+        rows = rows.with_columns(self._copies) if self._copies else rows
         quick = rows.select(
             part.single.cast(part.dtype).alias(part.name) for part in self.parts if part.single is not None
         )

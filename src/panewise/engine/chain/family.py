@@ -20,5 +20,6 @@ PARTS: Final = EngineParts(
     operator=with_one_input(on_call("panewise.engine.chain.operator:ChainEngine")),
     tables=tables,
     inspect=lambda spec, header, read: engine_parts(spec.first).inspect(spec.first, header, read),
+    take_over=on_call("panewise.engine.chain.evolution:take_over"),
     division=division,
 )

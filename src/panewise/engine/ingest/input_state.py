@@ -74,6 +74,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
         "processing_time": clocks.processing_time,
         "watermark": clocks.watermark,
         "finished": clocks.finished,
+        **({} if clocks.floor is None else {"floor": clocks.floor}),
     }
     source = entry.watermark
     if source is not None and (isinstance(source, Inputs) or row_driven(source) is not None):
@@ -96,6 +97,7 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
         watermark=header["watermark"],
         finished=header["finished"],
         inputs=inputs,
+        floor=header.get("floor"),
     )
 
 
@@ -197,6 +199,10 @@ class SingleInput(ABC, Generic[P, S]):
         return (
             self._nothing if inputs is None else self._tick(self.state.clocks.moved_by_rows(inputs, latest))
         )
+
+    def evaluate_all(self) -> Output:
+        """Evaluates everything that is stored once, at the present clocks. Here nothing can be due."""
+        return self._nothing
 
     def header(self) -> dict[str, Any]:
         """Returns what the state has besides tables, as JSON values."""

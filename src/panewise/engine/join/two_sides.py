@@ -213,6 +213,10 @@ class TwoSidedOperator(UncombinedOperator, ABC):
         """Ends the input of a side, or of both."""
         return self._moved(self.state.clocks.ended(port))
 
+    def evaluate_all(self) -> Output:
+        """Returns nothing: no change that a family with two sides takes over makes anything due."""
+        return self._nothing[LEFT]
+
     @abstractmethod
     def _moved(self, clocks: JoinClocks) -> Output:
         """Moves the clocks, and emits what is due."""

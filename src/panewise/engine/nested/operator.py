@@ -152,6 +152,10 @@ class NestedEngine(ABC, Generic[F, S]):
         """Ends the input of a port, or of all ports."""
         return self._one(lambda: self.first.finish(port))
 
+    def evaluate_all(self) -> Output:
+        """Evaluates what the first operator stores once, after a change of its specification."""
+        return self._one(self.first.evaluate_all)
+
     def _one(self, step: Callable[[], Output]) -> Output:
         (output,) = self._step(lambda: [step()])
         return output

@@ -49,6 +49,7 @@ class Clocks:
     inputs: InputWatermarks = field(default_factory=InputWatermarks)
     by_key: bool = False
     counted: bool = False
+    floor: int | None = None
 
     @classmethod
     def initial(cls, spec: Entry) -> "Clocks":
@@ -135,11 +136,13 @@ class Clocks:
         """
         if self.finished:
             return MAX_INSTANT
-        if self.watermark is None or spec.lateness_us is None or isinstance(spec.window, Global):
+        if self.watermark is None or isinstance(spec.window, Global):
             return None
+        if spec.lateness_us is None:
+            return self.floor
         if self.watermark == MAX_INSTANT:
             return MAX_INSTANT
-        return max(MIN_INSTANT, self.watermark - spec.lateness_us)
+        return _highest([self.floor, max(MIN_INSTANT, self.watermark - spec.lateness_us)])
 
     def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
         """Returns the horizon (:meth:`horizon`) for each row of a frame, null if no window has expired."""
@@ -163,7 +166,7 @@ class Clocks:
             return MAX_INSTANT if spec.drop_by == "row" else None
         if self.watermark is None or spec.lateness_us is None:
             return None
-        return max(MIN_INSTANT, self.watermark - spec.lateness_us)
+        return _highest([self.floor, max(MIN_INSTANT, self.watermark - spec.lateness_us)])
 
     def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
         """Returns whether a row is late by drop_by="row" (semantics 13.3)."""

@@ -99,6 +99,17 @@ def due(plan: WindowPlan, before: Clocks, now: Clocks) -> Due:
     )
 
 
+def may_change(plan: WindowPlan, clocks: Clocks) -> pl.Expr:
+    """Returns which windows an evaluation at these clocks may change, whatever the clocks were before."""
+    spec = plan.spec
+    complete, expired = clocks.complete(spec, pl.col(END)), clocks.expired(spec, pl.col(END))
+    ready = plan.trigger.ready(TriggerContext.at(spec, clocks)) | plan.trigger.closes(
+        TriggerContext.at(spec, clocks)
+    )
+    test = expired | (((pl.col(UNFLIPPED) & complete) | ready) & ~pl.col(CLOSED))
+    return test & key_watermarks.IS_WINDOW if plan.by_key and not clocks.finished else test
+
+
 def next_due(
     plan: WindowPlan, windows: StoredTable, clocks: Clocks, slices: StoredTable | None = None
 ) -> int | None:

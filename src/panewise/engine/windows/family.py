@@ -25,5 +25,6 @@ PARTS: Final = EngineParts(
     tables=lambda spec: (WINDOWS, SLICES, BLOCKS),
     inspect=on_call("panewise.engine.windows.inspection:inspect"),
     current_results=on_call("panewise.engine.windows.changed_results:WindowResults"),
+    take_over=on_call("panewise.engine.windows.evolution:take_over"),
     division=division,
 )

@@ -9,8 +9,9 @@ due.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -322,14 +323,38 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             if self._effects is not None:
                 self._effects.append(Intake.of_clocks(more))
             self._store_slices(slices.expired(horizon))
-        self.state = replace(self.state, windows=self.state.windows.expired(horizon), clocks=clocks)
-        emitted = self._nothing.panes
+        self.state = replace(self.state, clocks=clocks)
+        return replace(self._nothing, panes=self._evaluated_at(clocks, affected))
+
+    def _evaluated_at(self, clocks: Clocks, affected: pl.DataFrame) -> pl.DataFrame:
+        """Evaluates stored windows, removes those that have expired, and returns the panes."""
+        plan, emitted = self.plan, self._nothing.panes
+        self.state = replace(self.state, windows=self.state.windows.expired(clocks.horizon(plan.spec)))
         if not affected.is_empty():
             result = firing.evaluate(plan, affected, clocks)
             self._store(result.stored, result.expired)
             emitted = plan.panes.emitted(result.emitted, clocks.processing_time)
         self._record([emitted])
-        return replace(self._nothing, panes=emitted)
+        return emitted
+
+    def evaluate_all(self) -> Output:
+        """Evaluates all windows once, at the present clocks (semantics 47.4).
+
+        A change of the specification may let any of them fire. Those that would not change are only read.
+        """
+        plan, clocks = self.plan, self.state.clocks
+        affected = self.state.windows.select(firing.may_change(plan, clocks), lambda run: True)
+        if plan.sliding:
+            self._store_slices(self.state.sliced.expired(clocks.horizon(plan.spec)))
+        return replace(self._nothing, panes=self._evaluated_at(clocks, affected))
+
+    def with_header(self, header: Mapping[str, Any]) -> WindowOperatorState:
+        """Returns the state with the values of a header. It may have closed windows of another trigger."""
+        state = super().with_header(header)
+        if state.closes and not self.plan.can_close:
+            self.plan = copy(self.plan)
+            self.plan.can_close = True
+        return state
 
     def _key_watermarks(self) -> pl.DataFrame:
         """Returns the watermarks of all keys, if each key has its own; else an empty table."""

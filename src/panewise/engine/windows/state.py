@@ -21,10 +21,11 @@ class WindowOperatorState(InputState):
         blocks: the blocks of these slices.
         in_blocks: whether all slices are also in blocks. Otherwise there are no blocks.
         received: the number of rows received so far, if their place among all rows matters later.
+        closes: whether an earlier trigger may have closed windows. Their rows are late (semantics 47.4).
     """
 
     TABLES: ClassVar = (WINDOWS, SLICES, BLOCKS)
-    FIELDS: ClassVar = {"received": whole(0), "in_blocks": flag}
+    FIELDS: ClassVar = {"received": whole(0), "in_blocks": flag, "closes": flag}
     copies: ClassVar[frozenset[str]] = frozenset({BLOCKS})
 
     windows: StoredTable
@@ -32,6 +33,7 @@ class WindowOperatorState(InputState):
     blocks: StoredTable | None = None
     in_blocks: bool = False
     received: int = 0
+    closes: bool = False
 
     @property
     def sliced(self) -> Slices:

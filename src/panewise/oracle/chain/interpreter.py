@@ -68,6 +68,13 @@ class ChainInterpreter:
         """Ends the input (semantics 12.2)."""
         return self._through(self._first.finish())
 
+    def change(self, chain: Chain) -> Output:
+        """Continues with another specification of the operator (semantics 47)."""
+        output, self._spec = self._first.change(chain.first), chain.first
+        for stage in self._stages:
+            stage.spec = chain.first
+        return self._through(output)
+
     def windows(self) -> list[dict[str, Any]]:
         """Returns the windows that the operator stores, as :meth:`Interpreter.windows` does."""
         return self._first.windows()

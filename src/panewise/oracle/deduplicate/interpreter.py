@@ -6,6 +6,7 @@ from typing import Any
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.oracle.columns import sort_key
+from panewise.oracle.outputs import Output
 from panewise.oracle.progress.clocks import Key
 from panewise.oracle.row_interpreter import RowInterpreter
 from panewise.oracle.rows import Row
@@ -55,6 +56,11 @@ class DeduplicateInterpreter(RowInterpreter):
         self._arrived = 0
         self._waiting: list[_PlacedRow] = []
         self._groups: list[_Group] = []  # in the order in which they were opened
+
+    def change(self, spec: DeduplicateOperator) -> Output:
+        """Continues with another specification of the input, or other names (semantics 47)."""
+        self._spec = spec
+        return super().change(spec)
 
     def _check_names(self, rows: list[dict[str, Any]]) -> None:
         if self._spec.emit == "retracting" and any("op" in row for row in rows):

@@ -37,6 +37,10 @@ class SideClocks:
         self._seen: dict[str, int] = {}  # the highest event time of each side in the current batch
         self._ended: set[str] = set()
 
+    def change(self, spec: TwoSided) -> None:
+        """Continues with other delays (semantics 47.8)."""
+        self._spec = spec
+
     def watermark(self, side: str) -> float:
         """Returns the watermark of a side."""
         if side in self._ended:

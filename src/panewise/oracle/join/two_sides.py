@@ -56,6 +56,12 @@ class TwoSidedInterpreter:
             self._evaluate_rows(output)
         return output.as_output()
 
+    def change(self, spec: TwoSided) -> Output:
+        """Continues with another specification of the inputs (semantics 47)."""
+        self._two_sided = spec
+        self._clocks.change(spec)
+        return Collected().as_output()
+
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark of a side, or of both."""
         self._clocks.report(to, source)

@@ -11,6 +11,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import as_type, sort_key
+from panewise.oracle.outputs import Output
 from panewise.oracle.progress.clocks import Key
 from panewise.oracle.row_interpreter import RowInterpreter
 from panewise.oracle.rows import Row
@@ -60,6 +61,11 @@ class OverInterpreter(RowInterpreter):
         self._spec = spec
         self._waiting: list[Row] = []  # rows that have not passed, in arrival order
         self._sequences: dict[Key, _PassedRows] = {}
+
+    def change(self, spec: OverOperator) -> Output:
+        """Continues with another specification of the input, or other names (semantics 47)."""
+        self._spec = spec
+        return super().change(spec)
 
     def _check_names(self, rows: list[dict[str, Any]]) -> None:
         for column in self._spec.columns:

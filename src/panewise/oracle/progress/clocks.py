@@ -26,11 +26,13 @@ class Clock:
     """Processing time and watermark of an operator or a key.
 
     The watermark is minus infinity while it is None, and plus infinity once `finished` (semantics 12, 12.2).
+    Windows that end at the `floor` or before it stay expired (semantics 47.5).
     """
 
     processing_time: int = 0
     watermark: int | None = None
     finished: bool = False
+    floor: int | None = None
 
     @property
     def mark(self) -> float | None:
@@ -120,6 +122,12 @@ class Clocks:
             return
         assert source is not None, "one of several inputs"
         self.common.raise_watermark(self._inputs.report(source, to, self.common.processing_time))
+
+    def change(self, spec: Entry) -> None:
+        """Continues with the clocks of a specification that has other delays (semantics 47.8)."""
+        self._spec = spec
+        if self._inputs is not None and isinstance(spec.watermark, Inputs):
+            self._inputs.inputs = spec.watermark
 
     def raise_key_watermarks(self, latest: dict[Key, int]) -> set[Key]:
         """Moves, after a batch, the watermarks of single keys; returns the keys whose watermark has moved.

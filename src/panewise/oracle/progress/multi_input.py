@@ -10,13 +10,16 @@ class InputClocks:
     Methods that return a watermark return that of the operator: the least of the inputs that are not idle.
     They return None if all inputs are idle, or if one that is not idle has not reported yet.
 
+    Attributes:
+        inputs: the specification of the inputs.
+
     >>> clocks = InputClocks(Inputs(["a", "b"], idle_after=5))
     >>> clocks.report("a", 10, 0), clocks.report("b", 7, 0), clocks.report("b", 6, 0)
     (None, 7, 7)
     """
 
     def __init__(self, inputs: Inputs) -> None:
-        self._inputs = inputs
+        self.inputs = inputs
         self._marks: dict[str, int] = {}
         self._reported_at: dict[str, int] = {}
         self._seen: dict[str, int] = {}  # the highest event time of each input in the current batch
@@ -39,7 +42,7 @@ class InputClocks:
         They report at once. Returns the operator's watermark.
         """
         for name, time in self._seen.items():
-            self.report(name, saturating_add(time, -self._inputs.delay_of(name)), processing_time)
+            self.report(name, saturating_add(time, -self.inputs.delay_of(name)), processing_time)
         self._seen = {}
         return self._least(processing_time)
 
@@ -55,17 +58,17 @@ class InputClocks:
         """
         if not self._reading:
             self._reading = True
-            self._reported_at = dict.fromkeys(self._inputs.names, processing_time)
+            self._reported_at = dict.fromkeys(self.inputs.names, processing_time)
         return self._least(processing_time)
 
     def _least(self, processing_time: int) -> int | None:
-        active = [name for name in self._inputs.names if not self._is_idle(name, processing_time)]
+        active = [name for name in self.inputs.names if not self._is_idle(name, processing_time)]
         if not active or any(name not in self._marks for name in active):
             return None
         return min(self._marks[name] for name in active)
 
     def _is_idle(self, name: str, processing_time: int) -> bool:
-        idle_after = self._inputs.idle_after
+        idle_after = self.inputs.idle_after
         return (
             idle_after is not None
             and name in self._reported_at

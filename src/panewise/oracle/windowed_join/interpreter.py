@@ -43,6 +43,10 @@ class WindowedJoinInterpreter:
         """Adds a batch of rows of both sides, given by side."""
         return self._followed(self._join.add_batch(rows))
 
+    def change(self, spec: WindowedJoin) -> Output:
+        """Continues with another specification of the inputs of the join (semantics 47)."""
+        return self._join.change(spec.join)
+
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark of a side, or of both."""
         return self._followed(self._join.watermark(to, source))

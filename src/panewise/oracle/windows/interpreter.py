@@ -12,13 +12,14 @@ from panewise.oracle.progress.clocks import Clock, Clocks
 from panewise.oracle.received_offsets import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, stamp, windows_of
+from panewise.oracle.windows.changes import EarlierRows, changed_window, floor_after, source_of
 from panewise.oracle.windows.evictors import remaining
 from panewise.oracle.windows.live_window import LiveWindow, pane_order
 from panewise.oracle.windows.row_numbering import RowNumbering
 from panewise.oracle.windows.sliding import Slides
 from panewise.oracle.windows.trigger import Decision, decide, expired, trigger_context
 from panewise.oracle.windows.trigger_tree import TriggerNode
-from panewise.spec import Sliding, WindowOperator, counted, has_key_watermarks, merging
+from panewise.spec import Aggregate, Sliding, WindowOperator, counted, has_key_watermarks, merging
 
 
 class Interpreter:
@@ -48,6 +49,7 @@ class Interpreter:
         self._positions = ReceivedOffsets()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
         self._row_numbering = RowNumbering(spec.window) if counted(spec.window) else None
+        self._earlier = EarlierRows()
         # For each key, the latest event time (in windows of rows, the highest number) in the current batch.
         self._seen: dict[tuple[Any, ...], int] = {}
 
@@ -97,6 +99,25 @@ class Interpreter:
     def finish(self) -> Output:
         """Ends the input (semantics 12.2)."""
         self._clock.finished = True
+        return self._evaluate_all()
+
+    def change(self, spec: WindowOperator) -> Output:
+        """Continues with another specification, and evaluates all windows once (semantics 47).
+
+        Aggregates that are new are marked in it.
+        """
+        rows = [row for window in self._stored.values() for row in window.stored]
+        rows += [] if self._slides is None else [row.values for row in self._slides.rows]
+        for what in spec.measures:
+            if what.added is not None and source_of(what, self._spec) is None:
+                self._earlier.added(what, rows)
+        for window in self._stored.values():
+            changed_window(window, self._spec, spec, self._clocks.of_key(window.key))
+            if window.live is not None:
+                window.live = {**window.live, **stamp_of(spec, window)}
+        self._clock.floor = floor_after(self._clock, self._spec, spec)
+        self._spec = spec
+        self._clocks.change(spec)
         return self._evaluate_all()
 
     @property
@@ -241,7 +262,8 @@ class Interpreter:
         watermark, lateness = self._clocks.of_key(row.key).watermark, self._spec.lateness_us
         if self._spec.drop_by != "row" or watermark is None or lateness is None:
             return False
-        return row.time < watermark - lateness
+        floor = self._clock.floor
+        return row.time < watermark - lateness or (floor is not None and row.time < floor)
 
     def _apply_to_session(self, number: int, row: Row, own: Bounds) -> dict[Bounds, str]:
         """Merges a row with the sessions that it overlaps, unless it is late (semantics 9, 13.2).
@@ -334,7 +356,7 @@ class Interpreter:
             return []
         pane = {
             **self._identity(window),
-            **self._timestamp(window),
+            **stamp_of(self._spec, window),
             **values,
             **self._delta(new),
             **self._numbering(window, decision),
@@ -348,13 +370,18 @@ class Interpreter:
         evictor, time = self._spec.evictor, self._spec.event_time or ""
         if evictor is not None and not evictor.after:
             window.stored = remaining(evictor, window.stored, time)
-        values = {
-            what.name: aggregate(what, window.stored, self._type_of(what.column))
-            for what in self._spec.measures
-        }
+        values = {what.name: self._value(what, window.stored) for what in self._spec.measures}
         if evictor is not None and evictor.after:
             window.stored = remaining(evictor, window.stored, time)
         return values
+
+    def _value(self, what: Aggregate, rows: list[dict[str, Any]]) -> Any:
+        """Computes an aggregate. One that was added does not know earlier rows (semantics 47.3)."""
+        earlier = [] if what.added is None else self._earlier.among(what, rows)
+        if earlier and what.added == "null":
+            return None
+        known = [row for row in rows if not any(row is other for other in earlier)]
+        return aggregate(what, known, self._type_of(what.column))
 
     def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
         """Returns the column `delta`: the rows that are new since the last firing (semantics 21.7)."""
@@ -379,12 +406,6 @@ class Interpreter:
         keys = dict(zip(self._spec.keys, window.key, strict=True))
         start, end = output_bounds(self._spec.window, window.bounds)
         return {**keys, "window_start": start, "window_end": end}
-
-    def _timestamp(self, window: LiveWindow) -> dict[str, Any]:
-        """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
-        end = output_bounds(self._spec.window, window.bounds)[1]
-        stamps = {"end": end, "window_time": stamp(self._spec.window, end)}
-        return {"timestamp": stamps[self._spec.timestamp]} if self._spec.timestamp in stamps else {}
 
     def _numbering(self, window: LiveWindow, decision: Decision) -> dict[str, Any]:
         """Returns the timing, indexes and flags of a pane, and counts the pane (semantics 20.1, 20.2)."""
@@ -413,3 +434,10 @@ class Interpreter:
         return [
             {**window.live, **now} for window in sorted(windows, key=pane_order) if window.live is not None
         ]
+
+
+def stamp_of(spec: WindowOperator, window: LiveWindow) -> dict[str, Any]:
+    """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
+    end = output_bounds(spec.window, window.bounds)[1]
+    stamps = {"end": end, "window_time": stamp(spec.window, end)}
+    return {"timestamp": stamps[spec.timestamp]} if spec.timestamp in stamps else {}

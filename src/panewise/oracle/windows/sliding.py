@@ -31,6 +31,11 @@ class Slides:
             (bounds for bounds in made_by(self._window, times) if _contains(bounds, row)), key=finite
         )
 
+    @property
+    def rows(self) -> list[Row]:
+        """The applied rows of all keys."""
+        return [row for of_key in self._rows.values() for row in of_key]
+
     def take(
         self, row: Row, late: Callable[[Bounds], bool]
     ) -> tuple[bool, list[Bounds], list[tuple[Bounds, list[Row]]]]:

@@ -11,7 +11,11 @@ from panewise.spec import WindowOperator
 
 def expired(spec: WindowOperator, clock: Clock, end: int | None) -> bool:
     """Returns whether a window with this end has expired; None is a global window (semantics 11, 13)."""
-    if end is None or spec.lateness_us is None:
+    if end is None:
+        return clock.finished
+    if clock.floor is not None and end <= clock.floor:
+        return True
+    if spec.lateness_us is None:
         return clock.finished
     return clock.reached(saturating_add(end, spec.lateness_us))
 

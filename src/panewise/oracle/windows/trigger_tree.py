@@ -88,6 +88,23 @@ class TriggerNode:
             active = number == 0 if first else self._is_active(number)
             part.arm(now, pending if active else 0)
 
+    def resume(self, now: TriggerContext, pending: int, past: bool) -> None:
+        """Starts the node in a window of another trigger, as if its pending rows came now (semantics 47.4).
+
+        `past`: whether an AfterWatermark has passed the end.
+        """
+        self.arm(now, pending)
+        self.done = past and isinstance(self.trigger, AfterWatermark)
+        if pending:
+            match self.trigger:
+                case AfterProcessingTime():
+                    self.deadline = _aligned(self.trigger, now.processing_time)
+                case AfterSilence(duration=duration):
+                    self.deadline = saturating_add(now.processing_time, duration.us)
+        for number, part in enumerate(self.parts):
+            active = number == 0 if isinstance(self.trigger, AfterEach) else self._is_active(number)
+            part.resume(now, pending if active else 0, past)
+
     @property
     def finished(self) -> bool:
         """Whether the node is finished: it takes no rows and is never ready (semantics 16.7, 16.10)."""

@@ -25,6 +25,7 @@ from panewise.spark.static_side import check_output
 from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.writer import EarlierOutput, WriteOptions, check_sequence, start, whole_rows
 from panewise.spec import Specification
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.describe import describe
 
 
@@ -157,6 +158,7 @@ class OperatorResult:
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        added_aggregates: AddedAggregates = "null",
         initial_state: str | None = None,
         sequence: str | None = None,
         **by_name: AnySink | str | PurePath | None,
@@ -192,6 +194,9 @@ class OperatorResult:
                 Default: none.
             sequence: name of a new column of the emitted rows, a BIGINT that orders those with one key also
                 across micro-batches (semantics 49.1). :func:`panewise.spark.current` reads it. Default: none.
+            added_aggregates: if the checkpoint was made without some of the aggregates: "null", they are null
+                in panes with rows from before, or "from_now_on", they do not count these (semantics 47.3).
+                Default: "null".
             by_name: the sinks by the names of the outputs, such as `panes=ParquetSink("panes")`.
 
         Raises:
@@ -199,11 +204,13 @@ class OperatorResult:
                 output, two sinks have one path, a stream has no checkpoint, `available_now` and
                 `processing_time` are both given, finish("at_end") is set without `available_now`, or
                 emitted rows have a column of the name `sequence`.
-            StateError: if the checkpoint was made by another specification or number of shards, or at another
-                path; if `initial_state` was made by another specification, or the checkpoint has another
-                state.
+            StateError: if the checkpoint was made by a specification that this one cannot continue (semantics
+                47.2), by another number of shards, or at another path; if `initial_state` was made by another
+                specification, or the checkpoint has another state.
         """
-        options = WriteOptions(checkpoint, available_now, processing_time, name, sequence, initial_state)
+        options = WriteOptions(
+            checkpoint, available_now, processing_time, name, sequence, initial_state, added_aggregates
+        )
         kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
         resolved = {output: resolved_sink(sink) for output, sink in named.items()}
         own = {kinds[output]: sink for output, sink in resolved.items() if output in kinds}

@@ -12,7 +12,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.expressions import Expression, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
-from panewise.spec.fields import check_alias, check_flag, is_count, is_finite_number, is_name
+from panewise.spec.fields import check_alias, check_choice, check_flag, is_count, is_finite_number, is_name
 from panewise.spec.window_spec import Over, WindowSpec
 
 # They read two columns. Only rows in which neither is null count.
@@ -81,6 +81,9 @@ class Aggregate:
         condition: for first and last, first_n and last_n without ignorenulls, for collect_list with nulls and
             for user-defined aggregates: a Boolean column. Rows in which it is not true do not take part.
         more: for user-defined aggregates: the columns that it reads after `column`.
+        added: of an aggregate that was added to a state (semantics 47.3): "null" if it is null in panes with
+            rows from before, "from_now_on" if it does not count these. `write` and stores set it. Default:
+            None, the state has it from the start.
 
     Raises:
         SpecError: if the function is unknown, or an option is missing, out of range, or of another function.
@@ -101,6 +104,7 @@ class Aggregate:
     nulls: Literal["include", "skip"] = "skip"
     condition: str | None = None
     more: tuple[str, ...] = ()
+    added: Literal["null", "from_now_on"] | None = None
 
     def __post_init__(self) -> None:
         if self.fn not in FUNCTIONS:
@@ -234,6 +238,7 @@ def _check_options(aggregate: Aggregate) -> None:
             rule = f"{field.name} belongs to {sorted(functions)}"
             raise SpecError(f"{fn}({field.name}={value!r})", rule, f"leave {field.name} out")
     check_flag("ignorenulls", aggregate.ignorenulls, fn)
+    check_choice("added", aggregate.added, (None, "null", "from_now_on"))
     if fn == "percentile":
         _check_fraction("percentage", aggregate.percentage, low_included=True, high=1.0)
     if fn == "approx_count_distinct":

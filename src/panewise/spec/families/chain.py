@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from panewise.families import INPUT
@@ -10,6 +11,8 @@ from panewise.spec.aggregates.types import check_aggregates, result_types
 from panewise.spec.codec.forms import has_stages
 from panewise.spec.column_types import check_bytes
 from panewise.spec.families import windows
+from panewise.spec.families.input_changes import Check
+from panewise.spec.families.window_changes import CHANGEABLE, OF_CHAINS
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Carried, Columns, Known, Origins, Types, carried_values
@@ -17,8 +20,13 @@ from panewise.spec.source_position import Position
 from panewise.spec.type_checks import check_kinds
 
 
+def _of_first(check: Check) -> Check:
+    return lambda old, new: check(old.first, new.first)
+
+
 class _ChainParts(windows.PaneParts[Chain]):
     kind = Chain
+    changeable = MappingProxyType({name: _of_first(CHANGEABLE[name]) for name in OF_CHAINS})
 
     def operator(self, spec: Chain) -> WindowOperator:
         return spec.first

@@ -7,6 +7,7 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
+from panewise.spec.families.input_changes import SIDE_CHANGES
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
 from panewise.spec.families.windows import PaneParts, punctuations
 from panewise.spec.fields import silently_replaced
@@ -23,6 +24,7 @@ from panewise.spec.windows.kinds import AnyWindow
 
 class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
     kind, marks = CogroupOperator, ("right", "window")
+    changeable = SIDE_CHANGES
 
     def operator(self, spec: CogroupOperator) -> WindowOperator:
         return window_operator(spec)

@@ -5,6 +5,7 @@ from typing import Final
 
 from panewise.families import INPUT
 from panewise.spec.codec.documents import DocumentedParts
+from panewise.spec.families.input_changes import INPUT_CHANGES
 from panewise.spec.operators.deduplicate import OP, DeduplicateOperator
 from panewise.spec.protocol import Refusal, Types
 from panewise.spec.type_checks import check_row_order
@@ -12,6 +13,7 @@ from panewise.spec.type_checks import check_row_order
 
 class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
     kind, marks, passed_on = DeduplicateOperator, ("keep",), True
+    changeable = INPUT_CHANGES
 
     def check_types(self, spec: DeduplicateOperator, types: Mapping[str, Types]) -> None:
         """Checks the types of the keys, of the event time, and of the columns that order rows."""

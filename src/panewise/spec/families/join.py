@@ -8,6 +8,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.conditions import check_condition
 from panewise.spec.conditions import renamed as renamed_condition
+from panewise.spec.families.input_changes import SIDE_CHANGES
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT
 from panewise.spec.operators.join.match_parts import match_parts
@@ -19,6 +20,7 @@ _NOT_STATIC: Final = ("watermark", "allowed_lateness", "position", "max_future_s
 
 class _JoinParts(SideParts[JoinOperator]):
     kind, marks = JoinOperator, ("match",)
+    changeable = SIDE_CHANGES
 
     def check_types(self, spec: JoinOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side, and that emitted columns have different names."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from panewise.errors import SpecError
@@ -10,15 +11,26 @@ from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.describe.over import describe
+from panewise.spec.families.input_changes import INPUT_CHANGES
 from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.operators.over.row_function import RowFunction
 from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
 from panewise.spec.type_checks import check_row_order, is_of_type
 
 
+def _other_names(old: OverOperator, new: OverOperator) -> str | None:
+    """Refuses other columns than the same ones under other names."""
+    before, after = (
+        [replace(column, what=replace(column.what, name="any")) for column in spec.columns]
+        for spec in (old, new)
+    )
+    return None if before == after else "new columns of OVER only get other names (semantics 47.2)"
+
+
 class _OverParts(DocumentedParts[OverOperator]):
     # `timely_column` is None: a row that is exactly at a watermark passes only after it.
     kind, marks, passed_on = OverOperator, ("columns",), True
+    changeable = MappingProxyType({**INPUT_CHANGES, "columns": _other_names})
 
     def describe(self, spec: OverOperator) -> str:
         return describe(spec)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from panewise.chrono import Duration
@@ -9,6 +10,7 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.families import join
+from panewise.spec.families.input_changes import SIDE_CHANGES, Check
 from panewise.spec.families.windows import PaneParts
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
@@ -17,8 +19,13 @@ from panewise.spec.protocol import Carried, Columns, Known, Origins, Refusal, Ty
 from panewise.spec.source_position import Position
 
 
+def _of_join(check: Check) -> Check:
+    return lambda old, new: check(old.join, new.join)
+
+
 class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, marks = WindowedJoin, ("match", "then")
+    changeable = MappingProxyType({name: _of_join(check) for name, check in SIDE_CHANGES.items()})
 
     def operator(self, spec: WindowedJoin) -> WindowOperator:
         return spec.operator

@@ -9,8 +9,10 @@ from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.codec.documents import DocumentedParts
+from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.families.current_results import result_windows
+from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windows import WindowOperator
@@ -103,6 +105,7 @@ class PaneParts(DocumentedParts[S]):
 
 class _WindowParts(PaneParts[WindowOperator]):
     kind = WindowOperator
+    changeable = CHANGEABLE
 
     def operator(self, spec: WindowOperator) -> WindowOperator:
         return spec
@@ -164,6 +167,10 @@ class _WindowParts(PaneParts[WindowOperator]):
 
     def functions(self, spec: WindowOperator, port: str) -> tuple[Aggregate, ...]:
         return spec.aggregates
+
+    def marked(self, old: WindowOperator, new: WindowOperator, added_aggregates: Any) -> WindowOperator:
+        aggregates = marked_aggregates(old.aggregates, new.aggregates, added_aggregates)
+        return new if aggregates == new.aggregates else silently_replaced(new, aggregates=aggregates)
 
     def deferrable(self, spec: WindowOperator) -> WindowOperator:
         return spec

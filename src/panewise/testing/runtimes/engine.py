@@ -15,6 +15,7 @@ from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import InputError
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script
@@ -23,6 +24,9 @@ from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.runtimes import Counts, check_options, without_zeros
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
+
+
+AS_NULL: AddedAggregates = "null"
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -48,17 +52,21 @@ _EventPlayer: TypeAlias = Callable[[Event], tuple[Operator, _Outputs]]
 
 def _in_memory(script: Script, columns: Schemas) -> _EventPlayer:
     """Plays all events with one operator in memory; a restart restores it from what it saved."""
-    operator, checkpoint = operator_for(script.spec, columns), b""
+    operator, checkpoint, spec = operator_for(script.spec, columns), b"", script.spec
 
     def play_event(event: Event) -> tuple[Operator, _Outputs]:
-        nonlocal operator, checkpoint
+        nonlocal operator, checkpoint, spec
+        if event.spec is not None:
+            spec = event.spec
+            operator = restore(spec, columns, save(operator), event.added_aggregates)
+            return operator, [operator.evaluate_all()]
         if event.op == "checkpoint":
             checkpoint = save(operator)
             return operator, ()
         if event.op == "reset":
-            return operator, [_reset(operator, restore(script.spec, columns, checkpoint).state)]
+            return operator, [_reset(operator, restore(spec, columns, checkpoint).state)]
         if event.op == "restart":
-            operator = restore(script.spec, columns, save(operator))
+            operator = restore(spec, columns, save(operator))
             return operator, ()
         return operator, _step(operator, script, event)
 
@@ -68,12 +76,15 @@ def _in_memory(script: Script, columns: Schemas) -> _EventPlayer:
 def _stored(script: Script, columns: Schemas) -> _EventPlayer:
     """Plays each event with an operator loaded from a run store; a restart clears the cache of runs."""
     store, cache, checkpoint = MemoryRunStore(), Cache(), MemoryRunStore()
+    spec, added = script.spec, AS_NULL
 
     def load() -> StoredOperator:
-        return StoredOperator.load(script.spec, columns, RunLibrary(store, cache))
+        return StoredOperator.load(spec, columns, RunLibrary(store, cache), added_aggregates=added)
 
     def play_event(event: Event) -> tuple[Operator, _Outputs]:
-        nonlocal cache, store, checkpoint
+        nonlocal cache, store, checkpoint, spec, added
+        if event.spec is not None:
+            spec, added = event.spec, event.added_aggregates
         now = load().operator.state.clocks.processing_time
         store = deepcopy(checkpoint) if event.op == "reset" else store
         cache = Cache() if event.op in ("restart", "reset") else cache
@@ -82,6 +93,8 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
             before: Any = stored.operator.state
             stored.operator.state = replace(before, clocks=replace(before.clocks, processing_time=now))
             outputs: _Outputs = [_reset(stored.operator, before)]
+        elif event.op == "change":
+            outputs = list(stored.evaluated())
         else:
             outputs = () if event.op in ("restart", "checkpoint") else _step(stored.operator, script, event)
         checkpoint = deepcopy(store) if event.op == "checkpoint" else checkpoint
@@ -118,7 +131,8 @@ def _added(operator: Operator, script: Script, event: Event) -> _Outputs:
         if operator.state.has_ended(port):
             rule = "nothing is added after the end of input"
             raise InputError(f"rows of {port!r} after finish", rule, "add the rows before finish")
-    frames = {port: frame(script.ports[port], script.types[port], rows) for port, rows in event.rows.items()}
+    ports = operator.spec.ports
+    frames = {port: frame(ports[port], script.types[port], rows) for port, rows in event.rows.items()}
     return operator.add_batch(frames)
 
 

@@ -26,7 +26,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     check_options(script)
     field = script.port_field
     types: Any = script.types if field else dict(script.types[INPUT])
-    oracle = interpreter(_by_row(script), types)
+    oracle = interpreter(_by_row(script, script.spec), types)
     outputs = []
     for event, batch in zip(script.events, script.given, strict=True):
         output = _step(oracle, event, script)
@@ -42,18 +42,18 @@ def play(script: Script) -> list[dict[str, Any]]:
     return outputs
 
 
-def _by_row(script: Script) -> Specification:
-    """Returns the specification with a window function of single rows, which the oracle can call."""
-    own = parts_for_tests(script.spec)
-    windowed = own.windowed(script.spec)
+def _by_row(script: Script, spec: Specification) -> Specification:
+    """Returns a specification with a window function of single rows, which the oracle can call."""
+    own = parts_for_tests(spec)
+    windowed = own.windowed(spec)
     window = None if windowed is None else windowed.window
     if not isinstance(window, Custom) or isinstance(window.function, EachRow):
-        return script.spec
+        return spec
     known = next(iter(script.types.values()))  # of two sides both have these columns
     types = {"event_time": pl.Int64(), **schema({name: known[name] for name in window.columns})}
     with silently():
         changed = replace(windowed, window=replace(window, function=EachRow(_OfFrames(window, types))))
-        by_row: Specification = own.with_windowed(script.spec, changed)
+        by_row: Specification = own.with_windowed(spec, changed)
         return by_row
 
 
@@ -86,6 +86,8 @@ def _step(oracle: Any, event: Event, script: Script) -> dict[str, Any]:
             output = oracle.watermark(to, source)
         case Event("clock", to=int(to)):
             output = oracle.clock(to)
+        case Event("change") if event.marked is not None:
+            output = oracle.change(_by_row(script, event.marked))
         case Event("finish"):
             output = oracle.finish() if event.port is None else oracle.finish(event.port)
         case _:

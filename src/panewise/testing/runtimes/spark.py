@@ -1,8 +1,9 @@
 """Plays events in a streaming query on Spark; every event except a restart is one micro-batch.
 
 Rows are read from Parquet files. Watermarks, clock readings and the end of input are read from text files of
-control notes. A restart stops the query and starts it again from its checkpoint. Watermark and processing
-time come from the notes alone, so that the script determines them. Everything else is as in a user's query.
+control notes. A restart stops the query and starts it again from its checkpoint, a change with another
+specification and an empty note. Watermark and processing time come from the notes alone, so that the script
+determines them. Everything else is as in a user's query.
 """
 
 import os
@@ -10,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,7 @@ def note_of(event: Event) -> str:
         "clock": note(clock=event.to or 0),
         "finish": note(finish=event.port or 1),
         "add": note(),
+        "change": note(),
     }
     return texts[event.op]
 
@@ -226,10 +228,12 @@ class _Stage:
         """Plays one event; returns the output of the query."""
         assert self.query is not None
         self.emitted.clear()
-        if event.op == "restart":
+        if event.op in ("restart", "change"):
             self.query.stop()
+            if event.marked is not None:
+                self.script = replace(self.script, spec=event.marked)
             self.query = self._start()
-        else:
+        if event.op != "restart":
             self._put(event)
         self.query.processAllAvailable()
         output = output_of(self.emitted, batch, self.script)

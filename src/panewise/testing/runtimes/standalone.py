@@ -1,13 +1,14 @@
 """Plays events in a standalone operator, through its public interface.
 
 With the option `messages` the rows of an event are added one by one, into a buffer that becomes one batch.
-With the option `stored` the state is in a directory. Every event is flushed, and a restart closes the
-operator and opens the directory again. With the option `exported` the state is exported before each event,
-and another operator continues with it, unless the events go back to a checkpoint, which is not exported.
+With the option `stored`, and if the specification changes, the state is in a directory. Every event is
+flushed, and a restart closes the operator and opens the directory again. With the option `exported` the state
+is exported before each event, and another operator continues with it, unless the events go back to a
+checkpoint, which is not exported.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ import polars as pl
 
 from panewise.calls import one_at_a_time
 from panewise.engine.columns import ROW
+from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone import Counts, Emission, StandaloneOperator
 from panewise.testing.events import Event, Script
 from panewise.testing.ingest import frame
@@ -52,6 +54,7 @@ class _Player:
 
     Attributes:
         counts: the counts of the operator before the present event.
+        added_aggregates: those of the last change of the specification.
     """
 
     script: Script
@@ -59,20 +62,36 @@ class _Player:
     operator: PlayedOperator = field(init=False)
     exports: int = 0
     counts: dict[str, Counts] = field(default_factory=dict)
+    added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
         self.operator = self._made()
 
     def _made(self, state: Path | None = None) -> PlayedOperator:
         types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
-        store = self.directory / str(self.exports) if self.script.options.get("stored") else None
-        return PlayedOperator(self.script.spec, types, buffer=None, store=store, initial_state=state)
+        store = self.directory / str(self.exports) if self._is_stored else None
+        return PlayedOperator(
+            self.script.spec,
+            types,
+            buffer=None,
+            store=store,
+            initial_state=state,
+            added_aggregates=self.added_aggregates,
+        )
+
+    @property
+    def _is_stored(self) -> bool:
+        changes = any(event.op == "change" for event in self.script.events)
+        return changes or bool(self.script.options.get("stored"))
 
     def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
         if self._exports:
             self._move()
         if event.op == "restart":
+            self._restart()
+        elif event.spec is not None:
+            self.script, self.added_aggregates = replace(self.script, spec=event.spec), event.added_aggregates
             self._restart()
         else:
             self._play(event)
@@ -95,7 +114,7 @@ class _Player:
         self.operator = self._made(file)
 
     def _restart(self) -> None:
-        if self.script.options.get("stored"):
+        if self._is_stored:
             self.operator.close()
             self.operator = self._made()
 

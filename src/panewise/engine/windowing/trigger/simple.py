@@ -45,6 +45,10 @@ class SimpleTrigger:
         """Returns the windows as they are: new rows change no state."""
         return windows
 
+    def resumed(self, windows: pl.DataFrame, now: TriggerContext, passed: pl.Expr) -> pl.DataFrame:
+        """Returns the windows as they are: there is no state to start."""
+        return windows
+
     def ready(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is ready."""
         ready = pl.lit(False)

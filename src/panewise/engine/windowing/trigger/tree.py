@@ -188,19 +188,22 @@ class Node:
             changes |= part.fired(at, now, part_fires, cleared, armed | passes)
         return changes
 
-    def armed(self, now: TriggerContext, pending: pl.Expr) -> dict[str, pl.Expr]:
-        """Returns the initial columns of a node; the counts of active parts start with the pending rows."""
+    def armed(self, now: TriggerContext, pending: pl.Expr, passed: pl.Expr = _NO) -> dict[str, pl.Expr]:
+        """Returns the initial columns of a node; the counts of active parts start with the pending rows.
+
+        An AfterWatermark has passed the end where `passed` is true.
+        """
         if self.leaf:
             return self.leaf.armed(pending)
         sides = isinstance(self.trigger, AfterWatermark)
-        changes: dict[str, pl.Expr] = {self.past: _NO} if sides else {}
+        changes: dict[str, pl.Expr] = {self.past: passed} if sides else {}
         for number, part in enumerate(self.parts):
             counts = pending
             if sides:
                 counts = pl.when(self.in_force(number, changes)).then(pending).otherwise(_NONE)
             elif isinstance(self.trigger, AfterEach) and number:
                 counts = _NONE
-            changes |= part.armed(now, counts)
+            changes |= part.armed(now, counts, passed)
         return changes
 
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr = _YES) -> dict[str, pl.Expr]:
@@ -334,6 +337,21 @@ class TriggerTree:
         return windows.with_columns(
             value.alias(name) for name, value in self.root.after_rows(self._at, now.clocks).items()
         )
+
+    def resumed(self, windows: pl.DataFrame, now: TriggerContext, passed: pl.Expr) -> pl.DataFrame:
+        """Returns windows of another trigger with the state of this one (semantics 47.4).
+
+        It starts as if the pending rows arrived now, without values. An AfterWatermark has passed the end
+        where `passed` is true.
+        """
+        fresh = self.root.armed(now, _NONE, passed)
+        known = windows.with_columns(
+            pl.col(PENDING).alias(ADDED_ROWS),
+            *(value.cast(self.columns[name]).alias(name) for name, value in fresh.items()),
+            *(pl.lit(None, dtype=part.dtype).alias(part.name) for part in self.passing),
+        )
+        after = self.root.after_rows(self._at, now.clocks)
+        return known.with_columns(value.alias(name) for name, value in after.items())
 
     def ready(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is ready."""

@@ -1,0 +1,84 @@
+"""Takes stored state over under another specification (semantics 47).
+
+What may change is decided in :mod:`panewise.spec.evolution`, and how rows are converted by the families
+(:class:`panewise.engine.protocol.TakeOver`). Here it is done to the tables of a state, run by run, so memory
+holds one run at a time besides the new ones, which wait for the next commit.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.engine.columns import TOMBSTONE
+from panewise.engine.protocol import Conversion, Operator, TakeOver, engine_parts
+from panewise.engine.run_library import RunLibrary
+from panewise.engine.store.run import RunRows, Shape
+from panewise.engine.store.stored_table import StoredTable
+from panewise.errors import StateError
+from panewise.spec.evolution import Continuation
+from panewise.state import Run
+
+_LOG: Final = logging.getLogger("panewise.evolution")
+
+
+def log_change(what: str, change: Continuation) -> None:
+    """Says in one line of the log that a state is continued with another specification."""
+    _LOG.warning("%s is continued with a changed specification (%s)", what, change)
+
+
+def take_over(operator: Operator, change: Continuation, header: Mapping[str, Any]) -> TakeOver:
+    """Returns how the operator takes over a state with this header, which has seen a commit."""
+    make = engine_parts(operator.spec).take_over
+    if make is None:
+        clocks = operator.with_header(header).clocks
+        return TakeOver(header, operator.horizons(clocks))
+    return make(operator, change.before, header)
+
+
+def with_nulls(shape: Shape) -> Conversion:
+    """Returns a function that adds the columns of a table which rows lack, as nulls."""
+
+    def convert(rows: pl.DataFrame) -> pl.DataFrame:
+        lacking = {name: dtype for name, dtype in shape.schema.items() if name not in rows.columns}
+        return rows.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in lacking.items())
+
+    return convert
+
+
+def converted_rows(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:
+    """Returns rows of a stored table, with ``__dead``, as rows of this one.
+
+    Raises:
+        StateError: if a column that stays has another type than before.
+    """
+    convert = how.tables.get(name)
+    columns = {**table.shape.schema, TOMBSTONE: pl.Boolean()}
+    changed = rows if convert is None else convert(rows)
+    different = sorted(column for column, dtype in columns.items() if changed.schema.get(column) != dtype)
+    if different:
+        raise StateError(
+            f"a state with other columns: {different}",
+            "the columns of a state have fixed types",
+            "cast the input's columns to the types that they had, or start from a new checkpoint",
+        )
+    return changed.select(*columns)
+
+
+def converted(table: StoredTable, name: str, how: TakeOver) -> StoredTable:
+    """Returns a table whose runs were made by another specification, with converted runs."""
+    library = table.library
+    if not isinstance(library, RunLibrary) or name not in how.tables:
+        return table
+    return replace(table, runs=tuple(_converted_run(table, library, run, name, how) for run in table.runs))
+
+
+def _converted_run(table: StoredTable, library: RunLibrary, run: Run, name: str, how: TakeOver) -> Run:
+    rows = RunRows(library.read_stored(run))
+    frame = converted_rows(table, rows.frame, name, how)
+    sorted_rows = RunRows.with_hashes(frame, table.shape)
+    described = sorted_rows.described(library.new_name(), run.part)
+    library.add(described, sorted_rows)
+    return described

@@ -1,0 +1,126 @@
+"""The state of a window operator, taken over by one with another specification (semantics 47.3 to 47.8).
+
+Stored rows are converted one by one: partials by what they contain, not by their names or places, and live
+panes by the names of their aggregates. What another specification has not stored starts as the partial of no
+rows. Invariant: keys and bounds stay, so rows keep their places in the runs. A run costs one pass.
+"""
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from panewise.engine.aggregate.added import completeness_of, copies_of, is_completeness, reading_copies
+from panewise.engine.aggregate.aggregation import Aggregation
+from panewise.engine.aggregate.catalogue import parts_of
+from panewise.engine.aggregate.partials import Part
+from panewise.engine.columns import BORN, FIRED, INDEX, LIVE, ROWS, UNFLIPPED, live_column
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.protocol import TakeOver
+from panewise.engine.windowing.plan import WindowPlan
+from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
+from panewise.engine.windows.operator import WindowEngine
+from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
+from panewise.engine.windows.state import WINDOWS
+from panewise.spec import Aggregate, WindowOperator
+from panewise.spec.codec.same_aggregates import same_aggregates
+from panewise.spec.operators.windows import data_loss_reason
+
+
+def take_over(operator: WindowEngine, old: WindowOperator, header: Mapping[str, Any]) -> TakeOver:
+    """Returns how the operator takes over a state that `old` has made."""
+    state, new = operator.with_header(header), operator.plan.spec
+    clocks = state.clocks
+    horizon, changed = clocks.horizon(old), dict(header)
+    if old.allowed_lateness != new.allowed_lateness and horizon is not None and not clocks.finished:
+        changed["floor"] = horizon
+    if header and data_loss_reason(old) is not None:
+        changed["closes"] = True
+    tables = {WINDOWS: partial(_windows, operator.plan, old, clocks)}
+    if operator.plan.sliding:
+        slices = partial(_slices, operator.plan, old)
+        tables |= {SLICES: slices, BLOCKS: slices}
+    return TakeOver(changed, dict.fromkeys(operator.state.tables, horizon), tables)
+
+
+def _slices(plan: WindowPlan, old: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(_partials(plan.pieces, plan, old, rows.columns))
+
+
+def _windows(plan: WindowPlan, old: WindowOperator, clocks: Clocks, rows: pl.DataFrame) -> pl.DataFrame:
+    live = _live_pane(plan, old, rows.columns) if plan.compares else []
+    rows = rows.with_columns(*_partials(plan.aggregation, plan, old, rows.columns), *live)
+    if old.trigger == plan.spec.trigger:
+        return rows
+    now = TriggerContext.at(plan.spec, clocks)
+    rows = plan.trigger.resumed(rows, now, now.complete & ~pl.col(UNFLIPPED) & (pl.col(INDEX) > 0))
+    at = pl.lit(clocks.processing_time, dtype=pl.Int64)
+    return rows.with_columns(at.alias(BORN), pl.when(pl.col(INDEX) > 0).then(at).alias(FIRED))
+
+
+def _live_pane(plan: WindowPlan, old: WindowOperator, stored: Iterable[str]) -> list[pl.Expr]:
+    """Returns the columns of the live pane. If it was not stored, no pane is live (semantics 47.6)."""
+    columns, new = set(stored), plan.spec.measures
+    names = {name: name for name in LIVE_PANE}
+    for aggregate, place in zip(new, same_aggregates(old.measures, new), strict=True):
+        if place is not None:
+            names[aggregate.name] = old.measures[place].name
+    if plan.spec.delta is not False:
+        names["delta"] = "delta"
+    known = LIVE in columns
+    types = {
+        name: plan.table_schema[live_column(name)] for name in (*plan.aggregation.result_types, *LIVE_PANE)
+    }
+    values = {
+        name: pl.col(live_column(names[name]))
+        if known and live_column(names.get(name, "")) in columns
+        else pl.lit(None, dtype=dtype)
+        for name, dtype in types.items()
+    }
+    live = pl.col(LIVE) if known else pl.lit(False)
+    return [live.alias(LIVE), *(value.alias(live_column(name)) for name, value in values.items())]
+
+
+def _partials(
+    aggregation: Aggregation, plan: WindowPlan, old: WindowOperator, stored: Iterable[str]
+) -> list[pl.Expr]:
+    """Returns the partial columns of an aggregation, from the columns that are stored.
+
+    What no aggregate needs, such as the row buffer, keeps its name.
+    """
+    sources, columns = _sources(plan, old), set(stored)
+    taken = {part.name: sources.get(part.name, part.name) for part in aggregation.parts}
+    return [
+        (
+            pl.col(taken[part.name])
+            if taken[part.name] in columns
+            else pl.lit(_empty(part), dtype=part.dtype)
+        ).alias(part.name)
+        for part in aggregation.parts
+    ]
+
+
+def _sources(plan: WindowPlan, old: WindowOperator) -> dict[str, str]:
+    """Returns by the name of each partial column of an aggregate the stored one; "" if there is none."""
+    new, schema = plan.spec.measures, plan.schema
+    places = same_aggregates(old.measures, new)
+    sources = {part.name: "" for index, what in enumerate(new) for part in _parts(what, index, schema)}
+    for index, (aggregate, place) in enumerate(zip(new, places, strict=True)):
+        if place is not None:
+            pairs = zip(_parts(aggregate, index, schema), _parts(aggregate, place, schema), strict=True)
+            sources |= {part.name: before.name for part, before in pairs}
+    return sources | {ROWS: ROWS}
+
+
+def _parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
+    copies = {
+        name: pl.Boolean() if of is None else schema[of] for name, of in copies_of(aggregate, index).items()
+    }
+    own = parts_of(reading_copies(aggregate, index), index, schema | copies)
+    return [*own, *completeness_of(aggregate, index)]
+
+
+def _empty(part: Part) -> Any:
+    """Returns the partial of rows that an aggregate has not seen."""
+    return False if is_completeness(part) else part.empty

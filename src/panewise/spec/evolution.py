@@ -1,0 +1,139 @@
+"""Changes of a specification with which stored state is continued (semantics 47).
+
+Each family states which of its fields may change (:attr:`panewise.spec.protocol.SpecParts.changeable`). All
+other changes are refused. Specifications are compared by their documents, as those of a state name functions
+of the user that are not at hand.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from panewise.errors import SpecError, StateError
+from panewise.spec.codec import changed_fields, complete, to_dict, without_functions
+from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates, definition
+from panewise.spec.fields import check_choice, silently
+from panewise.spec.protocol import Specification, parts
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """A change of a field that is taken over.
+
+    Attributes:
+        kind: "added", "removed" or "renamed", of an aggregate; "changed", of another field.
+        path: the field; of an aggregate with its name.
+        old: the value before, as a document has it; None if there was none.
+        new: the value from now on; None if there is none.
+    """
+
+    kind: Literal["added", "removed", "renamed", "changed"]
+    path: str
+    old: Any
+    new: Any
+
+    def __str__(self) -> str:
+        if self.kind == "changed":
+            return f"{self.path}: {self.old!r} -> {self.new!r}"
+        more = f" to {self.new!r}" if self.kind == "renamed" else ""
+        return f"{self.path} {self.kind}{more}"
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """A specification that continues a state.
+
+    Attributes:
+        before: the specification that made the state, with placeholders for functions of the user.
+        spec: the specification from now on. Aggregates that the state lacks are marked in it.
+        changes: what is different; nothing if only marks of earlier changes are.
+    """
+
+    before: Specification
+    spec: Specification
+    changes: tuple[FieldChange, ...] = ()
+
+    def __str__(self) -> str:
+        return "; ".join(map(str, self.changes))
+
+
+def continuation(
+    document: Mapping[str, Any], spec: Any, added_aggregates: AddedAggregates = "null"
+) -> Continuation:
+    """Returns how a specification continues the state of another one.
+
+    Args:
+        document: the specification that made the state, as a dict.
+        spec: the new specification.
+        added_aggregates: what an added aggregate is in panes with rows from before the change: "null", or
+            the result over the rows "from_now_on".
+
+    Raises:
+        StateError: if a change is refused (semantics 47.2). It names the fields.
+        SpecError: if `document` is not valid; for another value of `added_aggregates`.
+
+    >>> from dataclasses import replace
+    >>> from panewise import Tumbling, WindowOperator, functions as F
+    >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
+    >>> str(continuation(to_dict(spec), replace(spec, allowed_lateness=5)))
+    'allowed_lateness: 0 -> 5'
+    """
+    check_choice("added_aggregates", added_aggregates, ADDED_AGGREGATES)
+    new = to_dict(spec)
+    if document == new:
+        return Continuation(spec, spec)
+    changed = changed_fields(document, new)
+    if not changed:
+        return Continuation(spec, spec)
+    family, before = parts(spec), _readable(document)
+    if before is None or parts(before) is not family:
+        raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new)
+    spec = family.marked(before, spec, added_aggregates)
+    old, new = complete(document), to_dict(spec)
+    changed = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    reasons = {name: family.refuses_change(name, before, spec) for name in changed}
+    refused = {name: reason for name, reason in reasons.items() if reason is not None}
+    if refused:
+        raise _refused(refused, old, new)
+    changes = [change for name in changed for change in _changes(name, old.get(name), new.get(name))]
+    return Continuation(before, spec, tuple(changes))
+
+
+def _readable(document: Mapping[str, Any]) -> Specification | None:
+    """Returns the specification of a document; None if this release no longer accepts it."""
+    try:
+        with silently():
+            before: Specification = without_functions(document)
+            return before
+    except SpecError:
+        return None
+
+
+def _refused(reasons: Mapping[str, str], old: Mapping[str, Any], new: Mapping[str, Any]) -> StateError:
+    differences = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in reasons)
+    return StateError(
+        f"a changed specification ({differences})",
+        "; ".join(dict.fromkeys(reasons.values())),
+        "put the field back, or start from a new checkpoint",
+    )
+
+
+def _changes(name: str, old: Any, new: Any) -> list[FieldChange]:
+    if name != "aggregates":
+        return [FieldChange("changed", name, old, new)]
+    before = {definition(document): document["name"] for document in old}
+    after = {definition(document): document["name"] for document in new}
+    changes = [
+        FieldChange("removed", f"aggregate {before[it]!r}", before[it], None)
+        for it in before
+        if it not in after
+    ]
+    for it, alias in after.items():
+        if it not in before:
+            changes.append(FieldChange("added", f"aggregate {alias!r}", None, alias))
+        elif before[it] != alias:
+            changes.append(FieldChange("renamed", f"aggregate {before[it]!r}", before[it], alias))
+    order = [document["name"] for document in new]
+    return changes or [
+        FieldChange("changed", "order of aggregates", [document["name"] for document in old], order)
+    ]

@@ -1,0 +1,65 @@
+"""Which changes of a window operator are taken over on stored state (semantics 47.2 to 47.8)."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from panewise.spec.codec.same_aggregates import same_aggregates
+from panewise.spec.families.input_changes import INPUT_CHANGES, Check, always
+from panewise.spec.operators.windows import WindowOperator
+from panewise.spec.watermarks import has_key_watermarks
+from panewise.spec.windows.sliding import Sliding
+
+
+def _unless_sliding(old: WindowOperator, new: WindowOperator) -> str | None:
+    """Refuses a change that decides whether sliding windows are stored before they are complete."""
+    rule = "sliding windows are stored as their trigger and accumulation need it (semantics 47.2)"
+    return rule if isinstance(new.window, Sliding) else None
+
+
+def _accumulation(old: WindowOperator, new: WindowOperator) -> str | None:
+    if new.evictor is not None or new.delta is not False:
+        return "with an evictor or a delta windows store rows as the accumulation needs them (semantics 47.2)"
+    return _unless_sliding(old, new)
+
+
+def _lateness(old: WindowOperator, new: WindowOperator) -> str | None:
+    if isinstance(new.window, Sliding) and new.accumulation == "discarding":
+        return "discarding sliding windows are stored as their lateness needs it (semantics 47.2)"
+    raised = old.lateness_us is not None and (new.lateness_us is None or new.lateness_us > old.lateness_us)
+    if raised and has_key_watermarks(new.watermark):
+        return "with a watermark of each key the allowed lateness is only lowered (semantics 47.2)"
+    return None
+
+
+def _timestamp(old: WindowOperator, new: WindowOperator) -> str | None:
+    """Refuses timestamps that are computed from rows which were not asked for them."""
+    rule = "a state has no event times of rows that another timestamp did not need (semantics 47.2)"
+    return rule if new.timestamp in ("earliest", "latest") else None
+
+
+def _aggregates(old: WindowOperator, new: WindowOperator) -> str | None:
+    """Refuses other aggregates where windows store rows with the columns of the old ones."""
+    if same_aggregates(old.aggregates, new.aggregates) == list(range(len(old.aggregates))):
+        return None  # other names
+    if new.evictor is not None:
+        return "with an evictor windows store rows with the columns of their aggregates (semantics 47.2)"
+    ordered = any(aggregate.ordered for aggregate in (*old.measures, *new.measures))
+    if isinstance(new.window, Sliding) and ordered:
+        return "sliding windows store rows with the columns of aggregates in arrival order (semantics 47.2)"
+    return None
+
+
+CHANGEABLE: Final[Mapping[str, Check]] = MappingProxyType(
+    {
+        "aggregates": _aggregates,
+        "trigger": _unless_sliding,
+        "accumulation": _accumulation,
+        "allowed_lateness": _lateness,
+        "timestamp": _timestamp,
+        **INPUT_CHANGES,
+        **dict.fromkeys(("drop_by", "order", "on_time", "closing", "only_updated", "evaluate"), always),
+    }
+)
+# Of the operator of a chain. Stages store what depends on the other fields.
+OF_CHAINS: Final = ("trigger", "allowed_lateness", "drop_by", "order", "on_time", "closing", *INPUT_CHANGES)

@@ -1,0 +1,99 @@
+"""`write` on a checkpoint that was made with another specification (semantics 47.9)."""
+
+import logging
+from functools import partial
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import DataFrame
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.checkpoint import continued
+from panewise.errors import StateError
+from panewise.spark import WindowBuilder, windowed
+from panewise.spark import writer as writers
+from panewise.spark.query_record import record_of, with_clock
+from tests.spark.conftest import Feed, emitted, write
+
+COUNT, SUM, LARGEST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("most")
+
+
+def minutes(df: DataFrame, lateness: str = "0 seconds", **options: Any) -> WindowBuilder:
+    described = windowed(df.withWatermark("ts", "0 seconds"), event_time="ts").groupBy("k")
+    described = described.window(pw.Tumbling("1 minute")).shards(2)
+    return described.allowed_lateness(lateness).options(**options)
+
+
+run = partial(write, outputs=("panes", "late"))
+
+
+def panes(feed: Feed) -> pl.DataFrame:
+    """Returns the panes so far, with the columns of all specifications."""
+    read = feed.spark.read.option("mergeSchema", True).parquet(feed.sink("panes"))
+    rows = pl.DataFrame(read.toArrow()).with_columns(pl.col("window_end").dt.epoch("s") % 86_400)
+    return rows.sort("window_end")
+
+
+def test_a_checkpoint_continues_with_other_aggregates_and_lateness(
+    feed: Feed, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 47.3, 47.5 and 47.9: one line in the log, and a record before the first micro-batch."""
+    feed.put((0, "a", 1), (70, "a", 2))
+    run(feed, minutes(feed.stream()).agg(COUNT, SUM))
+    feed.put((80, "a", 3), (130, "a", 4))
+    changed = minutes(feed.stream(), "1 hour", closing="always").agg(SUM.alias("total"), LARGEST)
+    monkeypatch.setattr(writers, "_stepped", interrupted)
+    with caplog.at_level(logging.WARNING, "panewise.evolution"), pytest.raises(InterruptedError):
+        run(feed, changed)  # it fails after the record is made
+    monkeypatch.undo()
+    run(feed, changed)
+    [line] = [record.getMessage() for record in caplog.records if record.name == "panewise.evolution"]
+    assert "is continued with a changed specification (aggregate 'n' removed; " in line
+    feed.put((10, "a", 50), (400, "a", 9))
+    run(feed, changed)
+    assert panes(feed).select("window_end", "n", "s", "total", "most").rows() == [
+        (60, 1, 1, None, None),
+        (120, None, None, 5, None),
+        (180, None, None, 4, 4),
+    ]
+
+
+def interrupted(*_: Any) -> Any:
+    raise InterruptedError
+
+
+def test_a_change_that_is_refused_changes_nothing(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    run(feed, minutes(feed.stream()).agg(COUNT))
+    with pytest.raises(StateError, match=r"^a changed specification \(window: "):
+        run(feed, minutes(feed.stream()).window(pw.Tumbling("2 minutes")).agg(SUM))
+    record = record_of(feed.spark, feed.sink("checkpoint"))
+    assert record is not None
+    assert continued(record, minutes(feed.stream()).agg(COUNT).spec, 2).changes == ()
+
+
+@pytest.mark.nightly
+def test_a_query_that_write_has_not_started_takes_no_added_aggregate(feed: Feed) -> None:
+    feed.put((0, "a", 1))
+    emitted(feed, minutes(feed.stream()).agg(COUNT).panes)
+    feed.put((1, "a", 1))
+    with pytest.raises(Exception, match="a state whose aggregates were added, or are now"):
+        emitted(feed, minutes(feed.stream()).agg(COUNT, SUM).panes)
+
+
+@pytest.mark.nightly
+def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
+    """semantics 47.11."""
+    feed.put((0, "a", 1))
+    run(feed, minutes(feed.stream()).clock("1 minute").agg(COUNT))
+    for every in (None, "2 minutes", "30 seconds"):
+        feed.put((200, "a", 1))
+        described = minutes(feed.stream())
+        run(feed, (described if every is None else described.clock(every)).agg(COUNT))
+    record = record_of(feed.spark, feed.sink("checkpoint"))
+    assert record is not None
+    assert record.header["clock"] == 30_000_000
+    with pytest.raises(StateError, match="this one has no clock"):
+        with_clock({"clock": None}, minutes(feed.stream()).clock("1 minute").agg(COUNT).dataflow)

@@ -1,0 +1,99 @@
+"""Which changes of a specification are taken over, and what the refusals say (semantics 47.1, 47.2)."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError, StateError
+from panewise.spec.codec import to_dict
+from panewise.spec.codec.same_aggregates import same_aggregates
+from panewise.spec.evolution import continuation
+
+SPEC = pw.WindowOperator(keys=["k"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")])
+SLIDING = replace(SPEC, window=pw.Sliding(5))
+EVICTED = replace(SPEC, evictor=pw.CountEvictor(2))
+DELTA = replace(SPEC, delta=["v"])
+BY_KEY = replace(SPEC, watermark=pw.StreamTime(5))
+JOIN = pw.JoinOperator(left=pw.Side(), right=pw.Side(prefix="r_"), match=pw.Interval(0, 5))
+
+
+def changes(old: Any, new: Any, **options: Any) -> list[str]:
+    return [str(change) for change in continuation(to_dict(old), new, **options).changes]
+
+
+def test_the_changes_of_a_specification() -> None:
+    """semantics 47.1: aggregates are compared by what they compute."""
+    most = F.max("v").alias("most")
+    assert changes(SPEC, SPEC) == []
+    assert changes(SPEC, replace(SPEC, aggregates=[most, F.count().alias("rows")], allowed_lateness=3)) == [
+        "aggregate 'most' added",
+        "aggregate 'n' renamed to 'rows'",
+        "allowed_lateness: 0 -> 3",
+    ]
+    assert changes(replace(SPEC, aggregates=[F.count().alias("n"), most]), SPEC) == [
+        "aggregate 'most' removed"
+    ]
+    both = [F.count().alias("n"), most]
+    assert changes(replace(SPEC, aggregates=both), replace(SPEC, aggregates=both[::-1])) == [
+        "order of aggregates: ['n', 'most'] -> ['most', 'n']"
+    ]
+
+
+def test_added_aggregates_are_marked_for_ever() -> None:
+    """semantics 47.3."""
+    new = replace(SPEC, aggregates=[F.count().alias("n"), F.sum("v").alias("s")])
+    marked = continuation(to_dict(SPEC), new, "from_now_on").spec
+    assert [aggregate.added for aggregate in marked.aggregates] == [None, "from_now_on"]
+    again = continuation(to_dict(marked), replace(new, allowed_lateness=3)).spec
+    assert [aggregate.added for aggregate in again.aggregates] == [None, "from_now_on"]
+    assert continuation(to_dict(marked), new).changes == ()
+    assert same_aggregates(SPEC.aggregates, marked.aggregates) == [0, None]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            SPEC,
+            {"window": pw.Tumbling(5)},
+            r"\(window: .*\) \| a state belongs to the window that it was made",
+        ),
+        (SPEC, {"keys": ["k", "l"], "event_time": "t"}, r"\(keys: \['k'\] -> \['k', 'l'\]; event_time: "),
+        (SPEC, {"timestamp": "latest"}, "a state has no event times of rows"),
+        (SPEC, {"watermark": pw.FixedLag(3)}, "of a watermark only the lag, the delay and idle_after change"),
+        (SLIDING, {"trigger": pw.Always()}, "sliding windows are stored as their trigger"),
+        (SLIDING, {"accumulation": "discarding"}, "sliding windows are stored as their trigger"),
+        (replace(SLIDING, accumulation="discarding"), {"allowed_lateness": 3}, "discarding sliding windows"),
+        (SLIDING, {"aggregates": [F.collect_list("v")]}, "sliding windows store rows"),
+        (EVICTED, {"aggregates": [F.sum("v")]}, "with an evictor windows store rows"),
+        (DELTA, {"accumulation": "retracting"}, "with an evictor or a delta"),
+        (
+            BY_KEY,
+            {"allowed_lateness": 3},
+            "with a watermark of each key the allowed lateness is only lowered",
+        ),
+        (JOIN, {"how": "left"}, r"\(how: 'inner' -> 'left'; unmatched: "),
+        (JOIN, {"left": pw.Side(allowed_lateness=4)}, "of a side max_future_skew and watermark change"),
+        (pw.OverOperator(keys=["k"]), {"keys": ["l"]}, "a state belongs to the keys that it was made with"),
+    ],
+)
+def test_a_change_that_is_refused(old: Any, new: dict[str, Any], message: str) -> None:
+    """semantics 47.2."""
+    with pytest.raises(StateError, match=message) as caught:
+        continuation(to_dict(old), replace(old, **new))
+    assert caught.value.remedy == "put the field back, or start from a new checkpoint"
+
+
+def test_another_family_is_refused() -> None:
+    with pytest.raises(StateError, match="another operator has another state"):
+        continuation(to_dict(SPEC), pw.OverOperator(keys=["k"]))
+    with pytest.raises(StateError, match="another operator has another state"):
+        continuation(to_dict(SPEC), SPEC.then(aggregates=[F.max("n")]))
+
+
+def test_the_option_is_one_of_two() -> None:
+    with pytest.raises(SpecError, match="added_aggregates='zero'"):
+        continuation(to_dict(SPEC), SPEC, "zero")  # type: ignore[arg-type]
