@@ -10,43 +10,43 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from panewise.replaced_names import no_attribute
-from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
+from panewise.spark.workers import worker  # noqa: F401 - before anything that imports Polars
 
 if TYPE_CHECKING:
-    from panewise.spark.apply_spec import apply
-    from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
-    from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
-    from panewise.spark.failures import QueryError
-    from panewise.spark.join_builder import JoinBuilder, joined
-    from panewise.spark.over_builder import OverBuilder, over
-    from panewise.spark.policy_builder import PolicyBuilder, policy_windows
-    from panewise.spark.query import WindowQuery
+    from panewise.spark.builders.apply_spec import apply
+    from panewise.spark.builders.cogroup import CogroupBuilder, cogrouped
+    from panewise.spark.builders.deduplicate import DeduplicateBuilder, deduplicate
+    from panewise.spark.builders.join import JoinBuilder, joined
+    from panewise.spark.builders.over import OverBuilder, over
+    from panewise.spark.builders.policy import PolicyBuilder, policy_windows
+    from panewise.spark.builders.windows import WindowBuilder, windowed
+    from panewise.spark.queries.query import WindowQuery
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.rows_between import ResultRows
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
-    from panewise.spark.settings import configure
+    from panewise.spark.session.failures import QueryError
+    from panewise.spark.session.settings import configure
     from panewise.spark.sinks import ParquetSink
-    from panewise.spark.streaming_sql import sql
-    from panewise.spark.window_builder import WindowBuilder, windowed
+    from panewise.spark.streaming_sql.streaming_sql import sql
 
 _MODULES = {
-    "apply_spec": ("apply",),
-    "cogroup_builder": ("CogroupBuilder", "cogrouped"),
-    "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
-    "failures": ("QueryError",),
-    "join_builder": ("JoinBuilder", "joined"),
-    "over_builder": ("OverBuilder", "over"),
-    "policy_builder": ("PolicyBuilder", "policy_windows"),
+    "builders.apply_spec": ("apply",),
+    "builders.cogroup": ("CogroupBuilder", "cogrouped"),
+    "builders.deduplicate": ("DeduplicateBuilder", "deduplicate"),
+    "session.failures": ("QueryError",),
+    "builders.join": ("JoinBuilder", "joined"),
+    "builders.over": ("OverBuilder", "over"),
+    "builders.policy": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),
     "results.rows_between": ("ResultRows",),
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
-    "settings": ("configure",),
+    "session.settings": ("configure",),
     "sinks": ("ParquetSink",),
-    "streaming_sql": ("sql",),
-    "window_builder": ("WindowBuilder", "windowed"),
-    "query": ("WindowQuery",),
+    "streaming_sql.streaming_sql": ("sql",),
+    "builders.windows": ("WindowBuilder", "windowed"),
+    "queries.query": ("WindowQuery",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

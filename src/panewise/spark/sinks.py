@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import AtomicType, StructType
 
 from panewise.errors import SpecError
-from panewise.spark.names import in_backticks
+from panewise.spark.inputs.names import in_backticks
 
 
 class PathSink(ABC):

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as SF
 
-from panewise.spark.names import in_backticks
-from panewise.spark.reports import PROGRESS
-from panewise.spark.schemas import columns_of
+from panewise.spark.columns.schemas import columns_of
+from panewise.spark.inputs.names import in_backticks
+from panewise.spark.shuffle.reports import PROGRESS
 
 
 @dataclass(frozen=True)
