@@ -13,6 +13,7 @@ PanewiseError
 └── AggregateOverflowError (ArithmeticError)  the result of an aggregate does not fit its type
 SpecWarning (UserWarning)           a valid specification may not do what was intended
 ├── DataLossWarning                 the trigger can close windows while rows for them may still arrive
+├── UnguardedWatermarkWarning       `max_future_skew` does not keep a row from moving the watermark
 ├── DroppedLateRowsWarning          an operator of Spark drops late rows before they reach this one
 ├── IdleTriggerWarning              a part of the trigger can never fire
 └── ManyWindowsWarning              a row can be in more than 1,000 windows
@@ -42,6 +43,7 @@ __all__ = [
     "SqlError",
     "StateError",
     "StoreError",
+    "UnguardedWatermarkWarning",
 ]
 
 # Polars appends this text and the expression in which the function that raised was called.
@@ -163,6 +165,10 @@ class DataLossWarning(SpecWarning):
 
 class DroppedLateRowsWarning(SpecWarning):
     """One of Spark's own stateful operators drops late rows before they reach this operator (12.11)."""
+
+
+class UnguardedWatermarkWarning(SpecWarning):
+    """Rows beyond `max_future_skew` are invalid, but move the watermark of the query (semantics 15.3)."""
 
 
 class IdleTriggerWarning(SpecWarning):

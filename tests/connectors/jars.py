@@ -21,6 +21,7 @@ SPARK = ".".join(pyspark.__version__.split(".")[:2])
 # one for 4.2.
 _CONNECTORS = {"4.1": "4.1.1", "4.2": "4.2.0", "4.3": "4.2.0"}
 KAFKA_CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{_CONNECTORS[SPARK]}"
+AVRO = f"org.apache.spark:spark-avro_2.13:{_CONNECTORS[SPARK]}"
 KAFKA_BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
 DELTA = f"io.delta:delta-spark_{SPARK}_2.13:4.4.0"
 DELTA_FITS = SPARK in ("4.1", "4.2")

@@ -10,6 +10,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.connectors import kafka_sink_job, test_kafka_sink
 from tests.connectors.broker import Broker
 from tests.connectors.jars import DELTA, KAFKA_CONNECTOR, jars
 from tests.connectors.jobs import ConnectorJob
@@ -34,10 +35,12 @@ def run(tmp_path: Path, phases: int) -> Path:
 
 
 def test_one_phase_of_a_topic(tmp_path: Path) -> None:
-    """Messages that come twice count once."""
-    table = pl.read_parquet(run(tmp_path, 1) / "merged-copy" / "part-*.parquet")
+    """Messages that come twice count once. Sessions in a topic are those of a batch (semantics 49.11)."""
+    out = run(tmp_path, 1)
+    table = pl.read_parquet(out / "merged-copy" / "part-*.parquet")
     ids = table["ids"].explode(empty_as_null=False).to_list()
     assert Counter(ids) == Counter(APPLIED & set(range(PHASE)))
+    test_kafka_sink.check(out / "kafka", kafka_sink_job.PHASE)
 
 
 @pytest.mark.nightly

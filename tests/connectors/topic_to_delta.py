@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import QueryError, WindowQuery, WindowResult, configure, windowed
+from tests.connectors import kafka_sink_job
 from tests.connectors.delta_sink import SETTINGS, DeltaSink
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
 from tests.faults.job import CONF
@@ -49,7 +50,17 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
             Path(out, "failed").write_text(str(error), encoding="utf-8")
     start(None).awaitTermination()
     DeltaSink(Path(out), None, _fail).copy(spark)
+    if int(phases) == 1:
+        _to_kafka(spark, broker, f"{out}/kafka")
     spark.stop()
+
+
+def _to_kafka(spark: SparkSession, broker: str, out: str) -> None:
+    """Plays one phase of sessions in a topic."""
+    kafka_sink_job.produce(spark, broker, 0, 1)
+    sessions = kafka_sink_job.sessions(spark, broker, "at_end")
+    kafka_sink_job.start(sessions, broker, out, available_now=True).awaitTermination()
+    kafka_sink_job.copied(spark, broker, out)
 
 
 def _fail() -> None:

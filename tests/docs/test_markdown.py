@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[2]
         "docs/retained-windows.md",
         "docs/standalone.md",
         "docs/stores.md",
+        "docs/sinks.md",
         "docs/sql.md",
     ],
 )

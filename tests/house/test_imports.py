@@ -1,7 +1,7 @@
 """Imports run one way.
 
 errors, chrono, families, matches <- spec <- {oracle | sql | state <- engine} <-
-{standalone | checkpoints <- spark} <- cli, demo.
+{standalone | {checkpoints | observe} <- spark} <- cli, demo.
 The part calls imports errors alone, and stores imports errors, chrono and calls.
 The part testing imports all of them, and none of them imports it.
 """
@@ -27,7 +27,7 @@ from tests.house.sources import (
 
 FOUNDATION = {"errors", "replaced_names", "chrono", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
-FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "spark"}
+FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
@@ -46,9 +46,10 @@ MAY_IMPORT = {
     "state": FOUNDATION,
     "stores": {"errors", "chrono", "calls"},
     "engine": FOUNDATION | {"state"},
+    "observe": FOUNDATION,
     "standalone": RUNTIME | {"sql"},
     "checkpoints": RUNTIME,
-    "spark": RUNTIME | {"checkpoints", "sql"},
+    "spark": RUNTIME | {"checkpoints", "observe", "sql"},
     "cli": FRONT,
     "demo": FRONT - {"oracle"},
     "testing": FRONT | {"cli", "demo"},
@@ -68,6 +69,7 @@ THIRD_PARTIES = {
     "sortedcontainers": {"standalone", "stores"},
     "rocksdict": {"checkpoints", "stores"},
     "sqlglot": {"sql"},
+    "prometheus_client": {"observe"},
     "hypothesis": {"testing"},
     "yaml": {"testing"},
     "pytest": {"testing"},  # only the plugin, which pytest loads

@@ -26,10 +26,13 @@ ELSEWHERE = {
     "engine/windowing/sliding_bounds.py": "engine/windows/sliding/test_slices.py",
     "engine/windowing/trigger": "engine/windowing/trigger/test_tree.py",
     "engine/windowing/trigger/simple.py": "engine/windows/test_properties.py",
+    # It is a value, which these tests make.
+    "observe/micro_batch.py": "observe/test_log_line.py",
     # Every family uses the protocol, and a family of the tests shows that it is enough.
     "engine/registry.py": "families/test_pairs.py",
     "spec/families": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
+    "spec/net_effect.py": "standalone/test_net_effect.py",
     "testing/families.py": "families/test_pairs.py",
     # So do all joins use the table of matches, and their parts are tested by the joins that have them.
     "matches.py": "house/test_matches.py",
@@ -81,7 +84,8 @@ ELSEWHERE = {
     "spark/columns/maps.py": "spark/inputs/test_names.py",
     "spark/workers/microbatch.py": "spark/test_micro_batches.py",
     "spark/builders/apply_spec.py": "spark/inputs/test_checks.py",
-    "spark/results": "spark/test_sinks.py",
+    "spark/queries/selection.py": "spark/streaming_sql/test_streaming_sql.py",
+    "spark/results": "spark/sinks/test_arguments.py",
     "spark/results/over.py": "spark/builders/test_over.py",
     "spark/builders/two_sides.py": "spark/builders/test_join.py",
     "sql/writing": "sql/writing/test_windows.py",
@@ -93,7 +97,13 @@ ELSEWHERE = {
     "spark/columns/restored_names.py": "spark/inputs/test_names.py",
     "spark/workers/unpack.py": "spark/test_bounded.py",
     "spark/session/worker_python.py": "spark/session/test_settings.py",
-    "spark/queries/writer.py": "spark/test_sinks.py",
+    "spark/kafka_options.py": "spark/sinks/test_kafka.py",
+    "spark/kafka_topics.py": "spark/sinks/test_kafka.py",
+    "spark/sinks": "spark/sinks/test_arguments.py",
+    "spark/sinks/kafka_records.py": "spark/sinks/test_kafka.py",
+    "spark/sinks/results.py": "spark/sinks/test_kafka.py",
+    "spark/sinks/sequence.py": "spark/sinks/test_current.py",
+    "spark/queries/writer.py": "spark/sinks/test_arguments.py",
     # Strategies are tested by the cases that they draw, runtimes by the runner.
     "testing/chains.py": "engine/chain/test_operator.py",
     "testing/cogroups.py": "engine/cogroup/test_properties.py",

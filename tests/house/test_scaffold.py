@@ -26,7 +26,7 @@ from panewise import AfterTwo, NumberingOperator, SameInstant, functions
 from panewise.families import family_named, part
 from panewise.matches import MATCHES
 from panewise.spark import JsonSink
-from panewise.spark.sinks import PathSink
+from panewise.spark.sinks.base import PathSink
 
 assert issubclass(JsonSink, PathSink)
 assert functions.value_range("v").name == "value_range(v)"
@@ -109,11 +109,12 @@ def test_a_scaffold_refuses(scaffold: ModuleType, tmp_path: Path) -> None:
     for kind, name in (("window", "a"), ("match", "NearestKey"), ("match", "../a")):
         with pytest.raises(SystemExit, match="kinds are aggregate, family, match, sink, trigger"):
             scaffold.scaffold(kind, name, tmp_path)
-    (tmp_path / "src/panewise/spark").mkdir(parents=True)
-    shutil.copy(ROOT / "src/panewise/spark/sinks.py", tmp_path / "src/panewise/spark/sinks.py")
+    sinks = "src/panewise/spark/sinks"
+    (tmp_path / sinks).mkdir(parents=True)
+    shutil.copy(ROOT / sinks / "base.py", tmp_path / sinks / "base.py")
     (tmp_path / "src/panewise/spark/__init__.py").write_text("", encoding="utf-8")
     with pytest.raises(SystemExit, match=r"__init__\.py has .* 0 times .* change tools/templates"):
         scaffold.scaffold("sink", "json_sink", tmp_path)
-    (tmp_path / "src/panewise/spark/json_sink.py").write_text("", encoding="utf-8")
+    (tmp_path / sinks / "json_sink.py").write_text("", encoding="utf-8")
     with pytest.raises(SystemExit, match="a scaffold replaces no file"):
         scaffold.scaffold("sink", "json_sink", tmp_path)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import dataclass
 
 import pytest
 from pyspark.sql import SparkSession
@@ -14,6 +15,8 @@ from panewise.families import INPUT
 from panewise.spark import ParquetSink, compat, configure, joined, sql, windowed
 from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.metrics import NAMES
+from panewise.spark.sinks.base import OutputSink, SinkOutput
+from panewise.spark.sinks.current import net_effect
 
 
 def main(source: str, out: str, part: str) -> None:
@@ -140,13 +143,30 @@ def as_pyspark(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
     ]
 
 
+@dataclass(frozen=True)
+class ChangesSink(OutputSink):
+    """Writes the net effect of each micro-batch. Spark Connect sends the sink to another process."""
+
+    path: str
+
+    def check(self, output: SinkOutput) -> None:
+        """Checks the key, in the process of the application."""
+        assert output.key == ("v", "window_start", "window_end")
+        assert output.session.version
+
+    def write(self, rows, batch_id: int, output: SinkOutput) -> None:  # type: ignore[no-untyped-def]
+        """Writes one micro-batch."""
+        changes = net_effect(rows, output.key, str(output.sequence), "operation", output.op)
+        changes.where("operation = 'upsert'").write.parquet(f"{self.path}/batch_id={batch_id}")
+
+
 def counted(df, out: str) -> list[object]:  # type: ignore[no-untyped-def]
     """Returns the panes of windows over a join: two operators in one query."""
     pairs = joined(df, df).on("k").within(0, "10 seconds").select("k", ("left", "v"), ("right", "v", "w"))
     counts = (
         windowed(pairs.how("inner")).groupBy("v").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
     )
-    sink = ParquetSink(f"{out}/counted")
+    sink = ChangesSink(f"{out}/counted")
     counts.write(panes=sink, checkpoint=f"{out}/two", available_now=True).awaitTermination()
     rows = df.sparkSession.read.parquet(f"{out}/counted").select("v", "n").orderBy("v")
     return [list(row) for row in rows.collect()]

@@ -27,6 +27,7 @@ from panewise import (
     Session,
     Side,
     SpecError,
+    StreamTime,
     StreamWindow,
     Tumbling,
     Window,
@@ -100,6 +101,7 @@ def test_the_interval_is_the_greatest_common_divisor(spec: Any, us: int | None) 
     ("spec", "text"),
     [
         (windows(watermark=FixedLag(0)), "1 hour"),
+        (windows(watermark=StreamTime("9 minutes", per="all", idle_after="4 minutes")), "1 minute"),
         (windows(watermark=FixedLag("4 minutes"), allowed_lateness="30 minutes"), "2 minutes"),
         (windows(watermark=FixedLag("1 hour"), window=Calendar("day", zone="Asia/Kathmandu")), "15 minutes"),
         (windows(time="processing", window=Calendar("day", zone="Asia/Kathmandu")), "15 minutes"),

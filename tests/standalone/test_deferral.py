@@ -288,6 +288,15 @@ def test_rows_that_move_the_watermark_wait_until_it_completes_a_window() -> None
     assert totals(operator.drain()) == [3]
 
 
+def test_rows_wait_for_nothing_if_the_stream_may_be_idle() -> None:
+    """The clock completes windows there (semantics 12.12)."""
+    operator = StandaloneOperator(replace(SPEC, watermark=StreamTime(2, per="all", idle_after=5)), TYPES)
+    operator.advance(clock=0)
+    operator.add_message(message(1))
+    operator.advance(clock=20)
+    assert totals(operator.drain()) == [1]
+
+
 def test_a_row_behind_the_watermark_waits_if_its_windows_are_open() -> None:
     operator = StandaloneOperator(SPEC, TYPES)
     operator.advance(watermark=5)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from panewise.spark.builders.over import OverBuilder, over
     from panewise.spark.builders.policy import PolicyBuilder, policy_windows
     from panewise.spark.builders.windows import WindowBuilder, windowed
+    from panewise.spark.inputs.guarded_watermark import with_watermark
+    from panewise.spark.kafka_topics import kafka_source
+    from panewise.spark.observer import Observer, observe
     from panewise.spark.queries.query import WindowQuery
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.rows_between import ResultRows
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
     from panewise.spark.session.failures import QueryError
     from panewise.spark.session.settings import configure
-    from panewise.spark.sinks import ParquetSink
+    from panewise.spark.sinks.current import current
+    from panewise.spark.sinks.kafka import KafkaSink
+    from panewise.spark.sinks.parquet import ParquetSink
     from panewise.spark.streaming_sql.streaming_sql import sql
 
 _MODULES = {
@@ -35,7 +40,10 @@ _MODULES = {
     "builders.cogroup": ("CogroupBuilder", "cogrouped"),
     "builders.deduplicate": ("DeduplicateBuilder", "deduplicate"),
     "session.failures": ("QueryError",),
+    "inputs.guarded_watermark": ("with_watermark",),
     "builders.join": ("JoinBuilder", "joined"),
+    "kafka_topics": ("kafka_source",),
+    "observer": ("Observer", "observe"),
     "builders.over": ("OverBuilder", "over"),
     "builders.policy": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),
@@ -43,7 +51,9 @@ _MODULES = {
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "session.settings": ("configure",),
-    "sinks": ("ParquetSink",),
+    "sinks.current": ("current",),
+    "sinks.kafka": ("KafkaSink",),
+    "sinks.parquet": ("ParquetSink",),
     "streaming_sql.streaming_sql": ("sql",),
     "builders.windows": ("WindowBuilder", "windowed"),
     "queries.query": ("WindowQuery",),
@@ -58,6 +68,8 @@ __all__ = [
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
+    "KafkaSink",
+    "Observer",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
@@ -72,12 +84,16 @@ __all__ = [
     "apply",
     "cogrouped",
     "configure",
+    "current",
     "deduplicate",
     "joined",
+    "kafka_source",
+    "observe",
     "over",
     "policy_windows",
     "sql",
     "windowed",
+    "with_watermark",
 ]
 
 

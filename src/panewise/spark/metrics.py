@@ -26,14 +26,15 @@ if TYPE_CHECKING:
 
 COLUMN: Final = "__metrics"
 NAMES: Final = ("rows_in", "applied", "replays", "late", "invalid", "panes")  # of every micro-batch
-_TIMINGS: Final = {"EARLY": "panes_early", "ON_TIME": "panes_on_time", "LATE": "panes_late"}
-_REASONS: Final = ("late_by_reason", "invalid_by_reason")
-_SUMS: Final = (*NAMES, *_TIMINGS.values(), "shards", "live", "state_bytes")
+PANES_BY_TIMING: Final = {"EARLY": "panes_early", "ON_TIME": "panes_on_time", "LATE": "panes_late"}
+REASONS: Final = ("late_by_reason", "invalid_by_reason")
+_SUMS: Final = (*NAMES, *PANES_BY_TIMING.values(), "shards", "live", "state_bytes")
 _LEAST: Final = ("oldest_end", "watermark")
 _HIGHEST: Final = ("watermark_delay",)
-METRICS: Final = (*_SUMS, *_LEAST, *_HIGHEST, *_REASONS)
+METRICS: Final = (*_SUMS, *_LEAST, *_HIGHEST, *REASONS)
+STATE: Final = ("shards", "live", "state_bytes", *_LEAST, *_HIGHEST)  # figures of the state
 _TYPES: Final = ", ".join(
-    f"{name} {'MAP<STRING, BIGINT>' if name in _REASONS else 'BIGINT'}" for name in METRICS
+    f"{name} {'MAP<STRING, BIGINT>' if name in REASONS else 'BIGINT'}" for name in METRICS
 )
 # The counts of two maps, added by key.
 _ADDED: Final = "map_zip_with(counts, other, (reason, a, b) -> coalesce(a, 0L) + coalesce(b, 0L))"
@@ -47,7 +48,7 @@ def _combined(metric: str) -> str:
     value = f"{COLUMN}.{metric}"
     if metric in _SUMS:
         return f"coalesce(sum({value}), 0) AS {metric}"
-    if metric in _REASONS:
+    if metric in REASONS:
         lists = f"collect_list({value}), CAST(map() AS MAP<STRING, BIGINT>)"
         return f"aggregate({lists}, (counts, other) -> {_ADDED}) AS {metric}"
     return f"{'min' if metric in _LEAST else 'max'}({value}) AS {metric}"
@@ -68,14 +69,16 @@ class Tally:
     timed: bool = True
     panes: int = 0
     timings: Counter[str] = field(default_factory=Counter)
-    reasons: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in _REASONS})
+    reasons: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in REASONS})
 
     def add_panes(self, panes: pl.DataFrame) -> None:
         """Counts panes."""
         self.panes += panes.height
         if self.timed and panes.schema.get("timing") == pl.String:
             # Comparisons, because grouping a million texts takes ten times as long.
-            counts = panes.select_seq((pl.col("timing") == timing).sum().alias(timing) for timing in _TIMINGS)
+            counts = panes.select_seq(
+                (pl.col("timing") == timing).sum().alias(timing) for timing in PANES_BY_TIMING
+            )
             self.timings.update(counts.row(0, named=True))
 
     def add_ports(self, ports: Iterable[Output]) -> None:
@@ -84,7 +87,7 @@ class Tally:
         A late row that was pre-aggregated is not in the late rows. :attr:`Output.combined_late` counts such
         rows by reason.
         """
-        late, invalid = (self.reasons[name] for name in _REASONS)
+        late, invalid = (self.reasons[name] for name in REASONS)
         for output in ports:
             wholly = output.late.filter(~pl.col(PARTIAL)) if output.late.height else output.late
             late.update(_counted(wholly[REASON]) if wholly.height else {})
@@ -101,7 +104,7 @@ def metrics_of(counts: Counts, tally: Tally, state: Mapping[str, int | None]) ->
     """Returns the metrics of one step as text. `state` has those of the state that it leaves."""
     figures: dict[str, Any] = {name: getattr(counts, name) for name in NAMES if name != "panes"}
     figures |= {"panes": tally.panes, "shards": 1, **state, **tally.reasons}
-    figures |= {name: tally.timings[timing] for timing, name in _TIMINGS.items()}
+    figures |= {name: tally.timings[timing] for timing, name in PANES_BY_TIMING.items()}
     return json.dumps({name: value for name, value in figures.items() if value not in (None, 0, {})})
 
 
@@ -145,6 +148,12 @@ def _columns(session: SparkSession) -> tuple[Column, ...]:
     if columns is None:
         columns = _COLUMNS[session] = tuple(map(F.expr, _COMBINED))
     return columns
+
+
+def by_name(row: Any) -> dict[str, Any]:
+    """Returns an entry of `observedMetrics` by name. PySpark's client may give the values as a list."""
+    entry = row.asDict() if hasattr(row, "asDict") else dict(row)
+    return dict(zip(METRICS, entry["values"], strict=False)) if "values" in entry else entry
 
 
 def without_metrics(stepped: DataFrame, *, drop: bool = True) -> DataFrame:

@@ -324,6 +324,22 @@ class SpecParts(ABC, Generic[S]):
         """
         return None
 
+    def row_key(self, spec: S) -> tuple[str, ...]:
+        """Returns the columns of emitted rows that identify them (semantics 49.2); empty if none do."""
+        return ()
+
+    def has_op(self, spec: S) -> bool:
+        """Returns whether emitted rows have the column `op` of semantics 20."""
+        return False
+
+    def partial_results(self, spec: S) -> Refusal | None:
+        """Returns why the last row of a key need not be its result (semantics 49.4), None if it is."""
+        return None
+
+    def replaces_rows(self, spec: S) -> str | None:
+        """Returns the field because of which a row may replace an earlier one without a retraction."""
+        return None
+
     @abstractmethod
     def output_time(self, spec: S) -> str | Refusal:
         """Returns the column of emitted rows whose values the output watermark bounds (semantics 42.5).

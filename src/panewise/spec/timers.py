@@ -8,7 +8,7 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.protocol import Specification, is_specification, parts
-from panewise.spec.watermarks import FixedLag
+from panewise.spec.watermarks import follows_clock
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Calendar, Session, gap_columns
 
@@ -20,9 +20,10 @@ def timer_interval(*specs: Specification) -> Duration | None:
 
     It is the greatest common divisor of all lengths of processing time in the specifications: delays and
     periods of triggers and update policies, policies by time, times to live, and `idle_after`. With
-    `time="processing"` or a `FixedLag` the watermark follows the clock. So all lengths in that specification
-    count, because any of them may be added to an event time: also windows, periods of event time, and how far
-    RANGE frames of OVER look ahead. A calendar window counts as 15 minutes.
+    `time="processing"`, a `FixedLag`, or a StreamTime with `idle_after` the watermark follows the clock. So
+    all lengths in that specification count, because any of them may be added to an event time: also windows,
+    periods of event time, and how far RANGE frames of OVER look ahead. A calendar window counts as 15
+    minutes.
 
     Instants count from the same origin as the readings, such as 1970-01-01 UTC. Delays may start when a row
     arrives, or at its event time. Their ends are met if the arrivals or event times are multiples of the
@@ -59,9 +60,7 @@ def _lengths_of(spec: Any) -> Iterator[int]:
         rule = "a timer drives operators, which specifications describe"
         raise SpecError(f"timer_interval of {spec!r}", rule, "give each specification as an argument")
     values = list(_inside(spec))
-    by_clock = any(
-        isinstance(value, FixedLag) or getattr(value, "time", None) == "processing" for value in values
-    )
+    by_clock = any(follows_clock(value) or getattr(value, "time", None) == "processing" for value in values)
     if not by_clock:
         for value in values:
             yield from _us(value, getattr(value, "_clock_fields", ()))  # a class states those of its values

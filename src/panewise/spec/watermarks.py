@@ -70,6 +70,7 @@ delay=(('orders', Duration('0 seconds')), ('payments', Duration('10 seconds'))))
 
     kind: ClassVar[str] = "inputs"
     _clock_fields: ClassVar[tuple[str, ...]] = ("idle_after",)
+    moves_while_idle: ClassVar[bool] = False
     names: tuple[str, ...]
     idle_after: Duration | None
     column: str | None
@@ -129,28 +130,42 @@ class StreamTime:
             windows and the watermark of a key that falls silent are stored until the end of input. "all": one
             watermark for all keys, as in a task of Kafka Streams, or with Flink's bounded out-of-orderness.
             With evaluate="record" there is then one shard.
+        idle_after: a length of processing time, above zero. Once there has been no valid row for this long,
+            the watermark moves on with the clock, as if event time went on since the last row. So the last
+            windows complete without further rows. Only with per="all". Default: the watermark waits for rows.
 
     Raises:
-        SpecError: for a negative delay, and for another value of `per`.
+        SpecError: for a negative delay, for another value of `per`, and for `idle_after` with per="key".
 
     >>> StreamTime("10 seconds")
-    StreamTime(delay=Duration('10 seconds'), per='key')
-    >>> StreamTime(per="all")
-    StreamTime(delay=Duration('0 seconds'), per='all')
+    StreamTime(delay=Duration('10 seconds'), per='key', idle_after=None)
+    >>> StreamTime(per="all", idle_after="5 minutes")
+    StreamTime(delay=Duration('0 seconds'), per='all', idle_after=Duration('5 minutes'))
 
-    Source: semantics 12.8, 12.10; S2 and Kafka Streams' stream time, with its grace period.
+    Source: semantics 12.8, 12.10, 12.12; S2 and Kafka Streams' stream time, with its grace period; the
+    EventClock of Bytewax.
     """
 
     kind: ClassVar[str] = "stream_time"
     names: ClassVar[tuple[str, ...]] = ("all",)  # per="all" is Inputs with one input that has all rows
     column: ClassVar[None] = None
-    idle_after: ClassVar[None] = None
+    moves_while_idle: ClassVar[bool] = True
     delay: Duration
     per: Literal["key", "all"]
+    idle_after: Duration | None
 
-    def __init__(self, delay: DurationLike = 0, per: Literal["key", "all"] = "key") -> None:
-        set_fields(self, delay=not_negative(delay, "delay"), per=per)
+    def __init__(
+        self,
+        delay: DurationLike = 0,
+        per: Literal["key", "all"] = "key",
+        idle_after: DurationLike | None = None,
+    ) -> None:
+        idle = None if idle_after is None else positive(idle_after, "idle_after")
+        set_fields(self, delay=not_negative(delay, "delay"), per=per, idle_after=idle)
         check_choice("per", per, ("key", "all"))
+        if idle is not None and per == "key":
+            rule = "a stream is idle as a whole: keys may fall silent at any time"
+            raise SpecError(f"idle_after={str(idle)!r} with per='key'", rule, "give per='all'")
 
     def delay_of(self, name: str) -> int:
         """Returns how far the watermark is behind the rows, in microseconds, whatever the name."""
@@ -172,6 +187,19 @@ def row_driven(watermark: Watermark | None) -> RowInputs | None:
     if isinstance(watermark, StreamTime):
         return None if watermark.per == "key" else watermark
     return watermark if isinstance(watermark, Inputs) and watermark.column is not None else None
+
+
+def follows_clock(watermark: Any) -> bool:
+    """Returns whether reading the clock can move the watermark to any instant (semantics 12.4, 12.12).
+
+    >>> follows_clock(FixedLag(0)), follows_clock(StreamTime(per="all"))
+    (True, False)
+    >>> follows_clock(StreamTime(per="all", idle_after=5))
+    True
+    """
+    return isinstance(watermark, FixedLag) or (
+        isinstance(watermark, StreamTime) and watermark.idle_after is not None
+    )
 
 
 def has_key_watermarks(watermark: Watermark | None) -> bool:

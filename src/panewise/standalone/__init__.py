@@ -13,6 +13,7 @@ from panewise.standalone.buffer import WaitingMessage
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.emission import Emission, RejectedMessage
 from panewise.standalone.life_cycle import LifeCycle
+from panewise.standalone.net_effect import current
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.operator_store import OperatorStore
 from panewise.standalone.retained.aggregator import WindowedAggregator
@@ -44,6 +45,7 @@ __all__ = [
     "WindowMetadata",
     "WindowOutput",
     "WindowedAggregator",
+    "current",
     "sql",
 ]
 

@@ -103,7 +103,8 @@ def ignores_clock(spec: WindowOperator) -> bool:
 def delay_of(spec: WindowOperator) -> int | None:
     """Returns how far the watermark is behind the rows, in microseconds; None if it comes from outside."""
     mark = spec.watermark
-    return mark.delay.us if isinstance(mark, StreamTime) and mark.per == "all" else None
+    by_rows = isinstance(mark, StreamTime) and mark.per == "all" and mark.idle_after is None
+    return mark.delay.us if isinstance(mark, StreamTime) and by_rows else None
 
 
 def _has_no_other_rules(spec: WindowOperator) -> bool:

@@ -21,6 +21,7 @@ from panewise.spec import (
     Inputs,
     Session,
     Sliding,
+    StreamTime,
     Tumbling,
     WindowOperator,
     counted,
@@ -201,7 +202,7 @@ def periods(spec: WindowOperator) -> list[int]:
             lengths.append(node.delay.us)
         elif isinstance(node, AfterSilence):
             lengths.append(node.duration.us)
-    if isinstance(spec.watermark, Inputs) and spec.watermark.idle_after is not None:
+    if isinstance(spec.watermark, Inputs | StreamTime) and spec.watermark.idle_after is not None:
         lengths.append(spec.watermark.idle_after.us)
     return lengths
 

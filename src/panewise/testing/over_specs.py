@@ -57,6 +57,7 @@ WATERMARKS: Final = [
     Inputs(["a", "b"], idle_after=4),
     Inputs(["a", "b"], idle_after=4, column="input", delay=1),
     StreamTime(2, per="all"),
+    StreamTime(2, per="all", idle_after=4),
 ]
 
 

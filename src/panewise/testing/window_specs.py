@@ -260,6 +260,7 @@ _WATERMARKS: Final = (
     StreamTime(7),
     StreamTime(per="all"),
     StreamTime(3, per="all"),
+    StreamTime(3, per="all", idle_after=4),
 )
 _arrival: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [

@@ -412,7 +412,7 @@ def test_what_is_refused_on_streams(feed: Feed, other: Feed) -> None:
     with pytest.raises(SpecError, match=r"^write\(\) without a sink \| .* \| give rows=ParquetSink\(path\),"):
         result.write(checkpoint=feed.sink("checkpoint"))
     with pytest.raises(SpecError, match=r"^left_late='out' \| .* \| give left_late=ParquetSink\('out'\)"):
-        result.write(left_late="out", checkpoint=feed.sink("checkpoint"))  # type: ignore[arg-type]
+        result.write(left_late="out", checkpoint=feed.sink("checkpoint"))
     ended = described(joined(left, right)).finish("at_end").how("inner")
     with pytest.raises(SetupError, match=r"use result\.write\(right_late=\.\.\., checkpoint"):
         _ = ended.right.late

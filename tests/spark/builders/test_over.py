@@ -262,7 +262,7 @@ def test_the_result_has_what_an_over_operator_has(feed: Feed) -> None:
     with pytest.raises(SpecError, match=r"^write\(\) without a sink \| .* \| give rows=ParquetSink\(path\),"):
         result.write(checkpoint=feed.sink("checkpoint"))
     with pytest.raises(SpecError, match=r"^rows='out' \| .* \| give rows=ParquetSink\('out'\)"):
-        result.write(rows="out", checkpoint=feed.sink("checkpoint"))  # type: ignore[arg-type]
+        result.write(rows="out", checkpoint=feed.sink("checkpoint"))
     ended = over(feed.batch()).finish("at_end").withColumn("total", F.sum("v").over(Window.orderBy("ts")))
     assert ended.rows.columns == ["ts", "k", "v", "total"]
 

@@ -12,7 +12,7 @@ import panewise as pw
 import panewise.functions as F
 from panewise import StreamWindow, WindowListener
 from panewise.errors import SpecError
-from panewise.spark import WindowBuilder, apply, over, policy_windows, windowed
+from panewise.spark import WindowBuilder, apply, over, policy_windows, windowed, with_watermark
 from panewise.spark.inputs.names import quoted
 from panewise.streamwindow import count
 from tests.spark.conftest import Feed, best, emitted, write
@@ -385,7 +385,10 @@ def test_names_that_begin_with_underscores_on_a_stream(feed: Feed) -> None:
     feed.put()  # the watermark moves before the next rows (semantics 18.3)
     feed.put((1, "a", 9), (400, "a", 0))
     described = (
-        windowed(reserved(feed.stream()).withWatermark("__time", "1 second"), event_time="__time")
+        windowed(
+            with_watermark(reserved(feed.stream()), "__time", "1 second", max_future_skew="36500 days"),
+            event_time="__time",
+        )
         .groupBy("__end")
         .window(pw.Tumbling("1 minute"))
         .options(null_keys=False, max_future_skew="36500 days")

@@ -13,7 +13,7 @@ from panewise.errors import SqlError
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, header
 from panewise.spark.streaming_sql.script_run import ScriptRun
-from panewise.spark.streaming_sql.table_sinks import AppendingSink, KafkaSink, MemorySink, sink_of
+from panewise.spark.streaming_sql.table_sinks import AppendingSink, KafkaTableSink, MemorySink, sink_of
 from panewise.spark.streaming_sql.table_sources import decoded, source_of
 from panewise.sql.application import SinkStep, SourceStep, compile_script
 from panewise.sql.script import ColumnSyntax
@@ -119,7 +119,7 @@ def test_sinks_of_formats() -> None:
         CREATE TABLE o (a INT) USING org.example OPTIONS (x 1, late 'k');
         CREATE TABLE m USING memory"""
     )
-    assert kafka == KafkaSink({"key": "a", "topic": "t"})
+    assert kafka == KafkaTableSink({"key": "a", "topic": "t"})
     assert delta == AppendingSink("delta", {"path": "/d"}, "q")
     assert other == AppendingSink("org.example", {"x": "1"}, "q", (("a", "INT"),))
     assert isinstance(memory, MemorySink)

@@ -12,7 +12,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SqlError
 from panewise.spark import DeduplicateResult, JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
-from panewise.spark.results.selection import Selection
+from panewise.spark.queries.selection import Selection
 from tests.engine.effort import examples
 from tests.nightly import first_here
 from tests.spark.conftest import Feed

@@ -7,8 +7,9 @@ import pytest
 
 from panewise.engine.ingest.output import Counts, Output
 from panewise.spark import joined
+from panewise.spark.shuffle.envelope import carried
 from panewise.spark.workers import step as step_module
-from panewise.spark.workers.step import OutputBuffer
+from panewise.spark.workers.step import OutputBuffer, ShardBatch
 from tests.spark.conftest import Feed, write
 from tests.spark.test_metrics import totals
 
@@ -40,3 +41,10 @@ def test_many_pairs_arrive_once(feed: Feed, other: Feed) -> None:
     assert pairs.height == pairs.select("v", "r_v").n_unique() == SIDE * SIDE > step_module.MANY
     assert feed.read("left_counts")["applied"].sum() == SIDE
     assert totals(query.query)["panes"] == SIDE * SIDE
+
+
+def test_carried_outputs_are_in_the_order_of_their_task() -> None:
+    """A shuffle may change it. The panes of a key stay in the order of emission (semantics 49.1)."""
+    arrived = [(carried("0/panes", number), bytes([number])) for number in (10, 2, 9, 1)]
+    outputs = ShardBatch.read(arrived).carried
+    assert outputs == [("0/panes", bytes([number])) for number in (1, 2, 9, 10)]

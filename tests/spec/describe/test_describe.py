@@ -231,6 +231,10 @@ def test_every_specification_has_words(spec: WindowOperator) -> None:
             {"watermark": StreamTime("1 s", per="all"), "evaluate": "record"},
             "after each row the highest event_time of all rows so far, less 1 second",
         ),
+        (
+            {"watermark": StreamTime(per="all", idle_after="5 s")},
+            "of all rows so far; once there was no row for 5 seconds, it moves with processing time.\n",
+        ),
         ({"watermark": StreamTime("1 s")}, "the highest event_time of its rows so far, less 1 second.\n"),
         ({"watermark": Inputs(["a", "b"])}, "\nWatermark: the least of those of the inputs a and b.\n"),
         (

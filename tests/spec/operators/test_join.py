@@ -177,6 +177,16 @@ REFUSED: list[tuple[str, Any, str]] = [
     ),
     ("idle_after", lambda: join(idle_after=0), "above zero"),
     (
+        "a side that moves while it is idle",
+        lambda: join(left=Side(keys=["id"], watermark=StreamTime(per="all", idle_after=5))),
+        "an operator with two sides has an idle_after of its own",
+    ),
+    (
+        "sides that move while they are idle",
+        lambda: join(watermark=StreamTime(per="all", idle_after=5)),
+        "leave idle_after out of the watermark",
+    ),
+    (
         "a prefix with select",
         lambda: join(left=Side(keys=["id"], prefix="l_"), select=[Selected("left", "id")]),
         "prefix",

@@ -126,6 +126,17 @@ RULES = {
         lambda: StreamTime(per="task"),  # type: ignore[arg-type]
         "per='task' | per is one of ('key', 'all') | give one of these",
     ),
+    "a stream is idle for a time": Rule(
+        lambda: StreamTime(per="all", idle_after=1),
+        lambda: StreamTime(per="all", idle_after=0),
+        "idle_after=0 | idle_after is above zero | give a idle_after such as '1 minute'",
+    ),
+    "a stream is idle as a whole": Rule(
+        lambda: StreamTime(per="all", idle_after=5),
+        lambda: StreamTime(idle_after=5),
+        "idle_after='5 microseconds' with per='key' | a stream is idle as a whole: keys may fall silent at "
+        "any time | give per='all'",
+    ),
     "a column of inputs is named": Rule(
         lambda: Inputs(["a", "b"], column="s"),
         lambda: Inputs(["a", "b"], column=""),

@@ -1,4 +1,4 @@
-"""The watermarks of several inputs (semantics 12.5, 12.6, 12.9).
+"""The watermarks of several inputs, or of one that rows drive (semantics 12.5, 12.6, 12.9, 12.12).
 
 The watermark of the operator is the least one of the inputs that are not idle. Invariant: the watermark of an
 input never decreases. That of the operator could, when an idle input reports again, so
@@ -72,9 +72,12 @@ class InputWatermarks:
     def least(self, inputs: RowInputs, now: int) -> int | None:
         """Returns the least watermark of the inputs that are not idle.
 
-        None if one of these has no watermark yet, or if all inputs are idle.
+        None if one of these has no watermark yet, or if all inputs are idle. A stream that is the only input
+        is not left out: while it is idle, its watermark moves with the clock.
         """
         known = dict(self.reports)
+        if inputs.moves_while_idle:
+            return self._while_idle(known.get(inputs.names[0], InputWatermark()), inputs, now)
         marks = [
             report.watermark
             for report in (known.get(name, InputWatermark()) for name in inputs.names)
@@ -82,12 +85,20 @@ class InputWatermarks:
         ]
         return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
 
+    def _while_idle(self, report: InputWatermark, inputs: RowInputs, now: int) -> int | None:
+        if report.watermark is None or not self._is_idle(report, inputs, now):
+            return report.watermark
+        return saturating_add(report.watermark, self._silence(report, now))
+
     def _is_idle(self, report: InputWatermark, inputs: RowInputs, now: int) -> bool:
         if inputs.idle_after is None or self.since is None:
             return False
-        return (
-            now - (self.since if report.reported_at is None else report.reported_at) >= inputs.idle_after.us
-        )
+        return self._silence(report, now) >= inputs.idle_after.us
+
+    def _silence(self, report: InputWatermark, now: int) -> int:
+        """Returns how long an input has been silent, in microseconds."""
+        since = self.since if report.reported_at is None else report.reported_at
+        return 0 if since is None else now - since
 
 
 def later(earlier: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:

@@ -68,6 +68,8 @@ class Clocks:
         self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
         self._of_keys: dict[Key, int] = {}
         self._seen: int | None = None  # for StreamTime(per="all"): highest event time in the batch
+        self._rows_mark: int | None = None  # and the watermark of all rows so far
+        self._silent_since: int | None = None  # and the last clock reading at which there were valid rows
 
     def of_key(self, key: Key) -> Clock:
         """Returns the clocks that apply to the rows and windows of a key (semantics 8.1, 12.8)."""
@@ -84,6 +86,15 @@ class Clocks:
             self.common.raise_watermark(now - self._spec.watermark.lag.us)
         elif self._inputs is not None:
             self.common.raise_watermark(self._inputs.clock(now))
+        elif isinstance(self._spec.watermark, StreamTime) and self._spec.watermark.idle_after is not None:
+            self._move_while_idle(now, self._spec.watermark.idle_after.us)
+
+    def _move_while_idle(self, now: int, idle_after: int) -> None:
+        """Moves the watermark of a silent stream with the clock (semantics 12.12)."""
+        if self._silent_since is None:
+            self._silent_since = now
+        if self._rows_mark is not None and now - self._silent_since >= idle_after:
+            self.common.raise_watermark(saturating_add(self._rows_mark, now - self._silent_since))
 
     def report(self, to: int, source: str | None) -> None:
         """Takes a watermark from outside; with several inputs, that of the input `source`.
@@ -143,8 +154,12 @@ class Clocks:
         Returns whether a valid row of the batch reported, so that an evaluation is due.
         """
         if isinstance(self._spec.watermark, StreamTime) and self._seen is not None:
-            self.common.raise_watermark(saturating_add(self._seen, -self._spec.watermark.delay.us))
+            mark = saturating_add(self._seen, -self._spec.watermark.delay.us)
+            self._rows_mark = mark if self._rows_mark is None else max(mark, self._rows_mark)
+            self.common.raise_watermark(mark)
             self._seen = None
+            if self._silent_since is not None:
+                self._silent_since = self.common.processing_time
             return True
         if self._inputs is None or not self._inputs.seen:
             return False

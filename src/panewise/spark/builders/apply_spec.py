@@ -13,7 +13,13 @@ from panewise.spark.builders.upstream_inputs import Source, check_feeds, feeds_o
 from panewise.spark.columns.schemas import schema_of
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.static_side import static_ports
-from panewise.spark.inputs.ancestry import check_ancestry, delayed, of_several_streams, warn_of_late_rows
+from panewise.spark.inputs.ancestry import (
+    check_ancestry,
+    delayed,
+    of_several_streams,
+    warn_of_late_rows,
+    warn_of_unguarded_watermark,
+)
 from panewise.spark.inputs.checks import (
     check_column_types,
     check_columns,
@@ -24,7 +30,14 @@ from panewise.spark.inputs.checks import (
     warn_of_partitions,
 )
 from panewise.spark.inputs.names import Input, input_of
-from panewise.spark.inputs.watermarks import check_batch, check_inputs, check_sides, makes_own, with_watermark
+from panewise.spark.inputs.watermarks import (
+    check_batch,
+    check_inputs,
+    check_sides,
+    follows_query,
+    makes_own,
+    with_constant_watermark,
+)
 from panewise.spark.results.by_family import result_class
 from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
@@ -188,7 +201,9 @@ def _checked(
         if lateness != Duration(0):
             warn_of_late_rows(df, f"allowed_lateness={str(lateness)!r}")
         check_stream(df, entry.time_columns, own_watermark=makes_own(entry), port=port)
-        return with_watermark(df, entry)
+        if entry.max_future_skew is not None and follows_query(spec, port):
+            warn_of_unguarded_watermark(df, entry.max_future_skew)
+        return with_constant_watermark(df, entry)
     if finish == "never":
         rule = "the input of a batch query always ends"
         raise SpecError("finish='never' on a batch DataFrame", rule, "leave finish out")

@@ -28,7 +28,7 @@ from panewise.spark.inputs.names import quoted
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.writer import WriteOptions
 from panewise.spark.results.over import OverResult
-from panewise.spark.sinks import Sink
+from panewise.spark.sinks.base import AnySink
 from panewise.spec.aggregates.expressions import text_of
 
 _OVER = "_panewise_over"
@@ -55,7 +55,7 @@ class ResultBehind(OverResult):
     """The outputs of the OVER operator behind a DataFrame, which has its rows and what Spark adds to them."""
 
     def _write(
-        self, sinks: Mapping[str, Sink | None], options: WriteOptions, others: Mapping[str, Sink | None]
+        self, sinks: Mapping[str, AnySink | None], options: WriteOptions, others: Mapping[str, AnySink | None]
     ) -> WindowQuery:
         if sinks.get("panes") is not None:
             raise _without_steps("write(rows=...)")

@@ -30,7 +30,7 @@ from panewise.spark.inputs.clock_stream import clock_stream
 from panewise.spark.inputs.names import in_backticks
 from panewise.spark.inputs.watermarks import follows_query
 from panewise.spark.metrics import observed, with_metrics, without_metrics
-from panewise.spark.session.settings import CACHE, METRICS, MIRROR, PARTITIONS
+from panewise.spark.session.settings import CACHE, METRICS, MIRROR, PARTITIONS, STATE
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.shuffle import envelope
 from panewise.spark.shuffle.envelope import kind_of
@@ -271,6 +271,7 @@ class Dataflow:
             direct,
             int(setting(packed, CACHE, "1024")),
             int(setting(packed, MIRROR, "4096")),
+            int(setting(packed, STATE, "0")),
             reports,
             {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
             self.static,

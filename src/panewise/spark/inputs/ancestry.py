@@ -26,8 +26,10 @@ import warnings
 
 from pyspark.sql import DataFrame
 
-from panewise.errors import DroppedLateRowsWarning, SetupError, explain
+from panewise.chrono import Duration
+from panewise.errors import DroppedLateRowsWarning, SetupError, UnguardedWatermarkWarning, explain
 from panewise.spark.inputs.checks import watermarked
+from panewise.spark.inputs.guarded_watermark import GUARDED
 from panewise.spark.inputs.plan_text import PACK, PlanNode, delaying, nodes_of, plan_of, stateful
 from panewise.spark.inputs.watermarks import makes_own
 from panewise.spec import Entry, row_driven
@@ -102,6 +104,16 @@ def warn_of_late_rows(df: DataFrame, without_effect: str) -> None:
         )
         remedy = "use an operator of panewise in its place, or this operator before it"
         warnings.warn(explain(without_effect, rule, remedy), DroppedLateRowsWarning, stacklevel=5)
+
+
+def warn_of_unguarded_watermark(df: DataFrame, skew: Duration) -> None:
+    """Warns if rows that are too far ahead move a watermark of a stream."""
+    nodes = nodes_of(plan_of(df))
+    if any(node.name == _WATERMARK and GUARDED not in node.rest for node in nodes):
+        fault = f"max_future_skew={str(skew)!r} behind withWatermark"
+        rule = "Spark's watermark is made from all rows, also from invalid ones (semantics 15.3)"
+        remedy = "call panewise.spark.with_watermark(df, ..., max_future_skew=...) in place of withWatermark"
+        warnings.warn(explain(fault, rule, remedy), UnguardedWatermarkWarning, stacklevel=5)
 
 
 def waits_for_the_query(df: DataFrame) -> bool:

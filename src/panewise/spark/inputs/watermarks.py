@@ -45,7 +45,7 @@ def check_sides(dfs: Mapping[str, DataFrame], others: Collection[str], spec: Spe
         raise SetupError(f"a stream without a watermark ({still[0]})", rule, "call withWatermark on it")
 
 
-def with_watermark(df: DataFrame, spec: Entry) -> DataFrame:
+def with_constant_watermark(df: DataFrame, spec: Entry) -> DataFrame:
     """Returns the stream, with a constant watermark if the operator makes its own and the stream has none.
 
     Spark requires a watermark even then. That of a constant column never moves.

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Any
 
+from panewise.spark.metrics import by_name
 from panewise.spec import Specification
 from panewise.spec.display import html_of
 
@@ -32,8 +33,7 @@ def query_html(query: Any) -> str:
 
 
 def _items(figures: Any) -> list[tuple[str, Any]]:
-    known = figures.asDict() if hasattr(figures, "asDict") else dict(figures)
-    return [(name, value) for name, value in known.items() if value not in (None, 0, {})]
+    return [(name, value) for name, value in by_name(figures).items() if value not in (None, 0, {})]
 
 
 def _table(rows: Iterable[tuple[object, object]]) -> str:

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from panewise.engine.checkpoint import check_same
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
-from panewise.spark.sinks import exists, is_absolute
+from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
 

@@ -13,12 +13,13 @@ from panewise.spark.dataflow.static_side import check_output
 from panewise.spark.inputs.emitted import emitted
 from panewise.spark.queries.display import result_html
 from panewise.spark.queries.query import WindowQuery
-from panewise.spark.queries.writer import EarlierOutput, WriteOptions, start, whole_rows
+from panewise.spark.queries.selection import Selection
+from panewise.spark.queries.writer import EarlierOutput, WriteOptions, check_sequence, start, whole_rows
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.results.selection import Selection
 from panewise.spark.results.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.shuffle.envelope import kind_of, labelled
-from panewise.spark.sinks import Sink, check_sinks
+from panewise.spark.sinks.arguments import check_sinks, resolved_sink
+from panewise.spark.sinks.base import AnySink
 from panewise.spec import Specification
 from panewise.spec.describe import describe
 
@@ -145,14 +146,15 @@ class OperatorResult:
 
     def write(
         self,
-        sinks: Mapping[str, Sink | None] | None = None,
+        sinks: Mapping[str, AnySink | str | None] | None = None,
         /,
         *,
         checkpoint: str | None = None,
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
-        **by_name: Sink | None,
+        sequence: str | None = None,
+        **by_name: AnySink | str | None,
     ) -> WindowQuery:
         """Writes outputs to their sinks from one query. A ParquetSink gets each row exactly once.
 
@@ -169,8 +171,8 @@ class OperatorResult:
           `second_panes`, ... (semantics 42.9): the number of the operator, in the order in which rows pass
           them, and the name of its output.
 
-        A sink is a ParquetSink, or a function of (DataFrame, batch_id) that may be called again with the same
-        batch. No two ParquetSinks may have the same path.
+        A sink is a ParquetSink or a path with a slash, a KafkaSink, or a function of (DataFrame, batch_id)
+        that may be called again with the same batch. No two sinks may have the same path.
 
         Args:
             sinks: the sinks by the names of the outputs, for names that cannot be those of arguments.
@@ -178,24 +180,28 @@ class OperatorResult:
             available_now: whether the query stops once it has processed all input that is available.
             processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
+            sequence: name of a new column of the emitted rows, a BIGINT that orders those with one key also
+                across micro-batches (semantics 49.1). :func:`panewise.spark.current` reads it. Default: none.
             by_name: the sinks by the names of the outputs, such as `panes=ParquetSink("panes")`.
 
         Raises:
-            SpecError: if there is no sink, no output of such a name, a sink cannot take rows, two sinks have
-                one path, a stream has no checkpoint, `available_now` and `processing_time` are both given, or
-                finish("at_end") is set without `available_now`.
+            SpecError: if there is no sink, no output of such a name, a sink cannot take rows or not this
+                output, two sinks have one path, a stream has no checkpoint, `available_now` and
+                `processing_time` are both given, finish("at_end") is set without `available_now`, or
+                emitted rows have a column of the name `sequence`.
             StateError: if the checkpoint was made by another specification or number of shards, or at another
                 path.
         """
-        options = WriteOptions(checkpoint, available_now, processing_time, name)
+        options = WriteOptions(checkpoint, available_now, processing_time, name, sequence)
         kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
-        own = {kinds[output]: sink for output, sink in named.items() if output in kinds}
+        resolved = {output: resolved_sink(sink) for output, sink in named.items()}
+        own = {kinds[output]: sink for output, sink in resolved.items() if output in kinds}
         return self._write(
-            own, options, {output: sink for output, sink in named.items() if output not in kinds}
+            own, options, {output: sink for output, sink in resolved.items() if output not in kinds}
         )
 
     def _write(
-        self, sinks: Mapping[str, Sink | None], options: WriteOptions, others: Mapping[str, Sink | None]
+        self, sinks: Mapping[str, AnySink | None], options: WriteOptions, others: Mapping[str, AnySink | None]
     ) -> WindowQuery:
         """Starts a query that writes outputs; a sink of None is no sink.
 
@@ -203,13 +209,14 @@ class OperatorResult:
         earlier operators, by the names of their outputs in `write`.
         """
         wanted = {kind: sink for kind, sink in sinks.items() if sink is not None}
-        earlier, is_stream = self._earlier_outputs(others), self.dataflow.df.isStreaming
+        earlier, is_stream = self._earlier_outputs(others, options), self.dataflow.df.isStreaming
         for kind in wanted:
             check_output(kind, self.dataflow.static)
         for output in earlier.values():
             check_output(output.kind, output.dataflow.static)
         named = {self._argument(kind): sink for kind, sink in wanted.items()}
         check_sinks(named | {name: output.sink for name, output in earlier.items()}, self.OUTPUT)
+        check_sequence(options.sequence, [*wanted, *(output.kind for output in earlier.values())])
         if self.at_end and is_stream and not options.available_now:
             raise SpecError(
                 "finish='at_end' without available_now",
@@ -218,10 +225,10 @@ class OperatorResult:
             )
         if not is_stream:
             for output in earlier.values():
-                output.sink(output.alone(), 0)
+                output.write()
             earlier = {}
-        shape = self._shaped if self.steps else None
-        return start(self.dataflow, wanted, options, list(earlier.values()), at_end=self.at_end, shape=shape)
+        names, outputs = {kind: self._argument(kind) for kind in wanted}, list(earlier.values())
+        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, steps=self.steps)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""
@@ -231,7 +238,9 @@ class OperatorResult:
             results += [other for other in (*result._earlier(), result) if id(other.dataflow) not in known]
         return results
 
-    def _earlier_outputs(self, sinks: Mapping[str, Sink | None]) -> dict[str, EarlierOutput]:
+    def _earlier_outputs(
+        self, sinks: Mapping[str, AnySink | None], options: WriteOptions
+    ) -> dict[str, EarlierOutput]:
         """Returns the outputs of earlier operators that have a sink, by their names in `write`."""
         known: dict[str, tuple[OperatorResult, str, int]] = {}
         for number, result in enumerate(self._earlier()):
@@ -246,8 +255,9 @@ class OperatorResult:
         for name, sink in sinks.items():
             if sink is not None:
                 result, kind, number = known[name]
-                alone = partial(result._alone, kind)
-                outputs[name] = EarlierOutput(result.dataflow, kind, number, sink, alone)
+                own = options if kind == "panes" else replace(options, sequence=None)
+                write = partial(result._write, {kind: sink}, own, {})
+                outputs[name] = EarlierOutput(result.dataflow, name, kind, number, sink, write)
         return outputs
 
     def _argument(self, kind: str) -> str:
@@ -295,7 +305,7 @@ def _ordinal(number: int) -> str:
     return _ORDINALS[number] if number < len(_ORDINALS) else f"operator{number + 1}"
 
 
-def _by_name(sinks: Any, others: Mapping[str, Any]) -> Mapping[str, Sink | None]:
+def _by_name(sinks: Any, others: Mapping[str, Any]) -> Mapping[str, AnySink | str | None]:
     """Returns the mapping of sinks that `write` was given. `others` are the sinks given by name."""
     if sinks is None:
         return {}

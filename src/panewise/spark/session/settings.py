@@ -36,6 +36,7 @@ _LOCAL = {
 
 CACHE = "panewise.cacheMegabytes"
 MIRROR = "panewise.mirrorMegabytes"
+STATE = "panewise.stateMegabytes"
 METRICS = "panewise.metrics"
 _WORKERS = "panewise.workersChecked"
 
@@ -45,6 +46,7 @@ def configure(
     *,
     cache_mb: int | None = None,
     mirror_mb: int | None = None,
+    state_mb: int | None = None,
     local_checkpoints: bool = False,
     shuffle_partitions: int | None = None,
     metrics: str | None = "",
@@ -69,6 +71,9 @@ def configure(
             (``spark.local.dir``). Beyond that the least recently used copies are deleted, so a session may
             run any number of queries. A copy saves reading the checkpoint, but is never required. 0 means no
             copies. Initially 4096.
+        state_mb: the largest state that a shard may store, in megabytes. A micro-batch that would store more
+            fails with a StateError, and the checkpoint remains as it was (semantics 15.11). 0, which is
+            initially set, means no limit.
         local_checkpoints: whether the checkpoints of all queries of the session are on disks of this machine
             (``file:``). Spark then starts about a third of the processes (chmod, readlink) to write them, and
             a short micro-batch takes about half the time. Leave it out for checkpoints on HDFS, where files
@@ -83,17 +88,19 @@ def configure(
             panewise.
 
     Raises:
-        SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` is below 0, or the workers
-            cannot import the packages that operators need.
+        SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` or `state_mb` is below 0, or
+            the workers cannot import the packages that operators need.
     """
     _check_least(
         "cache_mb", cache_mb, 1, "the cache of a worker has a megabyte or more", "a number such as 1024"
     )
     rule = "the mirror of an executor has 0 megabytes (no mirror) or more"
     _check_least("mirror_mb", mirror_mb, 0, rule, "a number such as 4096")
+    rule = "the state of a shard has a limit of 0 megabytes (no limit) or more"
+    _check_least("state_mb", state_mb, 0, rule, "a number such as 10000")
     rule = "a shuffle has one partition or more"
     _check_least("shuffle_partitions", shuffle_partitions, 1, rule, "the number of cores")
-    numbers = {CACHE: cache_mb, MIRROR: mirror_mb, PARTITIONS: shuffle_partitions}
+    numbers = {CACHE: cache_mb, MIRROR: mirror_mb, STATE: state_mb, PARTITIONS: shuffle_partitions}
     values = {name: str(number) for name, number in numbers.items() if number is not None}
     values |= {} if metrics == "" else {METRICS: metrics or ""}
     for name, value in (_SETTINGS | values | (_LOCAL if local_checkpoints else {})).items():

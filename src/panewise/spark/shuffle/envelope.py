@@ -8,7 +8,8 @@ event times of inputs), ``tick`` (empty: there is a micro-batch) and ``control``
 If the operator has several inputs, the kind of an envelope ends in ``@`` and the name of the port.
 
 An output of an earlier operator of the query (semantics 42.9) passes through those behind it unopened. On the
-way out its kind begins with the number of its operator and ``/``. On the way in it begins with ``carried:``.
+way out its kind begins with the number of its operator and ``/``. On the way in it begins with ``carried:``
+and its place among those of its task.
 
 Kinds on the way out: ``panes``, ``late``, ``invalid``, ``counts``, in tests ``live`` (the live windows), and
 ``metrics`` (empty: carries the metrics column if a step has no other output).
@@ -61,6 +62,25 @@ def numbered(kind: str, number: int) -> str:
     '0/late@left'
     """
     return f"{number}/{kind}"
+
+
+def carried(kind: str, number: int) -> str:
+    """Returns the kind of an output of an earlier operator on its way in, with its place in its task.
+
+    >>> carried("0/late@left", 3)
+    'carried:3:0/late@left'
+    """
+    return f"{CARRIED}{number}:{kind}"
+
+
+def order_and_kind(label: str) -> tuple[int, str]:
+    """Returns the arguments of :func:`carried`, the place first.
+
+    >>> order_and_kind("carried:3:0/late@left")
+    (3, '0/late@left')
+    """
+    number, _, kind = label.removeprefix(CARRIED).partition(":")
+    return int(number), kind
 
 
 def is_numbered(label: str) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from panewise.spark.metrics import METRICS
+from panewise.spark.metrics import by_name
 from panewise.spark.queries.query import WindowQuery
 
 _SUMS = ("rows_in", "late", "invalid", "panes")
@@ -65,9 +65,8 @@ class QueryFigures:
 
 
 def _figures(row: Any) -> dict[str, Any]:
-    """Returns the metrics of an operator. PySpark's client may give their values as a list."""
-    line = row.asDict() if hasattr(row, "asDict") else dict(row)
-    values = dict(zip(METRICS, line["values"], strict=False)) if "values" in line else line
+    """Returns the metrics of an operator, with 0 for a sum without rows."""
+    values = by_name(row)
     return {**values, **{name: values.get(name) or 0 for name in _SUMS}}
 
 

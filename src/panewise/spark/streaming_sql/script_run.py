@@ -18,7 +18,7 @@ from panewise.spark.results.operator_result import OperatorResult, kinds_of, out
 from panewise.spark.session.failures import QueryError
 from panewise.spark.session.settings import PARTITIONS, configure
 from panewise.spark.session.standard_error import log_to
-from panewise.spark.sinks import Sink
+from panewise.spark.sinks.base import Sink
 from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sinks import READABLE, FileSink, sink_of
 from panewise.spark.streaming_sql.table_sources import source_of

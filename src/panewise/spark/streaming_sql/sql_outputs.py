@@ -6,8 +6,8 @@ from dataclasses import replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
+from panewise.spark.queries.selection import Selection
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.results.selection import Selection
 from panewise.spec.aggregates.expressions import Expression
 from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
 from panewise.sql.texts import one_line, quoted

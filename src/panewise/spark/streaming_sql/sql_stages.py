@@ -17,10 +17,10 @@ from panewise.spark.builders.two_sides import inputs_of_sides
 from panewise.spark.builders.upstream_inputs import Source, default_time, frame_of, result_of
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.inputs.checks import watermark_columns
+from panewise.spark.queries.selection import Selection, Sorted
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.results.selection import Selection
-from panewise.spark.sinks import empty
+from panewise.spark.sinks.preparation import empty
 from panewise.spark.streaming_sql.sql_names import new_columns, simple_name, source_of, without_star
 from panewise.spark.streaming_sql.sql_outputs import column_of, expression_of, ranked_rows, selected, words_of
 from panewise.spark.streaming_sql.sql_text import EndlessError, SparkText, named_tables
@@ -98,7 +98,7 @@ class Runner(SparkText):
             df = result
             return self.guarded(lambda: step(df))
         words = f"{result.words}\nThen: {one_line(script.written)}."
-        sorted_rows = replace(result, steps=(*result.steps, step), words=words)
+        sorted_rows = replace(result, steps=(*result.steps, Sorted(step)), words=words)
         self._check_shape(sorted_rows)
         return sorted_rows
 

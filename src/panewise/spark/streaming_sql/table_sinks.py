@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from panewise.spark.sinks import PathSink, Sink, exists
+from panewise.spark.sinks.base import PathSink, Sink
+from panewise.spark.sinks.paths import exists
 from panewise.sql.application import FILES, SinkStep
 from panewise.sql.texts import quoted
 
@@ -96,7 +97,7 @@ class MemorySink:
 
 
 @dataclass(frozen=True)
-class KafkaSink:
+class KafkaTableSink:
     """Writes messages, each at least once: a column `value`, or the whole row as JSON.
 
     The option `key` names the column whose text is the key of the message.
@@ -162,6 +163,6 @@ def sink_of(step: SinkStep, application: str | None) -> Sink:
     if statement.format == "memory":
         return MemorySink(columns)
     if statement.format == "kafka":
-        return KafkaSink(options, columns)
+        return KafkaTableSink(options, columns)
     options |= {} if path is None else {"path": path}
     return AppendingSink(statement.format, options, application, columns)

@@ -21,7 +21,7 @@ from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.errors import PanewiseError
+from panewise.errors import PanewiseError, StateError
 from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.shuffle.envelope import encode, groups, pieces
 from panewise.spark.shuffle.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
@@ -127,7 +127,9 @@ class ShardRunner:
             envelopes, emitted = iter(list(envelopes)), {}
         del output, buffer
         self._commit(stored, watermark, feeds)
-        metrics = metrics_of(counts, tally, figures_of(stored, self._store.lengths))
+        figures = figures_of(stored, self._store.lengths)
+        check_state_size(figures["state_bytes"], settings.state_mb, shard)
+        metrics = metrics_of(counts, tally, figures)
         if settings.direct is not None:
             yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
             return
@@ -283,3 +285,15 @@ def _live_windows(windows: pl.DataFrame, shard: int) -> bytes:
         else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
     )
     return encode(rows.with_columns(pl.lit(shard).alias("shard")))
+
+
+def check_state_size(size: int | None, most_mb: int, shard: int) -> None:
+    """Refuses a state above the limit. The task fails, so that Spark commits nothing (semantics 15.11)."""
+    if most_mb and (size or 0) > most_mb << 20:
+        stored = f"{(size or 0) / (1 << 20):,.1f} MB of state in shard {shard}"
+        rule = f"configure(state_mb={most_mb}) limits the state of a shard"
+        remedy = (
+            "look at the state with `panewise state`; then raise the limit, or bound the state: by a shorter "
+            "lateness, fewer keys, or a watermark that moves"
+        )
+        raise StateError(stored, rule, remedy)

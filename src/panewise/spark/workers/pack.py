@@ -21,7 +21,7 @@ from panewise.engine.registry import plan_for
 from panewise.errors import InputError, PanewiseError
 from panewise.families import INPUT
 from panewise.spark.columns.types import in_utc
-from panewise.spark.shuffle.envelope import CARRIED, batch, encode, groups, labelled, pieces
+from panewise.spark.shuffle.envelope import batch, carried, encode, groups, labelled, pieces
 from panewise.spark.shuffle.reports import KIND, PROGRESS, Reports, highest_reports
 from panewise.spark.workers.worker import hide_traceback, settle
 from panewise.spec import Specification, parts
@@ -154,14 +154,14 @@ class _Packer:
 
     def _passed_on(self, envelopes: pl.Series) -> Iterator[pa.RecordBatch]:
         """Collects the reports among envelopes, and yields the others for one shard."""
-        self.closed += envelopes.len()
         shard = self._any_shard
         for envelope in envelopes:
             kind, payload = envelope["kind"], envelope["payload"]
+            self.closed += 1
             if kind == KIND:
                 self.reports = highest_reports(self.reports, json.loads(payload))
             else:
-                yield batch([(shard, f"{CARRIED}{kind}", payload)])
+                yield batch([(shard, carried(kind, self.closed), payload)])
 
     @property
     def _any_shard(self) -> int:

@@ -19,6 +19,7 @@ class Settings:
         live: whether the live windows are emitted after each micro-batch.
         direct: the kind of output that is emitted in real columns; the other kinds are not emitted. Without
             it all kinds are emitted as envelopes.
+        state_mb: the largest state of a shard, 0 for no limit.
         reports: whether the output watermark is emitted after each micro-batch, for a second operator.
         fed: the numbers of the shards of the operators whose rows are inputs, by port.
         static: the ports whose rows are the initial state. Their inputs end with it.
@@ -34,6 +35,7 @@ class Settings:
     direct: Unpack | None = None
     cache_mb: int = 1024
     mirror_mb: int = 4096
+    state_mb: int = 0
     reports: bool = False
     fed: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()

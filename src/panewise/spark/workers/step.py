@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from operator import add
+from operator import add, itemgetter
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,16 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import Port, with_time
 from panewise.engine.progress.multi_input import later
 from panewise.engine.protocol import Operator
-from panewise.spark.shuffle.envelope import CARRIED, decode, encode, kind_of, labelled, pieces, port_of
+from panewise.spark.shuffle.envelope import (
+    CARRIED,
+    decode,
+    encode,
+    kind_of,
+    labelled,
+    order_and_kind,
+    pieces,
+    port_of,
+)
 from panewise.spark.shuffle.reports import KIND, Reports, highest_reports
 
 MANY = 1 << 17  # panes of a step are passed on when there are so many
@@ -47,21 +56,23 @@ class ShardBatch:
 
     ports: dict[str, PortBatch] = field(default_factory=dict)
     control: dict[str, Any] = field(default_factory=dict)
-    carried: list[tuple[str, bytes]] = field(default_factory=list)  # outputs of earlier operators
+    carried: list[tuple[str, bytes]] = field(default_factory=list)  # outputs of earlier operators, in order
 
     @classmethod
     def read(cls, envelopes: Iterable[tuple[str, bytes]]) -> "ShardBatch":
         """Opens the envelopes."""
-        shard_batch = cls()
+        shard_batch, carried = cls(), list[tuple[int, str, bytes]]()
         for label, payload in envelopes:
             if label.startswith(CARRIED):
-                shard_batch.carried.append((label.removeprefix(CARRIED), payload))
+                carried.append((*order_and_kind(label), payload))
                 continue
             kind = kind_of(label)
             if kind == "control":
                 shard_batch.control.update(json.loads(payload))
                 continue
             shard_batch.ports.setdefault(port_of(label), PortBatch()).add(kind, payload)
+        # A shuffle may change the order of the envelopes of a task, and so of the panes of a key.
+        shard_batch.carried += ((kind, payload) for _, kind, payload in sorted(carried, key=itemgetter(0)))
         return shard_batch
 
 

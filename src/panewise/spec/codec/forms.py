@@ -43,7 +43,7 @@ from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import UNLIMITED, WindowOperator
 from panewise.spec.triggers.composite import AfterAll, AfterAny, AfterEach, Trigger
-from panewise.spec.watermarks import Inputs
+from panewise.spec.watermarks import Inputs, StreamTime
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow, Cumulating, names_a_column
 from panewise.spec.windows.size_in_rows import Rows
@@ -235,6 +235,14 @@ def _over_column(decoder: Decoder, value: Any, where: str) -> OverColumn:
     return OverColumn(decoder.read(Aggregate, function, where), frame)
 
 
+def _write_stream_time(encoder: Encoder, value: StreamTime) -> dict[str, Any]:
+    """Writes it as earlier releases do, if it is never idle."""
+    written = encoder.fields(value)
+    if value.idle_after is None:
+        del written["idle_after"]
+    return written
+
+
 def _write_frame(encoder: Encoder, value: Frame) -> dict[str, Any]:
     """Writes a frame as earlier releases do, if it excludes no rows."""
     written = encoder.fields(value)
@@ -363,6 +371,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     Duration | tuple[tuple[str, Duration], ...]: _either(
         f"{_MICROSECONDS}, or an object with one for each input", {int: duration, Mapping: _delays}
     ),
+    StreamTime: Form(write=_write_stream_time),
     Inputs: Form(parts={"names": _read(listed("a list of inputs' names"))}, write=_write_inputs),
     DeltaPolicy: Form(parts={"amount": _either(_AMOUNT, _AMOUNTS)}, write=_write_delta),
     Trigger: Form(several="triggers"),

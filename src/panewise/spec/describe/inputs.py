@@ -40,7 +40,10 @@ def of_stream(stream: StreamTime, event_time: str | None, *, each_row: bool = Fa
     behind = f", less {stream.delay}" if stream.delay.us else ""
     if stream.per == "key":
         return f"for each key the highest {event_time} of its rows so far{behind}"
-    return f"after each {'row' if each_row else 'batch'} the highest {event_time} of all rows so far{behind}"
+    moves = f"after each {'row' if each_row else 'batch'} the highest {event_time} of all rows so far{behind}"
+    if stream.idle_after is None:
+        return moves
+    return f"{moves}; once there was no row for {stream.idle_after}, it moves with processing time"
 
 
 def _less(inputs: Inputs) -> str:

@@ -23,6 +23,14 @@ class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
         rule = "a second operator takes no retractions"
         return "emit='retracting' before a second operator", rule, "use emit='complete'"
 
+    def row_key(self, spec: DeduplicateOperator) -> tuple[str, ...]:
+        """Returns the keys, if all rows of the same keys are one group."""
+        return spec.keys if spec.within == "unlimited" else ()
+
+    def has_op(self, spec: DeduplicateOperator) -> bool:
+        """Returns whether a chosen row may be retracted."""
+        return spec.emit == "retracting"
+
     def output_time(self, spec: DeduplicateOperator) -> str | Refusal:
         """Returns the event time."""
         if spec.event_time is not None:

@@ -80,6 +80,10 @@ class _JoinParts(SideParts[JoinOperator]):
         problem = f"{spec.emits_again} before a second operator"
         return problem, "it takes rows that are emitted once, and are not retracted", "leave it out"
 
+    def has_op(self, spec: JoinOperator) -> bool:
+        """Returns True: emitted rows have it."""
+        return True
+
     def output_time(self, spec: JoinOperator) -> str | Refusal:
         """Returns the event time of emitted rows."""
         if spec.has_event_times:

@@ -12,12 +12,13 @@ from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.families.current_results import result_windows
 from panewise.spec.fields import silently_replaced
+from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Carried, Known, Refusal, ResultWindows, S, Types, carried_values
 from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.source_position import Position
-from panewise.spec.triggers.composite import Trigger, walk
+from panewise.spec.triggers.composite import Trigger, can_fire, fires_early, walk
 from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole
 from panewise.spec.watermarks import has_key_watermarks, row_driven
@@ -50,6 +51,35 @@ class PaneParts(DocumentedParts[S]):
             return None
         field, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
         return f"{field} before a second operator", rule, "use another accumulation, or result.then(...)"
+
+    def row_key(self, spec: S) -> tuple[str, ...]:
+        """Returns the keys of panes, and the bounds of their windows."""
+        return (*spec.keys, *BOUNDS)
+
+    def has_op(self, spec: S) -> bool:
+        """Returns True: panes have it."""
+        return True
+
+    def partial_results(self, spec: S) -> Refusal | None:
+        """Returns why the last pane of a window is not its result, if it has several panes."""
+        operator = self.operator(spec)
+        mode = operator.accumulation
+        if _one_pane(operator):
+            return None
+        remedy = "use accumulation='retracting'"
+        if mode == "discarding":
+            rule = "the last pane of a window contains only the rows since the pane before"
+            return f"accumulation={mode!r}", rule, remedy
+        if merging(operator.window) and mode != "retracting":
+            rule = "only retractions remove the panes of windows that are merged away"
+            return f"accumulation={mode!r} of windows that merge", rule, remedy
+        return None
+
+    def replaces_rows(self, spec: S) -> str | None:
+        """Returns the accumulation, if a pane replaces the one before it."""
+        operator = self.operator(spec)
+        mode = operator.accumulation
+        return f"accumulation={mode!r}" if mode == "accumulating" and not _one_pane(operator) else None
 
     def output_time(self, spec: S) -> str | Refusal:
         """Returns the timestamp of panes."""
@@ -147,6 +177,12 @@ class _WindowParts(PaneParts[WindowOperator]):
         if spec.delta is not False:
             carried["delta"] = kinds.rows_of(tuple(known[INPUT]) if spec.delta is True else spec.delta)
         return carried
+
+
+def _one_pane(operator: WindowOperator) -> bool:
+    """Returns whether a window has one pane, which is emitted when it expires."""
+    trigger = operator.trigger
+    return not can_fire(trigger) or (operator.lateness_us == 0 and not fires_early(trigger))
 
 
 def punctuations(trigger: Trigger) -> set[str]:

@@ -1,7 +1,7 @@
 """What operators that emit panes have in common: the columns of panes, and a default."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
@@ -10,15 +10,16 @@ from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.windows.kinds import counted
 from panewise.spec.windows.sliding import Sliding
 
+OP: Final = "op"
+BOUNDS: Final = ("window_start", "window_end")
 PANE_COLUMNS = (
-    "window_start",
-    "window_end",
+    *BOUNDS,
     "timing",
     "index",
     "nonspeculative_index",
     "is_first",
     "is_last",
-    "op",
+    OP,
     "processing_time",
 )
 

@@ -41,6 +41,10 @@ def check_watermarks(spec: TwoSided) -> None:
         if own:
             rule = "the sides have one watermark, or each its own"
             raise SpecError(f"watermark={mark!r}, and one of the {own[0]}", rule, "leave one of them out")
+    for watermark in (mark, *(side.watermark for side in spec.sides.values())):
+        if isinstance(watermark, StreamTime) and watermark.idle_after is not None:
+            rule = "an operator with two sides has an idle_after of its own (semantics 36.5)"
+            raise SpecError(f"{watermark!r}", rule, "leave idle_after out of the watermark")
     if spec.idle_after is None:
         return
     lagging = [name for name, side in spec.sides.items() if isinstance(side.watermark, FixedLag)]

@@ -1,6 +1,6 @@
 """The step of a SELECT list in which every column has a name (semantics 46.3)."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -38,9 +38,24 @@ class Selection:
         """Whether no further column of the rows has an effect, as it might by `struct(*)`."""
         return not any("*" in text for text, _ in self.columns)
 
+    def passes(self, name: str) -> bool:
+        """Returns whether a column of the rows stays unchanged under its name."""
+        return any(own == name and text.strip("`") == name for text, own in self.columns)
+
     def only_reads(self, names: Collection[str]) -> bool:
         """Returns whether each column is one of these columns of the rows, perhaps under another name."""
         return all(_is_column(text, names) for text, _ in self.columns)
+
+
+@dataclass(frozen=True)
+class Sorted:
+    """Sorts or limits the rows of a batch. They are then no longer in the order of emission."""
+
+    step: Callable[[DataFrame], DataFrame]
+
+    def __call__(self, df: DataFrame) -> DataFrame:
+        """Returns the rows in another order, or some of them."""
+        return self.step(df)
 
 
 def _is_column(text: str, names: Collection[str]) -> bool:

@@ -13,7 +13,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
 from panewise.spark import ParquetSink, WindowResult, windowed
-from panewise.spark.sinks import PathSink, check_sinks
+from panewise.spark.sinks.arguments import check_sinks, resolved_sink
+from panewise.spark.sinks.base import PathSink
 from tests.spark.conftest import Feed
 
 SAME = "outputs with the same path overwrite each other's micro-batches | give each sink a path of its own"
@@ -88,17 +89,17 @@ def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
             ),
         ),
         (
-            {"panes": "out/x"},
+            {"panes": "out"},
             (
-                "panes='out/x' | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give "
-                "panes=ParquetSink('out/x') for"
+                "panes='out' | a sink is a path with a slash, a sink object, or a function of (DataFrame, "
+                "batch_id) | give panes=ParquetSink('out') for"
             ),
         ),
         (
             {"late": 7},
             (
-                "late=7 | a sink is a ParquetSink, or a function of (DataFrame, batch_id) | give "
-                "late=ParquetSink('a/path')"
+                "late=7 | a sink is a path with a slash, a sink object, or a function of (DataFrame, "
+                "batch_id) | give late=ParquetSink('a/path')"
             ),
         ),
     ],
@@ -106,6 +107,13 @@ def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
 def test_objects_that_are_no_sinks(sinks: Mapping[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=re.escape(message)):
         check_sinks(sinks)
+
+
+def test_a_path_is_a_sink() -> None:
+    """semantics 49.5"""
+    assert resolved_sink("out/x") == ParquetSink("out/x")
+    with pytest.raises(SpecError, match=re.escape(SAME)):
+        check_sinks({"panes": resolved_sink("/out/x"), "late": ParquetSink("/out/./x")})
 
 
 def described(df: DataFrame) -> WindowResult:
@@ -120,8 +128,8 @@ def described(df: DataFrame) -> WindowResult:
 
 def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
     result, checkpoint = described(feed.stream()), feed.sink("checkpoint")
-    with pytest.raises(SpecError, match=r"^panes='out/x' \| a sink is a ParquetSink"):
-        result.write(panes="out/x", checkpoint=checkpoint)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match=r"^panes='out' \| a sink is a path with a slash"):
+        result.write(panes="out", checkpoint=checkpoint)
     with pytest.raises(SpecError, match=r"^write\('out/x'\) \| a sink is given by the name of its output"):
         result.write("out/x", checkpoint=checkpoint)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match=r"^two sinks for panes \| an output has one sink \| give one"):

@@ -1,0 +1,39 @@
+"""Options of Kafka, and a check of Spark's connector."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from panewise.errors import SetupError, SpecError
+
+SERVERS: Final = "kafka.bootstrap.servers"
+
+
+def checked_options(options: Any) -> dict[str, str]:
+    """Returns options of Spark's Kafka connector. Errors show only their names, as there may be passwords."""
+    texts = isinstance(options, Mapping) and all(
+        isinstance(text, str) for pair in options.items() for text in pair
+    )
+    if not texts:
+        rule = "options are texts by the names that Spark's Kafka connector has for them"
+        raise SpecError("options of Kafka that are no texts", rule, f"give {{{SERVERS!r}: 'host:9092'}}")
+    if SERVERS not in options:
+        rule = f"the connector finds the brokers by {SERVERS!r}"
+        raise SpecError(f"options with {sorted(options)}", rule, f"add {SERVERS!r}: 'host:9092'")
+    own = sorted({*options} & {"topic", "subscribe", "subscribePattern", "assign"})
+    if own:
+        raise SpecError(f"options with {own}", "the topic is an argument", "leave them out")
+    return dict(options)
+
+
+def check_connector(session: SparkSession) -> None:
+    """Checks that Spark has the connector. No broker is called."""
+    reader = session.read.format("kafka").option(SERVERS, "localhost:9092").option("subscribe", "none")
+    try:
+        _ = reader.load().schema
+    except AnalysisException:
+        rule = "Kafka is read and written by Spark's connector, whose jar is not there"
+        remedy = "start Spark with the package org.apache.spark:spark-sql-kafka-0-10_2.13 of its version"
+        raise SetupError("format 'kafka'", rule, remedy) from None

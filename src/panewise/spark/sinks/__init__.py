@@ -1,0 +1,1 @@
+"""Sinks, to which `write` writes outputs, and their checks before a query starts."""

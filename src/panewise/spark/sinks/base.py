@@ -1,0 +1,107 @@
+"""What a sink of `write` is: a function of rows and the number of a micro-batch, or one that knows more."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from panewise.spec import Specification
+
+
+@dataclass(frozen=True)
+class SinkOutput:
+    """An output of an operator, as the sink sees it that writes it.
+
+    Attributes:
+        name: the name of the output in `write`, such as "panes" or "left_late".
+        kind: what it contains: "panes" for the emitted rows of every family, "late", "invalid" or "counts".
+        schema: the columns to write.
+        spec: the specification of the operator.
+        key: the columns that identify an emitted row (semantics 49.2). Empty if no columns do, and for other
+            outputs.
+        sequence: the column by which emitted rows are ordered (semantics 49.1). The rows have it even if it
+            is not to be written. None for other outputs, and for rows that SQL sorts.
+        op: the column that marks retractions; None if the rows have none.
+        session: the session of the query, for `check` and `prepare`. Spark Connect runs `write` in another
+            process, where it is missing.
+        checkpoint: the checkpoint of the query, None on a batch DataFrame.
+        computed: whether SQL does more to the rows than select columns, such as by HAVING.
+    """
+
+    name: str
+    kind: str
+    schema: StructType
+    spec: Specification
+    key: tuple[str, ...]
+    sequence: str | None
+    op: str | None
+    session: SparkSession
+    checkpoint: str | None
+    computed: bool = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the attributes without the session, which no other process can have."""
+        return {name: value for name, value in vars(self).items() if name != "session"}
+
+
+class OutputSink(ABC):
+    """A sink that depends on the output that it writes: its columns, their key and the specification.
+
+    Before a query starts, `check` is called for each output, and then `prepare`. `write` is called for each
+    micro-batch with rows. If a micro-batch is repeated, it has the same number and the same rows.
+    """
+
+    @abstractmethod
+    def check(self, output: SinkOutput) -> None:
+        """Checks that the sink can write this output.
+
+        Raises:
+            SpecError: for an unknown column, a mode that does not fit the output, or a missing jar.
+        """
+
+    def prepare(self, output: SinkOutput) -> None:  # noqa: B027 - a default
+        """Makes what is written to readable before there are rows. It is called at every start."""
+
+    @abstractmethod
+    def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
+        """Writes one micro-batch."""
+
+
+@dataclass(frozen=True)
+class BoundSink:
+    """A sink with the output that it writes."""
+
+    sink: OutputSink
+    output: SinkOutput
+
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch."""
+        self.sink.write(rows, batch_id, self.output)
+
+
+class PathSink(ABC):
+    """A sink that writes under a path, which no other output has. It is readable before there are rows.
+
+    Other sinks are called with an empty DataFrame if there are no rows.
+    """
+
+    path: str
+
+    @abstractmethod
+    def __call__(self, rows: DataFrame, batch_id: int) -> None:
+        """Writes one micro-batch. If it is repeated, its rows replace those that are there."""
+
+    @abstractmethod
+    def prepare(self, empty: DataFrame) -> None:
+        """Makes the path readable before there are rows."""
+
+    @abstractmethod
+    def prepared(self, session: SparkSession) -> bool:
+        """Returns whether the path is readable."""
+
+
+Sink: TypeAlias = PathSink | Callable[[DataFrame, int], None]
+AnySink: TypeAlias = Sink | OutputSink

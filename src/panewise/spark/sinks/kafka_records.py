@@ -1,0 +1,89 @@
+"""The records that a sink writes to Kafka: key, value and headers of rows (semantics 49.11 to 49.14)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Literal, TypeAlias
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from panewise.spark.columns.schemas import columns_of
+from panewise.spark.inputs.names import quoted
+from panewise.spark.sinks.base import SinkOutput
+from panewise.spark.sinks.current import net_effect
+
+Format: TypeAlias = Literal["json", "avro"]
+ROW: Final = "row"  # the column of late and invalid rows that has the row
+_OPERATION, _SEQUENCE, _OUTPUT = "operation", "sequence", "output"  # headers
+# Nulls are written, and all digits of instants, in any time zone of the session. So keys are equal where
+# their values are, also in other sessions.
+_JSON: Final = {
+    "ignoreNullFields": "false",
+    "timeZone": "UTC",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+
+
+def upserts(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
+    """Returns one record for each key: its last row without `op`, or no value if that is a retraction."""
+    assert output.sequence is not None, "emitted rows have a sequence"
+    operation = _unused(_OPERATION, columns_of(rows))
+    changes = net_effect(rows, key, output.sequence, operation, output.op)
+    names = [name for name in output.schema.names if name != output.op]
+    value = F.when(quoted(operation) == "upsert", _encoded(_struct(names), form))
+    headers = {_OPERATION: quoted(operation), _SEQUENCE: quoted(output.sequence)}
+    return _records(changes, output, _key(key, form), value, headers)
+
+
+def appended(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
+    """Returns a record for each emitted row, and for each row of counts."""
+    headers = {} if output.op is None else {_OPERATION: quoted(output.op)}
+    if output.sequence is not None:
+        headers[_SEQUENCE] = quoted(output.sequence)
+    value = _encoded(_struct(output.schema.names), form)
+    return _records(rows, output, _key(key, form), value, headers)
+
+
+def dead_letters(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
+    """Returns a record for each late or invalid row. What is known besides the row is in the headers."""
+    headers = {
+        field.name: F.to_json(field.name, _JSON) if field.name == "windows" else F.col(field.name)
+        for field in output.schema.fields
+        if field.name != ROW
+    }
+    of_row = [F.col(ROW)[name].alias(name) for name in key]
+    own_key = _encoded(F.struct(*of_row), form) if of_row else None
+    return _records(rows, output, own_key, _encoded(F.col(ROW), form), headers)
+
+
+def _key(names: tuple[str, ...], form: Format) -> Column | None:
+    return _encoded(_struct(names), form) if names else None
+
+
+def _struct(names: Iterable[str]) -> Column:
+    return F.struct(*map(quoted, names))
+
+
+def _encoded(struct: Column, form: Format) -> Column:
+    """Returns a struct as Spark's functions write it."""
+    return F.to_json(struct, _JSON) if form == "json" else F.call_function("to_avro", struct)
+
+
+def _records(
+    rows: DataFrame, output: SinkOutput, key: Column | None, value: Column, headers: Mapping[str, Column]
+) -> DataFrame:
+    """Returns records with the columns that Spark's sink reads. The values of headers are texts."""
+    texts = {_OUTPUT: F.lit(output.name), **headers}
+    pairs = (
+        F.struct(F.lit(name).alias("key"), text.cast("string").cast("binary").alias("value"))
+        for name, text in texts.items()
+    )
+    columns = [value.alias("value"), F.array(*pairs).alias("headers")]
+    return rows.select(*columns if key is None else (key.alias("key"), *columns))
+
+
+def _unused(name: str, columns: Iterable[str]) -> str:
+    used = {column.lower() for column in columns}
+    while name in used:
+        name += "_"
+    return name

@@ -1,0 +1,46 @@
+"""Makes what sinks write to readable before there are rows."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import AtomicType, StructType
+
+from panewise.spark.inputs.names import in_backticks
+from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
+
+
+def prepare_outputs(sinks: Mapping[str, AnySink]) -> None:
+    """Prepares the sinks that know their outputs."""
+    for sink in sinks.values():
+        if isinstance(sink, BoundSink):
+            sink.sink.prepare(sink.output)
+
+
+def prepare(
+    session: SparkSession, sinks: Mapping[str, AnySink], targets: Mapping[str, StructType], *, new: bool
+) -> None:
+    """Makes the paths of sinks readable: all of them for a new checkpoint, else those that are not readable.
+
+    `targets` are the schemas of the outputs. Sinks that know their outputs decide that themselves.
+    """
+    prepare_outputs(sinks)
+    for kind, sink in sinks.items():
+        if isinstance(sink, PathSink) and (new or not sink.prepared(session)):
+            sink.prepare(empty(session, targets[kind]))
+
+
+def empty(session: SparkSession, schema: StructType) -> DataFrame:
+    """Returns an empty DataFrame of a schema.
+
+    Spark plans it as a constant. One of createDataFrame would be read from an RDD.
+    """
+    if schema.fields and all(isinstance(field.dataType, AtomicType) for field in schema.fields):
+        # A text is analyzed once, and Columns take several calls of the JVM each.
+        texts = (
+            f"CAST(NULL AS {field.dataType.simpleString()}) AS {in_backticks(field.name)}"
+            for field in schema.fields
+        )
+        return session.sql(f"SELECT {', '.join(texts)} LIMIT 0")
+    columns = (F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields)
+    return session.sql("SELECT 1").limit(0).select(*columns)

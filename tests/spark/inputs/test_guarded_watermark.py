@@ -1,0 +1,93 @@
+"""Tests of a watermark that rows far in the future do not move."""
+
+import warnings
+
+import pytest
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import SpecError, UnguardedWatermarkWarning
+from panewise.spark import WindowResult, windowed, with_watermark
+from tests.spark.conftest import Feed, emitted, write
+
+FAR = 100 * 365 * 86_400.0  # seconds, a hundred years ahead
+ROWS = (((0, "a", 1), (FAR, "a", 2)), ((30, "a", 3),), ((90, "a", 4),))
+
+
+def guarded(feed: Feed) -> DataFrame:
+    return with_watermark(feed.stream(), "ts", "10 seconds", max_future_skew="1 hour")
+
+
+def minutes(df: DataFrame) -> WindowResult:
+    builder = windowed(df, "ts").groupBy("k").window(pw.Tumbling("1 minute"))
+    return builder.options(max_future_skew="1 hour").agg(F.sum("v").alias("s"))
+
+
+def test_a_row_far_ahead_is_invalid_and_makes_no_row_late(feed: Feed) -> None:
+    """The watermark is that of the other rows (semantics 15.10). The query goes on after a restart."""
+    for rows in ROWS[:2]:
+        feed.put(*rows)
+    write(feed, minutes(guarded(feed)), outputs=["panes", "invalid", "late"])
+    feed.put(*ROWS[2])
+    write(feed, minutes(guarded(feed)), outputs=["panes", "invalid", "late"])
+    assert feed.read("panes").select("k", "s").rows() == [("a", 4)]
+    invalid = feed.read("invalid")
+    assert [(row["v"], reason) for row, reason in invalid.select("row", "reason").rows()] == [
+        (2, "event time is too far ahead")
+    ]
+    assert feed.read("late").height == 0
+
+
+def test_sparks_own_operators_use_it(feed: Feed) -> None:
+    """To Spark it is a watermark of the event time (semantics 15.10)."""
+    for rows in ROWS:
+        feed.put(*rows)
+    counted = guarded(feed).groupBy(SF.window("ts", "1 minute")).count().select("count")
+    assert emitted(feed, counted)["count"].to_list() == [2]  # the first minute is complete, and no row late
+
+
+def test_max_future_skew_behind_withwatermark_warns(feed: Feed) -> None:
+    """Invalid rows move the watermark of `withWatermark` (semantics 15.3)."""
+    with pytest.warns(
+        UnguardedWatermarkWarning, match=r"max_future_skew='1 hour' behind .*\.with_watermark\("
+    ):
+        minutes(feed.stream().withWatermark("ts", "10 seconds"))
+    with warnings.catch_warnings(action="error"):
+        minutes(guarded(feed))
+        minutes(guarded(feed).where("v > 0").select("ts", "k", "v"))
+        own = windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling("1 minute"))
+        own.watermark(pw.StreamTime("10 seconds")).options(max_future_skew="1 hour").agg(F.count())
+
+
+def test_a_batch_has_no_watermark(feed: Feed) -> None:
+    feed.put(*ROWS[0])
+    batch = feed.batch()
+    assert with_watermark(batch, "ts", "10 seconds", max_future_skew="1 hour") is batch
+
+
+def test_metadata_of_the_column_stay(feed: Feed) -> None:
+    stream = feed.stream().withMetadata("ts", {"comment": "of the device"})
+    (field, *_) = with_watermark(stream, "ts", "1 minute", max_future_skew=0).schema.fields
+    assert field.metadata == {"comment": "of the device", "spark.watermarkDelayMs": 60_000}
+
+
+@pytest.mark.parametrize(
+    ("column", "delay", "skew", "message"),
+    [
+        ("t", "1 minute", "1 hour", "event time 't' | the event time is a column of type TIMESTAMP"),
+        ("k", "1 minute", "1 hour", "use one of the columns ['ts']"),
+        ("ts", -1, "1 hour", "delay is not negative"),
+        ("ts", "1 minute", -1, "max_future_skew is not negative"),
+    ],
+)
+def test_errors(feed: Feed, column: str, delay: str | int, skew: str | int, message: str) -> None:
+    with pytest.raises(SpecError) as error:
+        with_watermark(feed.stream(), column, delay, max_future_skew=skew)
+    assert message in str(error.value)
+
+
+def test_a_stream_has_one_watermark(feed: Feed) -> None:
+    with pytest.raises(SpecError, match="a second watermark"):
+        with_watermark(guarded(feed), "ts", "1 minute", max_future_skew="1 hour")
