@@ -15,6 +15,11 @@ PEERS := .venv-peers
 PEERS_READY := $(PEERS)/peers-requirements.txt
 SPARK := all
 
+# Both need .venv, and then run at the same time: mypy and ruff have a core while the tests wait for Spark.
+ifeq ($(sort $(MAKECMDGOALS)),check test)
+MAKEFLAGS += -j2
+endif
+
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
@@ -28,6 +33,7 @@ help: ## list the targets
 env: ## check that Python and Java have versions that panewise supports
 	@python3 tools/check_env.py
 
+# Modules are compiled when they are first imported (--no-compile): most never are.
 # The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
 $(READY): requirements.lock
 	@python3 tools/check_env.py
@@ -35,7 +41,7 @@ $(READY): requirements.lock
 	  echo "making $(VENV) from requirements.lock (this takes a minute or two)"; \
 	  rm -rf $(VENV); \
 	  python3 -m venv $(VENV); \
-	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock; \
+	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock; \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
 	  cp requirements.lock $(READY); \
 	fi

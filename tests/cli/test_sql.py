@@ -159,6 +159,51 @@ def test_a_query_that_fails(spark: SparkSession, tmp_path: Path, capsys: pytest.
 
 @pytest.mark.spark
 @pytest.mark.usefixtures("restored_settings")
+def test_a_statement_over_a_batch_that_fails(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """semantics 46.47"""
+    script = tmp_path / "job.sql"
+    script.write_text("SET a = 1;\nSELECT raise_error('no price') AS x", encoding="utf-8")
+    assert main(["sql", "--quiet", str(script)]) == 1
+    assert "panewise: a statement failed: line 2: [USER_RAISED_EXCEPTION] no price" in capsys.readouterr().err
+    (tmp_path / "broken.json").write_text("{broken", encoding="utf-8")
+    script.write_text(
+        f"""CREATE TEMPORARY VIEW o (a INT)
+        USING json OPTIONS (path '{tmp_path}/broken.json', mode 'FAILFAST', streaming 'false');
+        CREATE TABLE t USING memory; INSERT INTO t SELECT a FROM o""",
+        encoding="utf-8",
+    )
+    assert main(["sql", "--quiet", str(script)]) == 1
+    shown = capsys.readouterr().err
+    assert "panewise: a statement failed: line 3:" in shown
+    assert "Traceback" not in shown
+
+
+@pytest.mark.nightly
+def test_spark_submit_gives_settings() -> None:
+    """semantics 46.91"""
+    code = """if True:
+        from panewise.spark.streaming_sql.script_session import script_session
+        from panewise.sql.script.application import compile_script
+        text = "SET spark.sql.session.timeZone = 'Asia/Tokyo'; SET spark.a = 1;"
+        session, _ = script_session(compile_script(text, {"spark.a": "2"}))
+        names = ("spark.master", "spark.sql.shuffle.partitions", "spark.sql.session.timeZone", "spark.a")
+        print(*map(session.conf.get, names))
+        """
+    submitted = "--master local[1] --conf spark.sql.shuffle.partitions=3 --conf spark.a=0 pyspark-shell"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYSPARK_SUBMIT_ARGS": submitted},
+    )
+    assert done.stdout.split() == ["local[1]", "3", "Asia/Tokyo", "2"], done.stderr[-2000:]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
 def test_ctrl_c_stops_the_queries(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

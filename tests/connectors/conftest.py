@@ -6,4 +6,4 @@ from tests.faults.conftest import undisturbed
 __all__ = ["undisturbed"]
 
 # Delta runs only on the Spark version that it is built for, and there is no build for Spark 4.3.
-collect_ignore = [] if DELTA_FITS else ["test_delta.py", "test_topic_to_delta.py"]
+collect_ignore = [] if DELTA_FITS else ["test_delta.py", "test_script.py", "test_topic_to_delta.py"]

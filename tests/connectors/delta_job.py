@@ -29,7 +29,7 @@ def main(source: str, out: str, jars: str, dies_at: str = "") -> None:
     sink = DeltaSink(Path(out), int(dies_at) if dies_at else None, _die)
     result = apply(stream.withWatermark("ts", "20 seconds"), ALL[SPEC], finish="at_end")
     result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
-    sink.copy(spark)
+    sink.copy(spark, "appended", "merged")
     spark.stop()
 
 

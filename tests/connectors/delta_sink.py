@@ -6,6 +6,8 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
+from panewise.spark.streaming_sql.table_sinks import id_of_query
+
 SETTINGS: Mapping[str, str] = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
@@ -28,8 +30,9 @@ SELECT * EXCEPT (place) FROM (
 class DeltaSink:
     """Writes panes to two tables under `out`; a repeated micro-batch changes neither.
 
-    `appended` uses `txnAppId` and `txnVersion`, by which Delta recognizes a repeated batch. `merged` is
-    written by MERGE. In the micro-batch `breaks_at`, `breaks` is called after both tables are written.
+    `appended` uses `txnAppId` and `txnVersion`, by which Delta recognizes a repeated batch. The application
+    is the query of the checkpoint under `out`, so a new checkpoint has another one. `merged` is written by
+    MERGE. In the micro-batch `breaks_at`, `breaks` is called after both tables are written.
     """
 
     out: Path
@@ -38,15 +41,16 @@ class DeltaSink:
 
     def __call__(self, panes: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch."""
-        once = {"txnAppId": "panewise", "txnVersion": str(batch_id)}
+        application = id_of_query(panes.sparkSession, f"{self.out}/checkpoint")
+        once = {"txnAppId": application, "txnVersion": str(batch_id)}
         panes.write.format("delta").mode("append").options(**once).save(f"{self.out}/appended")
         self._merge(panes)
         if batch_id == self.breaks_at:
             self.breaks()
 
-    def copy(self, session: SparkSession) -> None:
-        """Copies the tables to Parquet, which can be read without Delta."""
-        for table in ("appended", "merged"):
+    def copy(self, session: SparkSession, *tables: str) -> None:
+        """Copies tables to Parquet, which can be read without Delta."""
+        for table in tables:
             read = session.read.format("delta").load(f"{self.out}/{table}")
             read.coalesce(1).write.parquet(f"{self.out}/{table}-copy")
 

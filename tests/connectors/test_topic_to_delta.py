@@ -35,12 +35,19 @@ def run(tmp_path: Path, phases: int) -> Path:
 
 
 def test_one_phase_of_a_topic(tmp_path: Path) -> None:
-    """Messages that come twice count once. Sessions in a topic are those of a batch (semantics 49.11)."""
+    """Messages that come twice count once. Sessions in a topic are those of a batch (semantics 49.11).
+
+    A script of SQL has each message of the topic once (semantics 46.45).
+    """
     out = run(tmp_path, 1)
     table = pl.read_parquet(out / "merged-copy" / "part-*.parquet")
     ids = table["ids"].explode(empty_as_null=False).to_list()
     assert Counter(ids) == Counter(APPLIED & set(range(PHASE)))
     test_kafka_sink.check(out / "kafka", kafka_sink_job.PHASE)
+    panes = pl.read_parquet(out / "script" / "panes-copy" / "part-*.parquet")
+    assert Counter(panes["ids"].explode(empty_as_null=False).to_list()) == Counter(ids)
+    counts = pl.read_parquet(out / "script" / "counts-copy" / "part-*.parquet").unnest("v")
+    assert counts.group_by("key").agg(pl.col("n").max())["n"].sum() == PHASE
 
 
 @pytest.mark.nightly

@@ -2,7 +2,7 @@
 
 ``python -m tests.connectors.topic_to_delta BROKER OUT JARS PHASES``. If there are several phases, the first
 query fails in a micro-batch after both tables are written. The next query resumes from its checkpoint,
-repeats that micro-batch and ends the input.
+repeats that micro-batch and ends the input. With one phase a script of SQL then reads the same topic.
 """
 
 import sys
@@ -16,6 +16,7 @@ from panewise.spark import QueryError, WindowQuery, WindowResult, configure, win
 from tests.connectors import kafka_sink_job
 from tests.connectors.delta_sink import SETTINGS, DeltaSink
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
+from tests.connectors.script_job import run_script
 from tests.faults.job import CONF
 
 PHASES, FAILS_AT = 3, 1  # three micro-batches with messages; the third one has the late messages
@@ -49,9 +50,11 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
         except QueryError as error:
             Path(out, "failed").write_text(str(error), encoding="utf-8")
     start(None).awaitTermination()
-    DeltaSink(Path(out), None, _fail).copy(spark)
+    tables = ("merged", "appended") if int(phases) > FAILS_AT else ("merged",)
+    DeltaSink(Path(out), None, _fail).copy(spark, *tables)
     if int(phases) == 1:
         _to_kafka(spark, broker, f"{out}/kafka")
+        run_script(spark, broker, f"{out}/script")
     spark.stop()
 
 

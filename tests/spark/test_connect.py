@@ -1,6 +1,7 @@
 """Tests the API through Spark Connect, in a process of its own: a process is either classic or Connect."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.jvm import QUICK_JVM
 from tests.spark.conftest import Feed
 
 FIRST = ((0, "a", 1), (5, "a", 2), (7, "b", 3), (130, "a", 5), (None, "b", 1))
@@ -30,8 +32,10 @@ STREAMED_TEXTS = [
 def run(files: Feed, part: str) -> Any:
     """Runs a part of the job; returns what it writes."""
     job = Path(__file__).parent / "connect_job.py"
+    # The server is started by PySpark's client, which has no setting for the options of its JVM.
     done = subprocess.run(
         [sys.executable, str(job), str(files.path), str(files.folder), part],
+        env=os.environ | {"JAVA_TOOL_OPTIONS": QUICK_JVM},
         capture_output=True,
         text=True,
         timeout=600,

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import polars as pl
-import yaml
 
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
@@ -33,6 +33,7 @@ from panewise.sql.stages import (
 )
 from panewise.sql.texts import one_line
 from panewise.testing import run
+from tests.transcripts.documents import read
 
 SingleStage: TypeAlias = WindowsStage | OverStage | DeduplicateStage
 FOLDER = Path(__file__).resolve().parent / "transcripts"
@@ -41,13 +42,10 @@ CLOCK = re.compile(r"(-?)(\d+):(\d\d)(?::(\d\d)(?:\.(\d{6}))?)?")
 END = re.compile(r"\(window_end - INTERVAL '0.000001' SECOND\)")
 
 
+@cache
 def documents() -> list[tuple[str, dict[str, Any]]]:
-    """Returns the transcripts of all files, each with the name of its file."""
-    return [
-        (path.stem, document)
-        for path in sorted(FOLDER.glob("*.yaml"))
-        for document in yaml.safe_load(path.read_text(encoding="utf-8"))
-    ]
+    """Returns the transcripts of all files, each with the name of its file. They are read once."""
+    return [(path.stem, document) for path in sorted(FOLDER.glob("*.yaml")) for document in read(path)]
 
 
 def instant(text: Any) -> Any:

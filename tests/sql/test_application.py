@@ -5,8 +5,9 @@ from random import Random
 import pytest
 
 from panewise.errors import SqlError
-from panewise.sql.application import InsertStep, SourceStep, Trigger, compile_script
 from panewise.sql.expressions import tokens_of
+from panewise.sql.script.application import compile_script
+from panewise.sql.script.steps import InsertStep, SourceStep, Trigger
 
 TEXT = """
 SET panewise.checkpoint = '/checkpoints/';

@@ -4,7 +4,8 @@ import pytest
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
-from panewise.sql.script import (
+from panewise.sql.script.script_parser import parse_script
+from panewise.sql.script.statements import (
     Insert,
     QueryView,
     Setting,
@@ -12,7 +13,6 @@ from panewise.sql.script import (
     SinkTable,
     SourceView,
     SparkStatement,
-    parse_script,
 )
 
 TEXT = """-- a comment; with a semicolon

@@ -19,7 +19,7 @@ from panewise.errors import StoreError
 from panewise.stores import DurableMap, TimeSeriesStore, WindowStore
 from panewise.stores.store_directory import HEADER
 from tests.mounts import as_nobody, make_room, read_only, small_disk
-from tests.nightly import nightly
+from tests.nightly import first_here, nightly
 from tests.stores.played import CASES, model
 
 STEPS = 20
@@ -89,7 +89,7 @@ def test_a_full_disk(kind: str) -> None:
             assert case.content(store) == expected
 
 
-@EACH
+@pytest.mark.parametrize("kind", first_here(CASES))
 def test_a_store_is_closed_again_after_a_full_disk(kind: str) -> None:
     """semantics 34.5: it stays open with its changes."""
     with small_disk() as disk:

@@ -10,6 +10,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from tests.nightly import first_here
+
 TEST = """
 from panewise import Tumbling, WindowOperator, functions as F
 from panewise.testing import TestStream
@@ -23,7 +25,7 @@ def test_a_window(panewise_runtime):
 """
 
 
-@pytest.mark.parametrize("runtime", [None, "engine", "standalone"])
+@pytest.mark.parametrize("runtime", first_here([None, "standalone", "engine"], 2))
 def test_a_test_is_played_by_the_runtime_of_the_option(tmp_path: Path, runtime: str | None) -> None:
     (tmp_path / "test_user.py").write_text(TEST)
     option = [] if runtime is None else [f"--panewise-runtime={runtime}"]
@@ -60,7 +62,7 @@ def test_in_a_thread():
 """
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "two processes"])
+@pytest.mark.parametrize("workers", first_here([["-n", "2"], []]), ids=["two processes", "one process"])
 def test_the_option_holds_in_all_threads_and_processes(tmp_path: Path, workers: list[str]) -> None:
     (tmp_path / "test_user.py").write_text(THREAD)
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "--panewise-runtime=engine", *workers]

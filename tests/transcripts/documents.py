@@ -14,9 +14,10 @@ FOLDER = Path(__file__).parent
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _read(path: Path) -> list[dict[str, Any]]:
+def read(path: Path) -> list[dict[str, Any]]:
+    """Returns the transcripts of a file as they are written."""
     return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
 
 
-FILES: dict[Path, list[dict[str, Any]]] = {path: _read(path) for path in sorted(FOLDER.glob("*.yaml"))}
+FILES: dict[Path, list[dict[str, Any]]] = {path: read(path) for path in sorted(FOLDER.glob("*.yaml"))}
 DOCUMENTS = [(path.stem, document) for path, documents in FILES.items() for document in documents]

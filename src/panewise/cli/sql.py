@@ -10,7 +10,7 @@ from panewise.errors import SetupError, SqlError
 
 if TYPE_CHECKING:
     from panewise.spark.queries.query import WindowQuery
-    from panewise.sql.application import Application
+    from panewise.sql.script.application import Application
 
 _POLL_SECONDS = 0.5
 _INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
@@ -36,7 +36,10 @@ def add_command(commands: Any) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a setting of Spark's session, such as spark.master=local[4]; it may be repeated",
+        help=(
+            "a setting of Spark's session, such as spark.master=local[4], or of panewise. "
+            "It takes precedence over SET in the script, and may be repeated"
+        ),
     )
     sql.add_argument("--log", metavar="FILE", help="where Spark writes its log; default: standard error")
     sql.add_argument("--quiet", action="store_true", help="show no progress")
@@ -45,18 +48,18 @@ def add_command(commands: Any) -> None:
 
 def _run(namespace: argparse.Namespace) -> int:
     """Runs, checks or explains a script; returns the exit status."""
-    from panewise.sql.application import compile_script  # noqa: PLC0415 - this loads sqlglot
+    from panewise.sql.script.application import compile_script  # noqa: PLC0415 - this loads sqlglot
 
     name, text = _read(namespace.script)
     conf = dict(map(_pair, namespace.conf))
     try:
-        application = compile_script(text)
+        application = compile_script(text, conf)
         if namespace.check:
             return 0
         if namespace.explain:
             print(application.explain())
             return 0
-        return _on_spark(application, conf, _Display(quiet=namespace.quiet), namespace.log)
+        return _on_spark(application, _Display(quiet=namespace.quiet), namespace.log)
     except SqlError as error:
         place = "" if error.line is None else f":{error.line}:{error.column}"
         print(f"{name}{place}: {error}", file=sys.stderr)
@@ -82,18 +85,17 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _on_spark(
-    application: "Application", conf: Mapping[str, str], display: "_Display", log: str | None
-) -> int:
+def _on_spark(application: "Application", display: "_Display", log: str | None) -> int:
     try:
         from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
-        from panewise.spark.streaming_sql.script_run import ScriptRun, script_session  # noqa: PLC0415
+        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
+        from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if str(error.name).startswith("panewise"):
             raise
         missing = f"no module {str(error.name).partition('.')[0]}"
         raise SetupError(missing, "a script runs on PySpark", "pip install 'panewise[spark]'") from error
-    session, is_new = script_session(application, conf, log)
+    session, is_new = script_session(application, log)
     run = ScriptRun(session, application, display.wait)
     try:
         run.start()
@@ -101,8 +103,9 @@ def _on_spark(
     except KeyboardInterrupt:
         return _INTERRUPTED
     except QueryError as error:
-        failed = next((name for name, query in run.queries.items() if query.exception() is not None), "-")
-        print(f"panewise: the query of {failed} failed: {error.reason}", file=sys.stderr)
+        failed = next((name for name, query in run.queries.items() if query.exception() is not None), None)
+        what = "a statement" if failed is None else f"the query of {failed}"
+        print(f"panewise: {what} failed: {error.reason}", file=sys.stderr)
         return 1
     finally:
         run.stop()

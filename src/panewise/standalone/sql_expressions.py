@@ -10,6 +10,7 @@ import polars as pl
 
 from panewise.errors import InputError, SqlError
 from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
+from panewise.sql.type_names import first_name
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.sql_functions import FUNCTIONS, Function, Typed, field_of_time, like_pattern, refused
 
@@ -137,7 +138,7 @@ class Scope:
             "in process whole numbers are cast to longer ones, to DOUBLE and to STRING, and null to any type"
         )
         try:
-            wanted = dtype_of("cast", {"integer": "int", "long": "bigint"}.get(text, text))
+            wanted = dtype_of("cast", first_name(text))
         except InputError:
             raise refused(f"CAST AS {text}", rule) from None
         target = Typed(value.expr, wanted)

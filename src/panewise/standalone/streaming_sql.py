@@ -11,8 +11,8 @@ import pyarrow as pa
 from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.application import query_words
 from panewise.sql.parameters import with_parameters
+from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
 from panewise.standalone.batches import Frame, frame_for
 from panewise.standalone.schema import dtype_of

@@ -13,10 +13,17 @@ from panewise.errors import SqlError
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, header
 from panewise.spark.streaming_sql.script_run import ScriptRun
-from panewise.spark.streaming_sql.table_sinks import AppendingSink, KafkaTableSink, MemorySink, sink_of
+from panewise.spark.streaming_sql.table_sinks import (
+    AppendingSink,
+    KafkaTableSink,
+    MemorySink,
+    TableShape,
+    sink_of,
+)
 from panewise.spark.streaming_sql.table_sources import decoded, source_of
-from panewise.sql.application import SinkStep, SourceStep, compile_script
-from panewise.sql.script import ColumnSyntax
+from panewise.sql.script.application import compile_script
+from panewise.sql.script.statements import ColumnSyntax
+from panewise.sql.script.steps import SinkStep, SourceStep
 from panewise.sql.syntax import TextSpan
 
 ORDERS = [
@@ -119,9 +126,9 @@ def test_sinks_of_formats() -> None:
         CREATE TABLE o (a INT) USING org.example OPTIONS (x 1, late 'k');
         CREATE TABLE m USING memory"""
     )
-    assert kafka == KafkaTableSink({"key": "a", "topic": "t"})
-    assert delta == AppendingSink("delta", {"path": "/d"}, "q")
-    assert other == AppendingSink("org.example", {"x": "1"}, "q", (("a", "INT"),))
+    assert kafka == KafkaTableSink(TableShape(), {"key": "a", "topic": "t"})
+    assert delta == AppendingSink(TableShape(), "delta", {"path": "/d"}, "q")
+    assert other == AppendingSink(TableShape((("a", "INT"),)), "org.example", {"x": "1"}, "q")
     assert isinstance(memory, MemorySink)
 
 
@@ -129,10 +136,11 @@ def test_sinks_of_formats() -> None:
 def test_what_appends_and_reads_back(spark: SparkSession, tmp_path: Path) -> None:
     """semantics 46.44"""
     rows = spark.range(2).selectExpr("id", "id + 1 AS b")
-    sink = AppendingSink("parquet", {"path": f"{tmp_path}/p"}, "q", (("x", "STRING"), ("y", "INT")))
+    shape = TableShape((("x", "STRING"), ("y", "INT")))
+    sink = AppendingSink(shape, "parquet", {"path": f"{tmp_path}/p"}, "q")
     sink(rows, 0)
     assert sink.read(spark, None).dtypes == [("x", "string"), ("y", "int")]
-    memory = MemorySink()
+    memory = MemorySink(TableShape())
     assert memory.read(spark, rows.schema).count() == 0
     for batch in (0, 1, 1):
         memory(rows, batch)

@@ -309,9 +309,8 @@ def _with_sequence(dispatch: Dispatch, df: DataFrame, name: str | None) -> Dispa
     for kind in (kind for kind in dispatch.sinks if kind_of(kind) == "panes"):
         columns = dispatch.schema(kind, df.sparkSession).names
         if same(name) in map(same, columns):
-            raise SpecError(
-                f"sequence={name!r}", f"the emitted rows have the columns {columns}", "take another"
-            )
+            rule = f"the emitted rows have the columns {columns}"
+            raise SpecError(f"sequence={name!r}", rule, "give another name")
     return replace(dispatch, sequence=name)
 
 

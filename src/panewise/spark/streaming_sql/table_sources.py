@@ -3,8 +3,9 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.sql.application import SourceStep, included
-from panewise.sql.script import ColumnSyntax
+from panewise.sql.script.declarations import included
+from panewise.sql.script.statements import ColumnSyntax
+from panewise.sql.script.steps import SourceStep
 from panewise.sql.texts import quoted
 
 _OWN = frozenset({"streaming", "value.format", "include"})
@@ -36,7 +37,7 @@ def ddl(columns: tuple[ColumnSyntax, ...]) -> str:
 def decoded(
     messages: DataFrame, columns: tuple[ColumnSyntax, ...], kind: str, others: tuple[str, ...]
 ) -> DataFrame:
-    """Returns the columns of the values of messages. In a value that is malformed all of them are null."""
+    """Returns the columns of the values of messages, null where Spark cannot decode them."""
     decode = F.from_json if kind == "json" else F.from_csv
     value = decode(F.col("value").cast("string"), ddl(columns)).alias("value")
     names = (F.col(f"value.{quoted(column.name)}") for column in columns)

@@ -24,6 +24,7 @@ from panewise.engine.registry import operator_for
 from panewise.state import MemoryRunStore
 from panewise.testing import run
 from tests.engine.join.micro_batches import SCHEMAS, inspected, rows, steps
+from tests.nightly import first_here
 
 MAX, MIN = 2**63 - 1, -(2**63)
 TYPES = {"left": {"k": "bigint", "t": "bigint"}, "right": {"k": "bigint", "t": "bigint"}}
@@ -93,7 +94,7 @@ def test_a_row_that_waits_finds_rows_that_have_left_their_window_after_a_restart
         (None, JoinWindow(early=10)),
     ],
 )
-@pytest.mark.parametrize("evaluate", ["batch", "record"])
+@pytest.mark.parametrize("evaluate", first_here(["batch", "record"]))
 def test_pairs_in_pieces_are_those_of_one_piece(
     left: Any, right: Any, evaluate: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

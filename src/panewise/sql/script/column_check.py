@@ -1,0 +1,285 @@
+"""The columns of stages, as far as the text and the declared tables show them (semantics 46.43).
+
+A column whose type depends on a function of Spark has no known type. A query that Spark alone runs has no
+known columns. What is not known is not checked, so that nothing is refused that Spark would run.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from panewise.errors import SpecError, SqlError
+from panewise.families import INPUT
+from panewise.spec import parts
+from panewise.spec.column_types import Type
+from panewise.sql.expressions import tokens_of
+from panewise.sql.joins import resolved
+from panewise.sql.script.column_syntax import Names, column_of, columns_read, generates, star_of
+from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
+from panewise.sql.stages import (
+    WATERMARKED,
+    AssignedStage,
+    JoinStage,
+    OutputColumn,
+    OverStage,
+    RowsStage,
+    SingleInputStage,
+    SparkStage,
+    Stage,
+    TableStage,
+    WindowsStage,
+)
+from panewise.sql.texts import quoted
+
+_TIMESTAMP: Final = Type("timestamp")
+_BOUNDS: Final = ("window_start", "window_end", "window_time")
+_NAMED: Final = re.compile(r"[`']([^`']+)[`']|(?:event time|key|order|gap|offset) (\w+)")  # columns in errors
+
+
+class ColumnCheck:
+    """Checks the columns that a query reads, and returns those of its rows.
+
+    Args:
+        sql: the query, for the places of errors.
+        tables: what is known about tables, by lower-case names.
+        closed: whether there are no other tables than these and those with a database.
+        operators: whether operators run the query for sure. Spark runs a query over a batch that they refuse,
+            so of such a query only the names of columns are checked.
+    """
+
+    def __init__(
+        self, sql: str, tables: Mapping[str, KnownTable], *, closed: bool = False, operators: bool = True
+    ) -> None:
+        self.sql, self.tables, self.closed, self.operators = sql, tables, closed, operators
+
+    def known_table(self, stage: Stage) -> KnownTable:
+        """Returns the columns of a stage.
+
+        Raises:
+            SqlError: if it reads a column that its input does not have, or one of a wrong type.
+        """
+        match stage:
+            case TableStage():
+                return self._table(stage)
+            case SparkStage():
+                return self._of_spark(stage)
+            case RowsStage():
+                rows = self._filtered(stage, self.known_table(stage.input))
+                return rows if stage.outputs is None else self._selected(rows, stage.outputs, stage.alias)
+            case AssignedStage():
+                return self._assigned(stage)
+            case JoinStage():
+                return self._joined(stage)
+            case OverStage():
+                return self._over(stage)
+            case SingleInputStage():
+                return self._windows(stage)
+
+    # Stages of Spark
+
+    def _table(self, stage: TableStage) -> KnownTable:
+        known = self.tables.get((stage.name or stage.text).lower())
+        if known is None:
+            self._check_place(stage)
+            return UNKNOWN
+        if stage.columns and known.columns is not None:
+            pairs = zip(stage.columns, known.columns, strict=False)
+            known = replace(known, columns=tuple(KnownColumn(name, column.type) for name, column in pairs))
+        return self._marked(known, stage)
+
+    def _check_place(self, stage: TableStage) -> None:
+        """Refuses a table that is not declared, unless its name says where Spark has it."""
+        if self.closed and stage.name is not None and "." not in stage.name:
+            rule = f"a table is one of the script: {sorted(self.tables)}"
+            remedy = "declare it, or write its catalog and database before it"
+            raise self.fail(f"a table {stage.name}", rule, remedy, stage.name)
+
+    def _marked(self, known: KnownTable, stage: TableStage) -> KnownTable:
+        """Returns a table with the column of its WATERMARK."""
+        if stage.watermark is None:
+            return known
+        name, _, text = stage.watermark
+        self._check(known, [quoted(name) if text is None else text], stage.alias)
+        if text is not None:
+            known = known.with_columns(KnownColumn(name))
+        marked = None if known.watermarks is None else known.watermarks | {name.lower()}
+        return replace(known, watermarks=marked)
+
+    def _of_spark(self, stage: SparkStage) -> KnownTable:
+        inputs = [self.known_table(table) for table, _ in stage.tables]
+        if stage.parts == ("", "") and len(inputs) == 2:
+            marked = stage.tables[1][0]
+            assert isinstance(marked, TableStage), "the watermark of a query"
+            return self._marked(inputs[0], marked)
+        streaming, endless = any(table.streaming for table in inputs), stage.endless
+        if streaming and endless is not None:
+            place = {"start": endless.start, "end": endless.end}
+            raise SqlError(endless.given, endless.rule, endless.remedy, sql=self.sql, **place)
+        return replace(UNKNOWN, streaming=streaming)
+
+    def _assigned(self, stage: AssignedStage) -> KnownTable:
+        _ = stage.fixed  # which is refused if it is none
+        rows = self.known_table(stage.input)
+        self._check(rows, [quoted(stage.time)], None)
+        return rows.with_columns(*(KnownColumn(name, _TIMESTAMP) for name in _BOUNDS))
+
+    def _filtered(self, stage: RowsStage | SingleInputStage, known: KnownTable) -> KnownTable:
+        self._check(known, [] if stage.where is None else [stage.where], stage.alias)
+        return known
+
+    def _selected(
+        self, known: KnownTable, outputs: Iterable[OutputColumn], alias: str | None, new: Iterable[str] = ()
+    ) -> KnownTable:
+        """Returns the rows of a SELECT list. A `*` leaves the columns `new` out."""
+        columns, marks = list[KnownColumn](), set[str]()
+        hidden = {name.lower() for name in new}
+        complete = known.columns is not None
+        for output in outputs:
+            self._check(known, [output.text], alias, {column.name for column in columns})
+            new_columns = self._columns_of(known, output, alias, hidden)
+            complete = complete and new_columns is not None
+            columns += new_columns or ()
+            marks |= _marks(known, output, new_columns or ())
+        watermarks = None if known.watermarks is None or not complete else frozenset(marks)
+        return KnownTable(tuple(columns) if complete else None, known.streaming, watermarks)
+
+    def _columns_of(
+        self, known: KnownTable, output: OutputColumn, alias: str | None, hidden: set[str]
+    ) -> KnownColumns | None:
+        """Returns the columns that an expression of a SELECT list makes, None if they are not known."""
+        star, column = star_of(output.text), column_of(output.text)
+        if star is not None:
+            whole = star.table is None or (alias is not None and star.table.lower() == alias.lower())
+            without = star.without | (hidden if star.table is None else set())
+            rows = known.columns if whole else None  # the fields of a struct are not known
+            return None if rows is None else tuple(_without(rows, without))
+        if generates(output.text):
+            return None
+        name = output.name or (None if column is None else column[-1])
+        return (KnownColumn(name, None if column is None else _type(known, column, alias)),)
+
+    # Operators
+
+    def _windows(self, stage: SingleInputStage) -> KnownTable:
+        rows = self._filtered(stage, self.known_table(stage.input))
+        exploded = stage.exploded if isinstance(stage, WindowsStage) else None
+        if exploded is not None:
+            rows = rows.with_columns(KnownColumn(exploded.name))
+        self._operator(stage, rows)
+        ranked = stage.ranked if isinstance(stage, WindowsStage) else None
+        columns = None if ranked is not None else _emitted(stage.outputs or ())
+        return KnownTable(columns, rows.streaming, None)
+
+    def _over(self, stage: OverStage) -> KnownTable:
+        rows = self._filtered(stage, self.known_table(stage.input))
+        self._operator(stage, rows)
+        new = [column.name for column in stage.spec.columns]
+        both = rows.with_columns(*map(KnownColumn, new))
+        both = replace(both, watermarks=None)
+        return both if stage.outputs is None else self._selected(both, stage.outputs, stage.alias, new)
+
+    def _operator(self, stage: SingleInputStage, rows: KnownTable) -> None:
+        """Checks the columns that an operator reads."""
+        self._check(rows, [column.text for column in stage.computed], stage.alias)
+        self._check_spec(stage.spec, {INPUT: rows}, {column.name for column in stage.computed})
+
+    def _check_spec(self, spec: Any, rows: Mapping[str, KnownTable], computed: Iterable[str] = ()) -> None:
+        own = {WATERMARKED, *(name.lower() for name in computed)}
+        for port, entry in spec.ports.items():
+            missing = [name for name in entry.columns_read if name.lower() not in own]
+            self._check(rows[port], map(quoted, missing), None)
+        types = {
+            port: {name: type_ for name, type_ in known.types.items() if name.lower() not in own}
+            for port, known in rows.items()
+        }
+        if self.operators:
+            self._placing(lambda: parts(spec).check_types(spec, types))
+
+    def _joined(self, stage: JoinStage) -> KnownTable:
+        sides = {"left": self.known_table(stage.left), "right": self.known_table(stage.right)}
+        streaming = any(table.streaming for table in sides.values())
+        mixed = len({table.streaming for table in sides.values()}) > 1 and stage.spark is not None
+        names = {side: table.names for side, table in sides.items()}
+        times = tuple(
+            time if time is not None else next(iter(sides[side].watermarks or ()), None)
+            for side, time in zip(sides, stage.times, strict=True)
+        )
+        if None in names.values() or mixed or None in times or not self.operators:
+            return replace(UNKNOWN, streaming=streaming)
+        join: Any = self._placing(lambda: resolved(stage, names, times))  # type: ignore[arg-type]
+        self._check_spec(join.spec, sides)
+        return KnownTable(_emitted(join.outputs), streaming, None)
+
+    # Errors
+
+    def _placing(self, work: Any) -> Any:
+        """Returns what `work` returns; an error of an operator gets the place of its column."""
+        try:
+            return work()
+        except SpecError as error:
+            if isinstance(error, SqlError) and error.line is not None:
+                raise
+            names = [name for pair in _NAMED.findall(error.given) for name in pair if name]
+            raise self.fail(error.given, error.rule, error.remedy, *names) from None
+
+    def _check(
+        self,
+        known: KnownTable,
+        texts: Iterable[str],
+        alias: str | None,
+        before: Iterable[str | None] = (),
+    ) -> None:
+        """Checks that the columns in expressions are known. `before` are those of the SELECT list so far."""
+        names = known.names
+        if names is None:
+            return
+        lower = {name.lower() for name in (*names, *before) if name is not None}
+        for text in texts:
+            for column in columns_read(text):
+                if not _is_known(column, lower, alias):
+                    rule = f"the columns are {names}"
+                    raise self.fail(f"a column {'.'.join(column)}", rule, "correct the name", column[-1])
+
+    def fail(self, what: str, rule: str, remedy: str, *names: str) -> SqlError:
+        """Returns an error at the first of these names."""
+        wanted = {name.lower() for name in names}
+        token = next((token for token in tokens_of(self.sql) if token.text.lower() in wanted), None)
+        start, end = (None, None) if token is None else (token.start, token.end + 1)
+        return SqlError(what, rule, remedy, sql=self.sql, start=start, end=end)
+
+
+def _emitted(outputs: Iterable[OutputColumn]) -> KnownColumns | None:
+    """Returns the columns of what an operator emits, None if a `*` stands for some."""
+    outputs = tuple(outputs)
+    if any(star_of(output.text) is not None for output in outputs):
+        return None
+    times = dict.fromkeys(_BOUNDS, _TIMESTAMP)
+    return tuple(KnownColumn(output.name, times.get(output.name or "")) for output in outputs)
+
+
+def _without(columns: KnownColumns, names: Iterable[str]) -> Iterator[KnownColumn]:
+    return (column for column in columns if column.name is None or column.name.lower() not in names)
+
+
+def _marks(known: KnownTable, output: OutputColumn, columns: KnownColumns) -> set[str]:
+    """Returns the columns that have a watermark: those of `*`, and a column with one under its new name."""
+    marks, column = known.watermarks or frozenset(), column_of(output.text)
+    if star_of(output.text) is not None:
+        return {column.name.lower() for column in columns if column.name is not None} & marks
+    marked = column is not None and column[-1].lower() in marks
+    return {(columns[0].name or "").lower()} if marked and columns else set()
+
+
+def _type(known: KnownTable, column: Names, alias: str | None) -> Type | None:
+    """Returns the type of a column, None if it is a field of a struct, or is not known."""
+    own = column[1:] if alias is not None and column[0].lower() == alias.lower() else column
+    types = {name.lower(): type_ for name, type_ in known.types.items()}
+    return types.get(own[0].lower()) if len(own) == 1 else None
+
+
+def _is_known(column: Names, names: set[str], alias: str | None) -> bool:
+    first = column[0].lower()
+    if first in names or len(column) == 1:
+        return first in names
+    return (alias is None or first == alias.lower()) and column[1].lower() in names

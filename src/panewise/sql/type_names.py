@@ -1,0 +1,43 @@
+"""The names of types in SQL: some types have several."""
+
+import re
+from typing import Final
+
+from panewise.spec.column_types import Type
+
+# The names of Spark's SQL besides those that Spark writes itself.
+_SYNONYMS: Final = {
+    "byte": "tinyint",
+    "short": "smallint",
+    "integer": "int",
+    "long": "bigint",
+    "real": "float",
+    "timestamp_ltz": "timestamp",
+    "dec": "decimal",
+    "numeric": "decimal",
+}
+_TEXTS: Final = frozenset({"varchar", "char", "character"})  # strings of a limited length
+
+
+def first_name(name: str) -> str:
+    """Returns the name that Spark writes for the name of a type, in lower case.
+
+    >>> first_name("LONG"), first_name("double")
+    ('bigint', 'double')
+    """
+    return _SYNONYMS.get(name.lower(), name.lower())
+
+
+def type_of(text: str) -> Type:
+    """Returns the type that a column has in a statement.
+
+    >>> type_of("Decimal(10, 2)"), type_of("LONG"), type_of("ARRAY<STRUCT<a: INT>>")
+    (Type(name='decimal(10,2)'), Type(name='bigint'), Type(name='array<struct<a:int>>'))
+    """
+    lower = re.sub(r"\s*([<>(),:])\s*", r"\1", " ".join(text.split()).lower())
+    word = re.match(r"\w+", lower)
+    name = first_name(word[0]) if word is not None else lower
+    behind = lower[len(word[0]) :] if word is not None else ""
+    if name in _TEXTS:
+        return Type("string")
+    return Type(f"{name}{behind or ('(10,0)' if name == 'decimal' else '')}")
