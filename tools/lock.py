@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-EXTRAS = ("spark", "connect", "metrics", "testing", "demo")
+EXTRAS = ("spark", "connect", "metrics", "postgres", "testing", "demo")
 
 
 COMMON = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-emit-index-url")

@@ -6,6 +6,7 @@ It writes the paths into FILE.
 """
 
 import os
+import platform
 import subprocess
 import sys
 from pathlib import Path
@@ -14,17 +15,23 @@ from urllib.request import url2pathname
 
 import pyspark
 
+from panewise.spark import connectors
+from panewise.spark.session.connector_versions import minor
 from tests.faults.rounds import PATIENCE, ROOT
 
-SPARK = ".".join(pyspark.__version__.split(".")[:2])
-# The connector of the newest release that the Maven repository has for each version of Spark; 4.3 runs the
-# one for 4.2.
-_CONNECTORS = {"4.1": "4.1.1", "4.2": "4.2.0", "4.3": "4.2.0"}
-KAFKA_CONNECTOR = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{_CONNECTORS[SPARK]}"
-AVRO = f"org.apache.spark:spark-avro_2.13:{_CONNECTORS[SPARK]}"
+SPARK = minor(pyspark.__version__)
+KAFKA_CONNECTOR = connectors()["kafka"]
+AVRO = f"org.apache.spark:spark-avro_2.13:{KAFKA_CONNECTOR.rpartition(':')[2]}"
 KAFKA_BROKER = "org.apache.kafka:kafka_2.13:4.3.1"
-DELTA = f"io.delta:delta-spark_{SPARK}_2.13:4.4.0"
-DELTA_FITS = SPARK in ("4.1", "4.2")
+DELTA_FITS = "delta" in connectors()
+DELTA = connectors().get("delta", "")
+# The jars contain the programs of PostgreSQL, for one kind of machine each.
+_MACHINES = {"x86_64": "amd64", "aarch64": "arm64v8", "arm64": "arm64v8"}
+_MACHINE = f"{platform.system().lower()}-{_MACHINES.get(platform.machine(), platform.machine())}"
+_POSTGRES = f"io.zonky.test.postgres:embedded-postgres-binaries-{_MACHINE}"
+POSTGRES = [
+    f"{_POSTGRES}:{version}" for version in ("18.6.0", "15.19.0")
+]  # the newest, and the oldest admitted
 
 
 def cache() -> Path:

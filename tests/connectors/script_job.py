@@ -9,13 +9,13 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from panewise.spark import configure
+from panewise.spark import WindowQuery, configure
 from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.table_sinks import AppendingSink
 from panewise.sql.script.application import compile_script
@@ -34,24 +34,26 @@ CREATE TABLE panes USING delta LOCATION '{out}/panes';
 CREATE TABLE counts USING kafka OPTIONS (kafka.bootstrap.servers '{broker}', topic 'counts', key 'k');
 INSERT INTO panes SELECT k, window_start, collect_list(id) AS ids FROM TUMBLE(m, ts, INTERVAL '1' MINUTE)
   GROUP BY k, window_start EMIT CHANGES, DISCARDING;
+SELECT count(*) AS panes FROM panes;
 INSERT INTO counts SELECT k, count(*) AS n, max(partition) AS p FROM m WHERE k IS NOT NULL
   GROUP BY k EMIT CHANGES;
 """
-
-# Two queries start Python workers at the same time, which takes long on a busy machine.
-_PATIENCE = "spark.python.authenticate.socketTimeout"
 
 
 def run_script(spark: SparkSession, broker: str, out: str) -> None:
     """Runs the script over what is new, and copies its outputs."""
     text = SCRIPT.format(broker=broker, out=out, topic=TOPIC)
-    run = ScriptRun(spark, compile_script(text, {}), lambda queries: None)
+    run = ScriptRun(spark, compile_script(text, {}), _wait)
     run.start()
-    for query in run.queries.values():
-        query.awaitTermination()
+    _wait(run.queries)
     copied = {"panes": spark.read.format("delta").load(f"{out}/panes"), "counts": _topic(spark, broker)}
     for name, rows in copied.items():
         rows.coalesce(1).write.mode("overwrite").parquet(f"{out}/{name}-copy")
+
+
+def _wait(queries: Mapping[str, WindowQuery]) -> None:
+    for query in queries.values():
+        query.awaitTermination()
 
 
 def _topic(spark: SparkSession, broker: str) -> DataFrame:
@@ -72,8 +74,7 @@ def malformed(spark: SparkSession, broker: str) -> None:
 
 def main(broker: str, out: str, jars: str, phase: str, dies_at: str = "") -> None:
     builder = SparkSession.builder.master("local[2]").appName("panewise, a script with Kafka and Delta")
-    own = {"spark.jars": jars, "spark.local.dir": f"{out}/local", _PATIENCE: "120s"}
-    for key, value in {**CONF, **SETTINGS, **own}.items():
+    for key, value in {**CONF, **SETTINGS, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
     produce(spark, broker, int(phase))

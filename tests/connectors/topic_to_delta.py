@@ -14,7 +14,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.spark import QueryError, WindowQuery, WindowResult, configure, windowed
 from tests.connectors import kafka_sink_job
-from tests.connectors.delta_sink import SETTINGS, DeltaSink
+from tests.connectors.delta_sink import SETTINGS, TwoTables
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
 from tests.connectors.script_job import run_script
 from tests.faults.job import CONF
@@ -40,7 +40,7 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
         produce(spark, broker, phase)
 
     def start(fails_at: int | None) -> WindowQuery:
-        sink = DeltaSink(Path(out), fails_at, _fail)
+        sink = TwoTables(Path(out), fails_at, _fail)
         result = operator(topic_twice(spark, broker, PHASE))
         return result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True)
 
@@ -51,7 +51,7 @@ def main(broker: str, out: str, jars: str, phases: str) -> None:
             Path(out, "failed").write_text(str(error), encoding="utf-8")
     start(None).awaitTermination()
     tables = ("merged", "appended") if int(phases) > FAILS_AT else ("merged",)
-    DeltaSink(Path(out), None, _fail).copy(spark, *tables)
+    TwoTables(Path(out), None, _fail).copy(spark, *tables)
     if int(phases) == 1:
         _to_kafka(spark, broker, f"{out}/kafka")
         run_script(spark, broker, f"{out}/script")

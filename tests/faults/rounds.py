@@ -32,6 +32,7 @@ class Job:
     environment: Mapping[str, str] = field(default_factory=dict)
     also: tuple[int, ...] = ()  # sessions of a standalone cluster, whose processes can be killed too
     through: tuple[str, ...] = ()  # a command that runs the job
+    module: str = "tests.faults.job"
 
     @property
     def out(self) -> Path:
@@ -49,7 +50,7 @@ class Job:
             *self.through,
             sys.executable,
             "-m",
-            "tests.faults.job",
+            self.module,
             str(self.source),
             str(self.out),
             self.master,

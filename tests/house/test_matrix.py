@@ -7,6 +7,7 @@ from types import ModuleType
 
 import pytest
 
+from panewise.spark import connectors
 from tests.house.sources import ROOT
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
@@ -41,6 +42,15 @@ def test_only_pyspark_differs_from_the_lock(matrix: ModuleType) -> None:
         assert len(re.findall(r"^pandas==2\.\S+ \\$", made, re.MULTILINE)) == 1
         differing = set(made.splitlines()) ^ set(LOCK.splitlines())
         assert len(differing) == (0 if version == matrix.locked(LOCK) else 4)
+
+
+def test_each_version_has_its_connectors(matrix: ModuleType) -> None:
+    """The extra `spark` admits the versions that have all connectors (docs/decisions/0049)."""
+    assert {version: sorted(connectors(version)) for version in matrix.VERSIONS} == {
+        "4.1.4": ["delta", "kafka"],
+        "4.2.0": ["delta", "kafka"],
+        "4.3.0": ["kafka"],
+    }
 
 
 def test_a_version_can_be_chosen(matrix: ModuleType) -> None:

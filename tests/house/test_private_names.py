@@ -11,6 +11,8 @@ OF_OTHERS = {
     "_replace": "named tuples",
     "_repr_html_": "IPython calls it",
     "_jc": "the JVM's column in PySpark",
+    "_jvm": "the JVM of the driver in PySpark",
+    "_jsparkSession": "the session of the JVM in PySpark",
     "_curr": "the present token of sqlglot's parser",
     "_prev": "the previous token of sqlglot's parser",
 }

@@ -10,7 +10,7 @@ What it cannot show is in docs/decisions/0056-an-in-process-dataflow.md.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from random import Random
 from typing import Any
@@ -23,6 +23,7 @@ from pyspark import TaskContext, cloudpickle
 from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, TimerValues
 from pyspark.sql.types import StructType
 
+from panewise.engine.redistribution import Redistribution
 from panewise.engine.run_library import Cache
 from panewise.families import INPUT
 from panewise.spark.columns.types import arrow_schema, polars_schema
@@ -36,8 +37,10 @@ from panewise.spark.workers import microbatch, pack
 from panewise.spark.workers.pack import NOW, Control, Pack
 from panewise.spark.workers.processor import Processor
 from panewise.spark.workers.processor_settings import Settings
+from panewise.spark.workers.state_pieces import state_envelopes
 from panewise.spark.workers.unpack import Unpack, UnpackWithReports
 from panewise.spec import Specification
+from panewise.state import Manifest
 from panewise.testing.events import Event, Script
 from panewise.testing.runtimes.spark import (
     LiveWindows,
@@ -151,6 +154,8 @@ class Query:
         fed: the shards of the operators whose rows are inputs, by port.
         reports: whether another operator reads the rows.
         stored: the state by shard.
+        state: pieces of another state, with which the first micro-batch begins.
+        least_watermark: as in :class:`Settings`.
     """
 
     spec: Specification
@@ -165,6 +170,8 @@ class Query:
     reports: bool = False
     stored: dict[int, Stored] = field(default_factory=dict)
     number: int = 0
+    state: list[tuple[int, str, bytes]] | None = None
+    least_watermark: int | None = None
 
     def __post_init__(self) -> None:
         inputs = {
@@ -187,6 +194,8 @@ class Query:
             fed=dict(self.fed),
             static=tuple(self.static),
             query_ports=tuple(query_ports),
+            imports=self.state is not None,
+            least_watermark=self.least_watermark,
         )
         self.processor = cloudpickle.dumps(Processor(settings))
         self.packs = {port: cloudpickle.dumps(self._pack(port)) for port in self.columns}
@@ -219,7 +228,7 @@ class Query:
         self, rows: Mapping[str, pa.Table], notes: Sequence[str], now: int, watermark: int
     ) -> list[Envelope]:
         shuffled = self._shuffled([*self._packed(rows), *self._noted(notes)])
-        initial = self._shuffled(self._packed(self.static)) if self.static and not self.number else {}
+        initial = self._initial() if not self.number else {}
         timers = TimerValues(now, watermark)
         self.number += 1
         emitted: list[Envelope] = []
@@ -234,6 +243,34 @@ class Query:
             self.stored |= handle.shards
             emitted += made
         return emitted
+
+    def _initial(self) -> dict[int, list[Envelope]]:
+        """Returns the initial state of the shards: that of another query, or the rows of static ports."""
+        if self.state is None:
+            return self._shuffled(self._packed(self.static)) if self.static else {}
+        return self._shuffled([[envelope.batch([piece])] for piece in self.state])
+
+    @property
+    def entries(self) -> dict[int, dict[str, bytes]]:
+        """The manifest and the runs of each shard."""
+        return {
+            shard: {key[0]: value[0] for (_, key), value in of.values.items()}
+            for shard, of in self.stored.items()
+            if of.values
+        }
+
+    def moved(self, shards: int) -> "Query":
+        """Returns a query with so many shards that continues with the state of this one."""
+        entries = self.entries
+        manifests = {shard: Manifest.decode(of["manifest"].decode()) for shard, of in entries.items()}
+        plan = Redistribution.plan(self.spec, self.schemas, manifests, even_shards(shards))
+        return replace(
+            self,
+            shards=shards,
+            stored={},
+            number=0,
+            state=[*state_envelopes(plan, entries)] if manifests else None,
+        )
 
     def _packed(self, rows: Mapping[str, pa.Table]) -> list[list[Any]]:
         """Returns the envelopes of each partition."""
@@ -334,14 +371,20 @@ def _same(some: Sequence[Envelope], others: Sequence[Envelope]) -> bool:
     )
 
 
-def play(script: Script, cut: Cut | None = None) -> list[dict[str, Any]]:
-    """Plays a script as the runtime "spark" does; the option `shards` is the number of shards."""
+def play(script: Script, cut: Cut | None = None, moves: Mapping[int, int] = {}) -> list[dict[str, Any]]:
+    """Plays a script as the runtime "spark" does; the option `shards` is the number of shards.
+
+    `moves` has numbers of events, before which the state goes on with another number of shards.
+    """
     check_ops(script)
     columns = {port: spark_columns(script, port) for port in script.ports}
     shards = script.options.get("shards", 1)
     query = Query(script.spec, columns, shards, cut or Cut(), clocks="control", live=True)
     live, clock, outputs = LiveWindows(), 0, []
-    for event, given in zip(script.events, script.given, strict=True):
+    for number, (event, given) in enumerate(zip(script.events, script.given, strict=True)):
+        shards = moves.get(number, shards)
+        if shards != query.shards and event.op != "restart" and query.entries:
+            query, live = query.moved(shards), LiveWindows()
         if event.op == "restart":
             microbatch._CACHE = Cache()
         emitted = [] if event.op == "restart" else _played(query, script, event, clock)

@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 from tests.spark.test_script_run import put, run_script
 
 from panewise.errors import SqlError
+from panewise.spark.queries.query_identity import query_id
 from panewise.spark.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.script_run import ScriptRun
-from panewise.spark.streaming_sql.table_sinks import FileSink, KafkaTableSink, TableShape, id_of_query
+from panewise.spark.streaming_sql.table_sinks import FileSink, KafkaTableSink, TableShape
 from panewise.sql.script.application import compile_script
 from tests.sql.test_check_of_scripts import ROWS, VIEWS
 
@@ -93,10 +94,10 @@ def test_a_new_checkpoint_does_not_overwrite_rows(
         "batch_id=0",
         "batch_id=1",
     ]
-    first = id_of_query(spark, f"{tmp_path}/checkpoints/p")
+    first = query_id(spark, f"{tmp_path}/checkpoints/p")
     (tmp_path / "o").mkdir()
     (tmp_path / "o" / "metadata").write_text(json.dumps({"id": "another"}), encoding="utf-8")
-    assert first != id_of_query(spark, f"{tmp_path}/o") == "another"
+    assert first != query_id(spark, f"{tmp_path}/o") == "another"
 
 
 ENDLESS = "SET panewise.trigger = '1 hour'; CREATE TABLE z USING memory; INSERT INTO z "

@@ -50,12 +50,19 @@ def drawn(data: st.DataObject, family: str) -> tuple[Any, list[dict[str, Any]], 
     return spec, data.draw(events(spec)), types_of(spec)
 
 
+OPTIONS: list[dict[str, bool]] = [
+    {},
+    {"messages": True},
+    {"stored": True},
+    {"exported": True},
+    {"exported": True, "stored": True},
+]
 FAMILIES = [*ALL_KINDS, "over", "deduplicate", "chain", "policy", "join", "cogroup", "windowed_join"]
 
 
 def check(data: st.DataObject, family: str) -> None:
     spec, script, types = drawn(data, family)
-    options = data.draw(st.sampled_from([{}, {"messages": True}, {"stored": True}]), label="options")
+    options = data.draw(st.sampled_from(OPTIONS), label="options")
     wanted = run(spec, script, "oracle", types=types, windows=True)
     got = run(spec, script, "standalone", types=types, windows=True, **options)
     for event, left, right in zip(script, got, wanted, strict=True):

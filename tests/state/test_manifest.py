@@ -8,6 +8,7 @@ import pytest
 
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore, Run
+from panewise.state.manifest import checked
 
 MANIFEST = Manifest(
     {"keys": ["k"]},
@@ -96,6 +97,47 @@ def test_a_field_with_a_value_that_it_cannot_have_is_refused(changed: dict[str, 
         StateError, match=given + r" \| a manifest is the JSON that panewise wrote \| restore the checkpoint"
     ):
         Manifest.decode(json.dumps({**fields, "panewise_state": 1, **changed}))
+
+
+HEADER: dict[str, Any] = {"processing_time": 1, "watermark": None, "finished": False, "marks": []}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"marks": [[None, "x", 1, True]]},
+        {"types": {"k": "bigint"}},
+        {"inputs": {"since": 0, "told": {"a": [None, 3]}}},
+    ],
+)
+def test_a_header_is_read_back(more: dict[str, Any]) -> None:
+    assert checked(HEADER | more) == HEADER | more
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("processing_time", None),
+        ("watermark", 2**63),
+        ("finished", 1),
+        ("marks", "x"),
+        ("marks", ["x"]),
+        ("marks", [[1.5]]),
+        ("types", ["k"]),
+        ("types", {"k": 1}),
+        ("inputs", {"since": 0}),
+        ("inputs", {"since": 1.5, "told": {}}),
+        ("inputs", {"since": 0, "told": []}),
+        ("inputs", {"since": 0, "told": {"a": "ab"}}),
+        ("inputs", {"since": 0, "told": {"a": [1]}}),
+        ("inputs", {"since": 0, "told": {"a": [1, "x"]}}),
+        ("timer", 1.5),
+    ],
+)
+def test_a_field_of_a_header_that_it_cannot_have_is_refused(name: str, value: Any) -> None:
+    with pytest.raises(StateError, match=f"^a header with {name}="):
+        checked(HEADER | {name: value})
 
 
 def test_the_store_in_memory_keeps_and_drops_runs() -> None:

@@ -1,6 +1,6 @@
 """Reads the state of a checkpoint in a local directory, without Spark."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import count
 
 import polars as pl
@@ -17,7 +17,9 @@ from panewise.checkpoints.partition import ShardEntries, VersionFiles, shards_in
 from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_figures
 from panewise.engine.columns import END, ONE_KEY, START
 from panewise.engine.protocol import Inspection
+from panewise.errors import StateError
 from panewise.state import Manifest
+from panewise.state.export_file import ExportFile, is_export
 
 
 def read_files(
@@ -28,7 +30,7 @@ def read_files(
     The query may be running. Memory has about a million windows of it at once.
 
     Args:
-        checkpoint: the local directory.
+        checkpoint: the local directory, or a file with an exported state.
         batch: the number of the micro-batch.
         progress: is called with what is being read.
 
@@ -37,6 +39,8 @@ def read_files(
             state is corrupt.
         UnknownFormatError: if only Spark can read it.
     """
+    if is_export(checkpoint):
+        return _exported_figures(checkpoint, _opened(checkpoint, batch), progress)
     layout = layout_of(checkpoint, batch)
     record = record_in(directory_of(checkpoint))
     known = None if record is None else Manifest.decode(record)
@@ -53,12 +57,51 @@ def live_in_files(
     which bytes are hexadecimal digits; without keys it is absent. Rows of OVER operators and joins have an
     event time as `end`, and no `start`. Arguments and errors are those of :func:`read_files`.
     """
+    for operator, shard, entries, after_run in _all_shards(checkpoint, batch, progress):
+        for part in live_rows(shard, entries, after_run):
+            if part.rows.height:
+                yield _listed(operator, shard, part)
+
+
+def _all_shards(
+    checkpoint: str, batch: int | None, progress: ShowProgress
+) -> Iterator[tuple[int, int, Mapping[str, bytes], Callable[[], None]]]:
+    """Yields the operators of a checkpoint or file, each with what :func:`shards_of` yields."""
+    if is_export(checkpoint):
+        for operator, shards in _opened(checkpoint, batch).operators.items():
+            for shard, entries in shards.items():
+                yield operator, shard, entries, _after_run(progress, operator, shard)
+        return
     layout = layout_of(checkpoint, batch)
     for stored in layout.operators:
-        for shard, entries, after_run in _shards_of(layout, stored, progress):
-            for part in live_rows(shard, entries, after_run):
-                if part.rows.height:
-                    yield _listed(stored.number, shard, part)
+        for shard, of_shard, after_run in shards_of(layout, stored, progress):
+            yield stored.number, shard, of_shard, after_run
+
+
+def _opened(file: str, batch: int | None) -> ExportFile:
+    """Returns an exported state, which is that of one micro-batch."""
+    if batch is not None:
+        rule = "an exported state is that after one micro-batch"
+        raise StateError(f"batch={batch} with the file {file}", rule, "leave it out")
+    return ExportFile.open(file)
+
+
+def _after_run(progress: ShowProgress, operator: int, shard: int) -> Callable[[], None]:
+    runs = count(1)
+    return lambda: progress(f"operator {operator}, shard {shard}: {next(runs):,} runs")
+
+
+def _exported_figures(file: str, export: ExportFile, progress: ShowProgress) -> CheckpointFigures:
+    """Returns what an exported state contains."""
+    operators = []
+    for number, shards in export.operators.items():
+        figures = [
+            shard_figures(shard, entries, _after_run(progress, number, shard))
+            for shard, entries in shards.items()
+        ]
+        manifest = manifest_of(next(iter(shards.values())))
+        operators.append(operator_figures(number, manifest, figures))
+    return CheckpointFigures(file, export.origin.batch or 0, tuple(operators))
 
 
 def _listed(operator: int, shard: int, part: Inspection) -> pl.DataFrame:
@@ -77,7 +120,7 @@ def _listed(operator: int, shard: int, part: Inspection) -> pl.DataFrame:
     )
 
 
-def _shards_of(
+def shards_of(
     layout: CheckpointLayout, stored: Stored, progress: ShowProgress
 ) -> Iterator[tuple[int, ShardEntries, Callable[[], None]]]:
     """Yields number and entries of each shard of an operator, and a function to call after each read run.
@@ -105,7 +148,7 @@ def _operator_figures(
     layout: CheckpointLayout, stored: Stored, known: Manifest | None, progress: ShowProgress
 ) -> OperatorFigures:
     manifest, shards = None, list[ShardFigures]()
-    for shard, entries, after_run in _shards_of(layout, stored, progress):
+    for shard, entries, after_run in shards_of(layout, stored, progress):
         shards.append(shard_figures(shard, entries, after_run))
         manifest = manifest or manifest_of(entries)
     return operator_figures(stored.number, manifest or known, shards)

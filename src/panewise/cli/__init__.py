@@ -1,6 +1,7 @@
 """The command `panewise`.
 
 ``panewise state CHECKPOINT`` shows the state that the operators of a query have stored.
+``panewise state export CHECKPOINT FILE`` writes it to a file, from which another query can begin.
 ``panewise sql SCRIPT`` runs a script of SQL on Spark.
 """
 
@@ -8,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from panewise.cli import sql, state
+from panewise.cli import sql, state, state_export
 from panewise.cli.state import as_json, as_text
 from panewise.errors import PanewiseError
 
@@ -24,8 +25,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="panewise", description="Window operators for streams on PySpark.")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     state.add_command(commands)
+    state_export.add_command(commands)
     sql.add_command(commands)
-    namespace = parser.parse_args(arguments)
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    namespace = parser.parse_args(state_export.as_one_word(words))
     try:
         status: int = namespace.run(namespace)
     except PanewiseError as error:

@@ -36,12 +36,15 @@ _HEADER = (
 def add_command(commands: Any) -> None:
     """Adds the command `panewise state` to a parser."""
     state = commands.add_parser(
-        "state", help="show the state in a query's checkpoint", description=_read.__doc__
+        "state",
+        help="show the state in a query's checkpoint, or in an exported file",
+        description=_read.__doc__,
+        epilog="panewise state export CHECKPOINT FILE writes the state to a file.",
     )
     state.add_argument(
         "checkpoint",
         metavar="CHECKPOINT",
-        help="the query's checkpoint: a directory, or a path that Spark can read",
+        help="the query's checkpoint (a directory, or a path that Spark can read), or an exported file",
     )
     state.add_argument(
         "--batch",
@@ -71,7 +74,7 @@ def _list_windows(checkpoint: str, batch: int | None) -> int:
     """Prints the live windows in a local checkpoint, as they are read."""
     from panewise.checkpoints.reader import live_in_files  # noqa: PLC0415 - this loads Polars
 
-    with _shown_progress() as progress, suppress(BrokenPipeError):  # as with `| head`
+    with shown_progress() as progress, suppress(BrokenPipeError):  # as with `| head`
         try:
             for windows in live_in_files(checkpoint, batch, progress):
                 sys.stdout.write(windows.write_ndjson())
@@ -93,7 +96,7 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointFigures":
     """
     from panewise.checkpoints.reader import read_files  # noqa: PLC0415 - this loads Polars
 
-    with _shown_progress() as progress:
+    with shown_progress() as progress:
         try:
             return read_files(checkpoint, batch, progress)
         except UnknownFormatError as unknown:
@@ -118,7 +121,7 @@ def _read_with_spark(checkpoint: str, batch: int | None, progress: "ShowProgress
 
 
 @contextmanager
-def _shown_progress() -> "Iterator[ShowProgress]":
+def shown_progress() -> "Iterator[ShowProgress]":
     """Yields a function that shows progress in one line of standard error, if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda words: None

@@ -121,7 +121,7 @@ def _read(
     """Returns an operator, its state with the header of a manifest, and the horizons of its tables."""
     check_same(manifest, spec, shards)
     operator = cached_operator(spec, schema)
-    _check_types(operator.state, checked(manifest.header))
+    check_types(operator.state, checked(manifest.header))
     state = operator.with_header(manifest.header)
     return operator, state, operator.horizons(state.clocks)
 
@@ -165,7 +165,12 @@ def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
         )
 
 
-def _check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
+def check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
+    """Refuses a state whose columns have other types.
+
+    Raises:
+        StateError: if they have; it names the columns.
+    """
     stored, expected = header.get("types"), types_of_tables(state)
     if stored is not None:
         lacking = _of_lacking_tables(state, stored)

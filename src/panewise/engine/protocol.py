@@ -14,9 +14,10 @@ from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.validate import Port
 from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.division import Division
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import INPUT, part
-from panewise.spec import Specification
+from panewise.spec import Specification, parts
 
 T = TypeVar("T")
 Schema: TypeAlias = Mapping[str, pl.DataType]
@@ -303,6 +304,16 @@ class CurrentResults(Protocol):
         ...
 
 
+def division_by_keys(operator: Any) -> dict[str, Division]:
+    """Returns how the tables of an operator with one input are divided: all by the keys that rows have."""
+    keys = parts(operator.spec).shard_keys(operator.spec, INPUT) or tuple(operator.plan.ports[INPUT].keys)
+    return dict.fromkeys(operator.state.tables, Division(keys))
+
+
+def _unchanged(state: Any) -> Any:
+    return state
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineParts:
     """The functions by which the engine builds the operators of a family.
@@ -315,6 +326,8 @@ class EngineParts:
         inspect: returns what a stored state contains, or the part of it that the reader returns, given a
             specification and the header.
         current_results: returns the current results of an operator's windows; None if it has none.
+        division: returns how each table of an operator is divided among shards, by its name (semantics 48.6).
+        settled: returns a state whose tables have been divided, with what its header says of their rows.
     """
 
     compile: Callable[[Any, Schemas], Plan]
@@ -322,6 +335,8 @@ class EngineParts:
     tables: Callable[[Any], tuple[str, ...]]
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
+    division: Callable[[Any], Mapping[str, Division]] = division_by_keys
+    settled: Callable[[Any], Any] = _unchanged
 
 
 def on_call(reference: str) -> Callable[..., Any]:

@@ -28,16 +28,22 @@ if TYPE_CHECKING:
     from panewise.spark.results.rows_between import ResultRows
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
+    from panewise.spark.session.connector_versions import connectors
     from panewise.spark.session.failures import QueryError
     from panewise.spark.session.settings import configure
+    from panewise.spark.sinks.console import ConsoleSink
     from panewise.spark.sinks.current import current
+    from panewise.spark.sinks.delta import DeltaSink
     from panewise.spark.sinks.kafka import KafkaSink
+    from panewise.spark.sinks.memory import MemorySink
     from panewise.spark.sinks.parquet import ParquetSink
+    from panewise.spark.sinks.postgres import PostgresSink
     from panewise.spark.streaming_sql.streaming_sql import sql
 
 _MODULES = {
     "builders.apply_spec": ("apply",),
     "builders.cogroup": ("CogroupBuilder", "cogrouped"),
+    "session.connector_versions": ("connectors",),
     "builders.deduplicate": ("DeduplicateBuilder", "deduplicate"),
     "session.failures": ("QueryError",),
     "inputs.guarded_watermark": ("with_watermark",),
@@ -51,9 +57,13 @@ _MODULES = {
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
     "session.settings": ("configure",),
+    "sinks.console": ("ConsoleSink",),
     "sinks.current": ("current",),
+    "sinks.delta": ("DeltaSink",),
     "sinks.kafka": ("KafkaSink",),
+    "sinks.memory": ("MemorySink",),
     "sinks.parquet": ("ParquetSink",),
+    "sinks.postgres": ("PostgresSink",),
     "streaming_sql.streaming_sql": ("sql",),
     "builders.windows": ("WindowBuilder", "windowed"),
     "queries.query": ("WindowQuery",),
@@ -63,18 +73,22 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 __all__ = [
     "CogroupBuilder",
     "CogroupResult",
+    "ConsoleSink",
     "DeduplicateBuilder",
     "DeduplicateResult",
+    "DeltaSink",
     "JoinBuilder",
     "JoinResult",
     "JoinSide",
     "KafkaSink",
+    "MemorySink",
     "Observer",
     "OverBuilder",
     "OverResult",
     "ParquetSink",
     "PolicyBuilder",
     "PolicyResult",
+    "PostgresSink",
     "QueryError",
     "ResultRows",
     "WindowBuilder",
@@ -84,6 +98,7 @@ __all__ = [
     "apply",
     "cogrouped",
     "configure",
+    "connectors",
     "current",
     "deduplicate",
     "joined",

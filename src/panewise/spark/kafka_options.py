@@ -1,12 +1,9 @@
-"""Options of Kafka, and a check of Spark's connector."""
+"""Options of Spark's Kafka connector."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-
-from panewise.errors import SetupError, SpecError
+from panewise.errors import SpecError
 
 SERVERS: Final = "kafka.bootstrap.servers"
 
@@ -26,14 +23,3 @@ def checked_options(options: Any) -> dict[str, str]:
     if own:
         raise SpecError(f"options with {own}", "the topic is an argument", "leave them out")
     return dict(options)
-
-
-def check_connector(session: SparkSession) -> None:
-    """Checks that Spark has the connector. No broker is called."""
-    reader = session.read.format("kafka").option(SERVERS, "localhost:9092").option("subscribe", "none")
-    try:
-        _ = reader.load().schema
-    except AnalysisException:
-        rule = "Kafka is read and written by Spark's connector, whose jar is not there"
-        remedy = "start Spark with the package org.apache.spark:spark-sql-kafka-0-10_2.13 of its version"
-        raise SetupError("format 'kafka'", rule, remedy) from None

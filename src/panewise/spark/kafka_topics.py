@@ -9,7 +9,8 @@ from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
 from panewise.spark.inputs.names import quoted
-from panewise.spark.kafka_options import check_connector, checked_options
+from panewise.spark.kafka_options import checked_options
+from panewise.spark.session.connector_versions import check_connectors
 from panewise.spec.fields import check_flag, is_name, several
 
 _OWN: Final = ("topic", "partition", "offset", "timestamp")
@@ -58,7 +59,7 @@ def kafka_source(
     if not names or not all(map(is_name, names)) or any("," in name for name in names):
         raise SpecError(f"topics={topics!r}", "a topic has a name, without commas", "give one or more")
     checked = {"startingOffsets": "earliest", **checked_options(options)}
-    check_connector(session)
+    check_connectors(session, ["kafka"])
     reader = session.readStream if stream else session.read
     records = reader.format("kafka").options(**checked).option("subscribe", ",".join(names)).load()
     parsed = records.select(

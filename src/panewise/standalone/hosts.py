@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.exported_operator import entries_of
 from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
+from panewise.standalone.initial_state import IMPORTED, StateInProcess
 from panewise.standalone.operator_store import OperatorStore, opened
+from panewise.state import Manifest
+from panewise.state.export_file import ExportedFrom, writing
 
 Notes: TypeAlias = Mapping[str, Any]
 Saved: TypeAlias = tuple[Operator, Notes]  # an operator with a saved state, and its notes
@@ -24,6 +28,7 @@ class Host:
 
     Args:
         on_write: is called with the name of each kind of write before it: "state", then "position".
+        initial_state: a file with an exported state, with which a new operator begins.
 
     Attributes:
         operator: the operator. A commit may replace it.
@@ -36,27 +41,51 @@ class Host:
         schemas: Schemas,
         store: str | Path | OperatorStore | None,
         on_write: Callable[[str], object],
+        initial_state: str | Path | None = None,
     ) -> None:
         self._spec, self._schemas = spec, schemas
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
         self.notes: Notes = {}
+        self._initial = (
+            None if initial_state is None else StateInProcess.open(initial_state, spec, schemas, FIELD)
+        )
         if store is None:
             self.operator = operator_for(spec, schemas)
+            if self._initial is not None:
+                self.operator, self.notes = self._initial.in_memory(), self._initial.notes()
             return
         self._store, self._close = opened(store)
         self._observed, self._cache = _Observed(self._store, on_write), Cache()
         try:
+            self._begin()
             self._load()
         except BaseException:
             self.close()
             raise
 
+    def _begin(self) -> None:
+        """Puts the initial state into a new store, in one transaction.
+
+        A store that began with the same file is left as it is.
+        """
+        if self._initial is None:
+            return
+        text = self._store.manifest()
+        if text is not None:
+            self._initial.check_same(Manifest.decode(text).header.get(IMPORTED))
+            return
+        library = RunLibrary(self._observed, self._cache)
+        with self._store.commit():
+            self._initial.in_store(library)
+
     def _load(self) -> None:
         library = RunLibrary(self._observed, self._cache)
         self._stored = StoredOperator.load(self._spec, self._schemas, library)
-        self.operator, self.notes = self._stored.operator, self._stored.manifest.header.get(FIELD, {})
+        header = self._stored.manifest.header
+        self.operator, self.notes = self._stored.operator, header.get(FIELD, {})
+        self._imported = {IMPORTED: header[IMPORTED]} if IMPORTED in header else {}
 
     @property
     def is_durable(self) -> bool:
@@ -71,7 +100,7 @@ class Host:
         """
         if self._stored is not None:
             with self._store.commit():
-                self._stored.commit(more={FIELD: notes})
+                self._stored.commit(more={FIELD: notes, **self._imported})
             self._load()
 
     def save(self, name: str, notes: Notes) -> None:
@@ -82,6 +111,12 @@ class Host:
             return
         with self._store.commit():
             self._store.put_copy(name, data, json.dumps(notes))
+
+    def export(self, file: str | Path, notes: Notes, *, replace: bool) -> None:
+        """Writes the whole state to a file, with notes."""
+        with writing(Path(file), ExportedFrom(), replace=replace) as writer:
+            for name, data in entries_of(self.operator, {FIELD: notes}):
+                writer.add(0, 0, name, data)
 
     def saved(self, name: str | None) -> Saved | None:
         """Returns an operator with a saved state and its notes, None if there is none of this name.

@@ -61,6 +61,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         materialize: a store that has the current result of each window after every step, to be read by key.
             It is a SessionStore for sessions, and a WindowStore for other windows of time. It belongs to the
             operator, but you close it. Default: None.
+        initial_state: a file with the state of another operator or of a query, with which this one begins
+            (semantics 48). A store that began with the same file continues as without it. Default: None.
 
     One call at a time uses an operator: a call beside that of another thread raises ConcurrentCallError.
 
@@ -69,7 +71,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         SpecError: if a column is missing, or has a type that the specification cannot use; if the windows
             have no results that a store can contain (semantics 31.16).
         StateError: if the store cannot be used, is open in another process, or was made with another
-            specification or other types.
+            specification or other types; if `initial_state` was, or the store has another state already.
 
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.sum("v").alias("total")])
@@ -95,6 +97,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         commit_rows: int = 1,
         callbacks: Callbacks | None = None,
         materialize: WindowStore | SessionStore | None = None,
+        initial_state: str | Path | None = None,
     ) -> None:
         check_number("buffer", buffer)
         check_number("commit_rows", commit_rows)
@@ -102,7 +105,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         delivery = Delivery(mode, downstream, callbacks, kind="emission")
         schemas = schemas_of(spec, schema)
         spec = for_schemas(spec, schemas)
-        host = Host(spec, schemas, store, callbacks.write)
+        host = Host(spec, schemas, store, callbacks.write, initial_state)
         try:
             results = _materialized(spec, schemas, host, materialize)
             self._buffer = buffer
@@ -161,6 +164,24 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
             declared, marks = self.spec.ports[name].position, self._core.host.operator.marks(name).table
             known = [] if declared is None or not declared.ordered or marks is None else marks.rows()
             return self._core.positions.with_marks(name, known)
+
+    @one_at_a_time
+    def export_state(self, file: str | Path, *, replace: bool = False) -> None:
+        """Writes the whole state to a file, with which another operator or query can begin (semantics 48).
+
+        Messages that wait are evaluated first. What the operator has emitted is not a part of the state:
+        drain it before.
+
+        Args:
+            file: the file. It gets its name when it is complete.
+            replace: whether a file of this name is replaced. Default: False.
+
+        Raises:
+            DeliveryDisabledError: if the downstream has refused what still waits.
+            StateError: if the file exists and `replace` is False, or cannot be written.
+        """
+        self._delivery.check_open()
+        self._core.export(file, replace=replace)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows: the keys, window_start, window_end, pending and closed.

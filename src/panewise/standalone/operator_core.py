@@ -15,6 +15,7 @@ Invariants:
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import polars as pl
@@ -260,6 +261,12 @@ class OperatorCore(Core):
         """Saves the whole state under a name, with the positions and the numbers of the next step."""
         self.prepare()
         self.host.save(name, self._notes())
+
+    def export(self, file: str | Path, *, replace: bool) -> None:
+        """Writes the whole state to a file, with positions, numbers of the next step and counts."""
+        self.prepare()
+        counts = {port: vars(counts) for port, counts in self.totals.items()}
+        self.host.export(file, {**self._notes(), "counts": counts}, replace=replace)
 
     def restore(self, name: str | None) -> bool:
         """Returns to a saved state, or to the initial one, and emits what is due there at the present clock.

@@ -91,14 +91,14 @@ def test_sinks_with_paths_of_their_own(one: str, other: str) -> None:
         (
             {"panes": "out"},
             (
-                "panes='out' | a sink is a path with a slash, a sink object, or a function of (DataFrame, "
+                "panes='out' | a sink is a path, a table, a sink object, or a function of (DataFrame, "
                 "batch_id) | give panes=ParquetSink('out') for"
             ),
         ),
         (
             {"late": 7},
             (
-                "late=7 | a sink is a path with a slash, a sink object, or a function of (DataFrame, "
+                "late=7 | a sink is a path, a table, a sink object, or a function of (DataFrame, "
                 "batch_id) | give late=ParquetSink('a/path')"
             ),
         ),
@@ -128,8 +128,8 @@ def described(df: DataFrame) -> WindowResult:
 
 def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
     result, checkpoint = described(feed.stream()), feed.sink("checkpoint")
-    with pytest.raises(SpecError, match=r"^panes='out' \| a sink is a path with a slash"):
-        result.write(panes="out", checkpoint=checkpoint)
+    with pytest.raises(SpecError, match=r"^panes=7 \| a sink is a path, a table"):
+        result.write(panes=7, checkpoint=checkpoint)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match=r"^write\('out/x'\) \| a sink is given by the name of its output"):
         result.write("out/x", checkpoint=checkpoint)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match=r"^two sinks for panes \| an output has one sink \| give one"):

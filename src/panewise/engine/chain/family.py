@@ -4,6 +4,7 @@ from typing import Final
 
 from panewise.engine.chain.plan import TABLES, ChainPlan
 from panewise.engine.protocol import EngineParts, engine_parts, on_call, with_one_input
+from panewise.engine.windows.family import division
 from panewise.spec import Chain
 
 
@@ -19,4 +20,5 @@ PARTS: Final = EngineParts(
     operator=with_one_input(on_call("panewise.engine.chain.operator:ChainEngine")),
     tables=tables,
     inspect=lambda spec, header, read: engine_parts(spec.first).inspect(spec.first, header, read),
+    division=division,
 )

@@ -9,6 +9,7 @@ from panewise.engine.columns import key_columns
 from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.nested.state import header_in
 from panewise.engine.protocol import EngineParts, Inspection, TableReader, engine_parts, on_call
+from panewise.engine.store.division import Division
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.windowing import row_key
@@ -29,9 +30,20 @@ def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader)
     return replace(inspection, clocks=read_clocks(header), rows=rows, keys=key_columns(spec.keys))
 
 
+def division(operator: Any) -> dict[str, Division]:
+    """Returns how the tables of the windows are divided: by all keys.
+
+    The numbers of rows are compared within a window only.
+    """
+    keys = tuple(key_columns(map(row_key, range(len(operator.spec.keys)))))
+    tables = engine_parts(operator.windows.spec).division(operator.windows)
+    return {name: replace(of, keys=keys) for name, of in tables.items()}
+
+
 PARTS: Final = EngineParts(
     compile=CogroupPlan,
     operator=on_call("panewise.engine.cogroup.operator:CogroupEngine"),
     tables=tables,
     inspect=inspect,
+    division=division,
 )

@@ -6,7 +6,7 @@ Operators are imported when they are used: where rows are only packed, a plan is
 from typing import Any, Final
 
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.protocol import EngineParts
+from panewise.engine.protocol import EngineParts, on_call
 from panewise.families import part
 from panewise.spec import JoinOperator
 
@@ -20,4 +20,6 @@ PARTS: Final = EngineParts(
     operator=lambda spec, schemas: _match_engine(spec).operator(spec, schemas),
     tables=lambda spec: _match_engine(spec).tables(spec),
     inspect=lambda spec, header, read: _match_engine(spec).inspect(spec, header, read),
+    division=on_call("panewise.engine.join.division:division"),
+    settled=on_call("panewise.engine.join.division:with_least_waiting"),
 )

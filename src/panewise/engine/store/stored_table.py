@@ -182,6 +182,14 @@ class StoredTable:
         touched = pl.concat([put.select(identity), deleted.select(identity)])
         return replace(self, newest=pl.concat([without(self.newest, touched, identity), rows]))
 
+    def with_stored(self, rows: pl.DataFrame) -> Self:
+        """Returns the table with rows that another state stored, tombstones included.
+
+        They are newer than the rows of the table, and the later ones newer than the earlier ones.
+        """
+        both = vstack_frames([self.newest, rows.select(self.newest.columns)])
+        return replace(self, newest=both.unique(self.shape.identity, keep="last", maintain_order=True))
+
     def _dead(self, put: pl.DataFrame, deleted: pl.DataFrame) -> pl.DataFrame:
         """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
         left = self._unexpired(deleted)
@@ -373,6 +381,10 @@ class AddedRows(StoredTable):
         """Returns the table with more rows."""
         marked = rows.select(*self.shape.schema).with_columns_seq(pl.lit(False).alias(TOMBSTONE))
         return replace(self, newest=vstack_frames([self.newest, marked]))
+
+    def with_stored(self, rows: pl.DataFrame) -> Self:
+        """Returns the table with rows that another state stored, after its own."""
+        return replace(self, newest=vstack_frames([self.newest, rows.select(self.newest.columns)]))
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         """Returns the rows that a new run stores, out of its unexpired rows: here all of them.

@@ -1,11 +1,23 @@
 """Window operators, as :class:`panewise.engine.protocol.EngineParts`."""
 
-from typing import Final
+from dataclasses import replace
+from typing import Any, Final
 
-from panewise.engine.protocol import EngineParts, on_call, with_one_input
+from panewise.engine.protocol import EngineParts, division_by_keys, on_call, with_one_input
+from panewise.engine.store.division import Division
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
 from panewise.engine.windows.state import WINDOWS
+
+
+def division(operator: Any) -> dict[str, Division]:
+    """Returns how the tables of windows are divided, and those of the stages of a chain.
+
+    Each slice is also in a block, or there are no blocks. So blocks stay only if all shards have them.
+    """
+    tables = division_by_keys(operator)
+    return {name: replace(of, flag="in_blocks") if name == BLOCKS else of for name, of in tables.items()}
+
 
 PARTS: Final = EngineParts(
     compile=with_one_input(WindowPlan),
@@ -13,4 +25,5 @@ PARTS: Final = EngineParts(
     tables=lambda spec: (WINDOWS, SLICES, BLOCKS),
     inspect=on_call("panewise.engine.windows.inspection:inspect"),
     current_results=on_call("panewise.engine.windows.changed_results:WindowResults"),
+    division=division,
 )

@@ -17,6 +17,7 @@ from panewise.engine.registry import plan_for
 from panewise.errors import SpecError
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.columns.types import polars_schema
+from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
 from panewise.spark.inputs.ancestry import label_of, operators_upstream, warn_of_late_rows
 from panewise.spark.inputs.checks import (
@@ -65,6 +66,7 @@ class Dataflow:
         inner: the user's names that begin with `__`, with their names in `df` and `spec`.
         fed: the operators whose rows are inputs, by port.
         controls: the directory of control notes that end the input, None if there is none.
+        initial_state: the state of another query with which this one began, None if it began without one.
     """
 
     dfs: Mapping[str, DataFrame]
@@ -79,6 +81,7 @@ class Dataflow:
     inner: Mapping[str, str] = field(default_factory=dict)
     fed: Mapping[str, "Feed"] = field(default_factory=dict)
     controls: str | None = None
+    initial_state: InitialState | None = None
 
     @classmethod
     def from_inputs(
@@ -276,6 +279,8 @@ class Dataflow:
             {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
             self.static,
             self._query_ports,
+            self.initial_state is not None,
+            None if self.initial_state is None else self.initial_state.watermark,
         )
         target = envelope.OUT if direct is None else direct.target
         stepped = (
@@ -289,7 +294,12 @@ class Dataflow:
         return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
     def _initial(self, schemas: Mapping[str, Any]) -> Any:
-        """Returns the rows of static sides as the initial state of the shards; None without such a side."""
+        """Returns the initial state of the shards, None if there is none.
+
+        It is the state of another query, which has the rows of its static sides, or the rows of static sides.
+        """
+        if self.initial_state is not None:
+            return self.initial_state.rows(self.df.sparkSession).groupBy("shard")
         packed = [self._packed(port, schemas, late_wanted=True, all_columns=False) for port in self.static]
         if not packed:
             return None

@@ -74,6 +74,15 @@ def nodes_of(plan: str) -> list[PlanNode]:
     ]
 
 
+def sources(plan: str) -> set[str]:
+    r"""Returns the sources of a plan, each once: their text has the numbers of their columns.
+
+    >>> sorted(sources("~Union\n:- ~StreamingRelation a#1\n+- ~StreamingRelation b#2"))
+    [' a#1', ' b#2']
+    """
+    return {node.rest for node in nodes_of(plan) if node.name.startswith("StreamingRelation")}
+
+
 def stateful(plan: str) -> list[str]:
     r"""Returns the names of Spark's own stateful operators in a plan; all of them drop late rows.
 

@@ -13,11 +13,15 @@ from pyspark.sql import functions as F
 from panewise.engine.checkpoint import check_same
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
+from panewise.spark.dataflow.initial_state import FIELD
+from panewise.spark.inputs.ancestry import operators_upstream
+from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
 
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
+_READS = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
 
@@ -58,6 +62,8 @@ def prepare_record(
     _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
     header = _fed_record(dataflow) | ({_ENDS: True} if at_end and dataflow.fed else {})
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
+    header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
+    header |= {_READS: reads_of(dataflow)}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
 
@@ -106,3 +112,25 @@ def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str
     rule = "a checkpoint cannot be moved, as Spark stores absolute paths in it"
     remedy = f"move it back, or make a link to it at {place}, or start from a new checkpoint"
     raise StateError(f"the checkpoint {checkpoint}, which was made at {place}", rule, remedy)
+
+
+def reads_of(dataflow: Dataflow) -> dict[str, Any]:
+    """Returns what Spark's checkpoint fixes of the plan of a query: its sources and stateful operators."""
+    plans = [plan_of(df) for df in dataflow.dfs.values() if df.isStreaming]
+    others = [name for plan in plans for name in stateful(plan)]
+    ours = 1 + sum(operators_upstream(df) for df in dataflow.dfs.values() if df.isStreaming)
+    read = {source for plan in plans for source in sources(plan)}
+    return {"sources": len(read) + (dataflow.clock is not None), "stateful": others, "ours": ours}
+
+
+def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:
+    """Checks that the sources and the stateful operators of a query are those of its checkpoint (48.13)."""
+    before, now = known.get(_READS), reads_of(dataflow)
+    for name, words in _WORDS.items():
+        if before is not None and before[name] != now[name]:
+            rule = f"a checkpoint fixes the {words}: this one has {before[name] or 'none'} (semantics 48.13)"
+            remedy = "put them back, or export the state and begin a new checkpoint with initial_state="
+            raise StateError(f"a query with {now[name] or 'no'} {words}", rule, remedy)
+
+
+_WORDS = {"sources": "sources", "stateful": "stateful operators of Spark", "ours": "operators of panewise"}

@@ -9,6 +9,7 @@ writes a repeated micro-batch to the same place, each row is written exactly onc
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
@@ -18,11 +19,20 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from panewise.engine.checkpoint import check_same
+from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow, note, unpacked
+from panewise.spark.dataflow.initial_state import check_alone, check_streaming, imported_state, known_state
 from panewise.spark.inputs.checks import same_name
 from panewise.spark.queries.query import Done, WindowQuery
-from panewise.spark.queries.query_record import check_fed, check_place, prepare_record, record_of, write_note
+from panewise.spark.queries.query_record import (
+    check_fed,
+    check_place,
+    check_reads,
+    prepare_record,
+    record_of,
+    write_note,
+)
 from panewise.spark.queries.selection import Selection, Sorted
 from panewise.spark.session.settings import envelopes_in_small_batches
 from panewise.spark.shuffle.envelope import kind_of, numbered
@@ -109,6 +119,7 @@ class WriteOptions:
     processing_time: str | None
     name: str | None
     sequence: str | None = None
+    initial_state: str | None = None
 
     def __post_init__(self) -> None:
         if self.available_now and self.processing_time is not None:
@@ -163,6 +174,8 @@ def start(
         SpecError: if a stream has no checkpoint, or a sink cannot write its output.
         StateError: if the checkpoint was made with another specification or number of shards.
     """
+    check_streaming(dataflow.df, options.initial_state)
+    check_alone(dataflow.fed, options.initial_state)
     dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
     dispatch = _bound(dispatch, dataflow, names, earlier, options)
     if not dataflow.df.isStreaming:
@@ -176,7 +189,8 @@ def start(
             "give checkpoint='/a/directory'",
         )
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
-    dataflow = _prepared(dataflow, dispatch, options.checkpoint, controls, at_end=at_end)
+    columns = dataflow.schemas(all_columns=whole_rows(sinks))
+    dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -187,7 +201,12 @@ def start(
         writer = tagged.writeStream.foreachBatch(dispatch)
         writer = writer.option("checkpointLocation", str(options.checkpoint))
         writer = writer if options.name is None else writer.queryName(options.name)
-        return (writer.trigger(**options.trigger) if options.trigger else writer).start()
+        initial = dataflow.initial_state
+        bounded = (
+            nullcontext() if initial is None else initial.while_starting(session, str(options.checkpoint))
+        )
+        with bounded:
+            return (writer.trigger(**options.trigger) if options.trigger else writer).start()
 
     def finish() -> StreamingQuery:
         write_note(session, controls, note(finish=1))
@@ -197,23 +216,31 @@ def start(
 
 
 def _prepared(
-    dataflow: Dataflow, dispatch: Dispatch, checkpoint: str, controls: str, *, at_end: bool
+    dataflow: Dataflow, dispatch: Dispatch, options: WriteOptions, columns: Schemas, *, at_end: bool
 ) -> Dataflow:
     """Returns the dataflow with the shards of its checkpoint, after checking that and preparing the sinks.
 
     The record of a new checkpoint is made last.
     """
-    session = dataflow.df.sparkSession
+    session, checkpoint = dataflow.df.sparkSession, str(options.checkpoint)
     known = record_of(session, checkpoint)
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
         check_same(known, dataflow.spec, len(dataflow.shards))
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
+        check_reads(known.header, dataflow)
+        initial = known_state(known.header, checkpoint, options.initial_state)
+        dataflow = replace(dataflow, initial_state=initial)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
-        prepare_record(session, dataflow, checkpoint, controls, at_end=at_end)
+        if options.initial_state is not None:
+            initial = imported_state(
+                session, dataflow.spec, columns, dataflow.shards, checkpoint, options.initial_state
+            )
+            dataflow = replace(dataflow, initial_state=initial)
+        prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     return dataflow
 
 

@@ -1,14 +1,18 @@
 """What the outputs of all operator families have in common."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
+from pathlib import Path, PurePath
 from typing import Any, ClassVar, Self
 
 from pyspark.sql import Column, DataFrame
 
+from panewise.chrono import InstantLike, instant_us
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow.dataflow import Dataflow, unpacked
+from panewise.spark.dataflow.history import export_history
 from panewise.spark.dataflow.static_side import check_output
 from panewise.spark.inputs.emitted import emitted
 from panewise.spark.queries.display import result_html
@@ -146,15 +150,16 @@ class OperatorResult:
 
     def write(
         self,
-        sinks: Mapping[str, AnySink | str | None] | None = None,
+        sinks: Mapping[str, AnySink | str | PurePath | None] | None = None,
         /,
         *,
         checkpoint: str | None = None,
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
+        initial_state: str | None = None,
         sequence: str | None = None,
-        **by_name: AnySink | str | None,
+        **by_name: AnySink | str | PurePath | None,
     ) -> WindowQuery:
         """Writes outputs to their sinks from one query. A ParquetSink gets each row exactly once.
 
@@ -171,8 +176,9 @@ class OperatorResult:
           `second_panes`, ... (semantics 42.9): the number of the operator, in the order in which rows pass
           them, and the name of its output.
 
-        A sink is a ParquetSink or a path with a slash, a KafkaSink, or a function of (DataFrame, batch_id)
-        that may be called again with the same batch. No two sinks may have the same path.
+        A sink is an object such as ParquetSink, a path, the name of a Delta table, or a function of
+        (DataFrame, batch_id) that may be called again with the same batch. A text with a slash is a path. No
+        two sinks may have the same path or table.
 
         Args:
             sinks: the sinks by the names of the outputs, for names that cannot be those of arguments.
@@ -180,6 +186,10 @@ class OperatorResult:
             available_now: whether the query stops once it has processed all input that is available.
             processing_time: interval between micro-batches, such as "10 seconds". Not with `available_now`.
             name: name of the query in Spark's UI, listeners and `spark.streams.active`. Default: none.
+            initial_state: a file that `panewise state export` wrote, on the disk of the driver. A new
+                checkpoint begins with its state (semantics 48). A checkpoint that began with it continues as
+                without it.
+                Default: none.
             sequence: name of a new column of the emitted rows, a BIGINT that orders those with one key also
                 across micro-batches (semantics 49.1). :func:`panewise.spark.current` reads it. Default: none.
             by_name: the sinks by the names of the outputs, such as `panes=ParquetSink("panes")`.
@@ -190,15 +200,49 @@ class OperatorResult:
                 `processing_time` are both given, finish("at_end") is set without `available_now`, or
                 emitted rows have a column of the name `sequence`.
             StateError: if the checkpoint was made by another specification or number of shards, or at another
-                path.
+                path; if `initial_state` was made by another specification, or the checkpoint has another
+                state.
         """
-        options = WriteOptions(checkpoint, available_now, processing_time, name, sequence)
+        options = WriteOptions(checkpoint, available_now, processing_time, name, sequence, initial_state)
         kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
         resolved = {output: resolved_sink(sink) for output, sink in named.items()}
         own = {kinds[output]: sink for output, sink in resolved.items() if output in kinds}
         return self._write(
             own, options, {output: sink for output, sink in resolved.items() if output not in kinds}
         )
+
+    def export_state(
+        self, file: str | Path, *, watermark: InstantLike | None = None, replace: bool = False
+    ) -> None:
+        """Writes the state that the rows of batch DataFrames leave to a file (semantics 48.5).
+
+        A query of the same operator over a stream begins with it: `write(..., initial_state=file)`. So
+        history is read as a batch, and its results become the state of the stream. What the rows of the
+        history emit is discarded.
+
+        Args:
+            file: the file, on the disk of the driver. It gets its name when it is complete.
+            watermark: the watermark to which the query then begins: the latest event time of the history less
+                the delay of the stream's watermark. Default: none, no window is complete.
+            replace: whether a file of this name is replaced. Default: False.
+
+        Example::
+
+            history = windowed(spark.read.parquet("orders"), "ts").groupBy("shop").window(pw.Global())
+            history.trigger(pw.Always()).agg(F.sum("amount").alias("total")).export_state("orders.state")
+
+        Raises:
+            SpecError: if an input is a stream, or the result of another operator.
+            StateError: if the file exists and `replace` is False, or cannot be written.
+
+        Source: semantics 48.5.
+        """
+        if self.dataflow.df.isStreaming or self.before:
+            rule = "the history of an operator are batch DataFrames (semantics 48.5)"
+            remedy = "read it as a batch; of a query over streams use `panewise state export CHECKPOINT FILE`"
+            raise SpecError(f"export_state({str(file)!r}) of a {self!r}", rule, remedy)
+        mark = None if watermark is None else instant_us(watermark, "watermark")
+        export_history(self.dataflow, Path(file), time.time_ns() // 1000, mark, replace=replace)
 
     def _write(
         self, sinks: Mapping[str, AnySink | None], options: WriteOptions, others: Mapping[str, AnySink | None]
@@ -305,7 +349,7 @@ def _ordinal(number: int) -> str:
     return _ORDINALS[number] if number < len(_ORDINALS) else f"operator{number + 1}"
 
 
-def _by_name(sinks: Any, others: Mapping[str, Any]) -> Mapping[str, AnySink | str | None]:
+def _by_name(sinks: Any, others: Mapping[str, Any]) -> Mapping[str, AnySink | str | PurePath | None]:
     """Returns the mapping of sinks that `write` was given. `others` are the sinks given by name."""
     if sinks is None:
         return {}

@@ -1,11 +1,12 @@
 """The settings of a Spark session that operators require, or that make them faster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
 from panewise.errors import SetupError
+from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.session.worker_python import check_workers
 from panewise.spark.shuffle.envelope import LARGEST
 
@@ -50,6 +51,7 @@ def configure(
     local_checkpoints: bool = False,
     shuffle_partitions: int | None = None,
     metrics: str | None = "",
+    connectors: Sequence[str] = (),
     check: bool = True,
 ) -> SparkSession:
     """Prepares a session, classic or Connect, for operators, and returns it.
@@ -84,13 +86,17 @@ def configure(
             the outputs of two operators meet in one query, the operators need different names: call
             `configure` again before the second one is built. Initially "panewise". With None queries observe
             nothing.
+        connectors: names of connectors that the session must have, such as ("kafka", "delta"). The error for
+            one that is missing says which coordinates to put on `spark.jars.packages` for this version of
+            Spark. :func:`panewise.spark.connectors` returns all of them.
         check: whether a small job checks, once for each session, that Spark's Python workers can import
             panewise.
 
     Raises:
-        SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` or `state_mb` is below 0, or
-            the workers cannot import the packages that operators need.
+        SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` or `state_mb` is below 0, a
+            connector is unknown or missing, or the workers cannot import the packages that operators need.
     """
+    check_connectors(spark, connectors)
     _check_least(
         "cache_mb", cache_mb, 1, "the cache of a worker has a megabyte or more", "a number such as 1024"
     )

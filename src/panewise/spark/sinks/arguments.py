@@ -1,17 +1,26 @@
 """The sinks that `write` is given, and their checks before a query starts."""
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Any
 
 from panewise.errors import SpecError
 from panewise.spark.sinks.base import OutputSink, PathSink
+from panewise.spark.sinks.delta import DeltaSink
 from panewise.spark.sinks.parquet import ParquetSink
-from panewise.spark.sinks.paths import place
+from panewise.spark.sinks.paths import is_path, place
 
 
 def resolved_sink(sink: Any) -> Any:
-    """Returns the sink that an argument of `write` stands for. A path with a slash is one of Parquet."""
-    return ParquetSink(sink) if isinstance(sink, str) and "/" in sink else sink
+    """Returns the sink that an argument of `write` stands for.
+
+    A text with a slash, or a Path, is a path of Parquet files. Another text names a Delta table.
+    """
+    if isinstance(sink, PurePath):
+        return ParquetSink(str(sink))
+    if not isinstance(sink, str) or not sink:
+        return sink
+    return ParquetSink(sink) if is_path(sink) else DeltaSink(sink)
 
 
 def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
@@ -25,18 +34,20 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
             "write() needs a sink for at least one output",
             f"give {output}=ParquetSink(path), or a sink for another output",
         )
-    by_path: dict[str, str] = {}
+    by_place: dict[str, str] = {}
     for name, sink in sinks.items():
         if not callable(sink) and not isinstance(sink, OutputSink):
-            rule = "a sink is a path with a slash, a sink object, or a function of (DataFrame, batch_id)"
+            rule = "a sink is a path, a table, a sink object, or a function of (DataFrame, batch_id)"
             path = sink if isinstance(sink, str) else "a/path"
             raise SpecError(f"{name}={sink!r}", rule, f"give {name}=ParquetSink({path!r}) for Parquet files")
         if isinstance(sink, PathSink):
-            other = by_path.setdefault(place(sink.path), name)
-            if other != name:
-                rule = "outputs with the same path overwrite each other's micro-batches"
-                raise SpecError(
-                    f"{other} and {name} with the path {sink.path!r}",
-                    rule,
-                    "give each sink a path of its own",
-                )
+            _check_place(by_place, name, place(sink.path), f"path {sink.path!r}")
+        elif isinstance(sink, OutputSink) and sink.place is not None:
+            _check_place(by_place, name, sink.place, f"sink {sink!r}")
+
+
+def _check_place(by_place: dict[str, str], name: str, where: str, shown: str) -> None:
+    other = by_place.setdefault(where, name)
+    if other != name:
+        rule = "outputs with the same path overwrite each other's micro-batches"
+        raise SpecError(f"{other} and {name} with the {shown}", rule, "give each sink a path of its own")

@@ -3,12 +3,15 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from panewise.spark.queries.query_identity import query_id
 from panewise.spec import Specification
+
+_QUERY: Final = "_query"
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,18 @@ class SinkOutput:
         """Returns the attributes without the session, which no other process can have."""
         return {name: value for name, value in vars(self).items() if name != "session"}
 
+    def query(self, session: SparkSession) -> str | None:
+        """Returns the id of the query, by which a sink recognizes a repeated micro-batch. A batch has none.
+
+        It is the same after a restart, and new for a new checkpoint. There is none before the first
+        micro-batch.
+        """
+        if self.checkpoint is None:
+            return None
+        if _QUERY not in vars(self):  # one job for each start of a query
+            object.__setattr__(self, _QUERY, query_id(session, self.checkpoint))
+        return str(vars(self)[_QUERY])
+
 
 class OutputSink(ABC):
     """A sink that depends on the output that it writes: its columns, their key and the specification.
@@ -53,6 +68,11 @@ class OutputSink(ABC):
     Before a query starts, `check` is called for each output, and then `prepare`. `write` is called for each
     micro-batch with rows. If a micro-batch is repeated, it has the same number and the same rows.
     """
+
+    @property
+    def place(self) -> str | None:
+        """What it writes to, in one spelling, if no other sink of a query may write there."""
+        return None
 
     @abstractmethod
     def check(self, output: SinkOutput) -> None:

@@ -10,7 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from panewise.errors import SetupError, SpecError
-from panewise.spark.kafka_options import check_connector, checked_options
+from panewise.spark.kafka_options import checked_options
+from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.kafka_records import ROW, Format, appended, dead_letters, upserts
 from panewise.spark.sinks.results import check_results
@@ -92,7 +93,7 @@ class KafkaSink(OutputSink):
                 raise SpecError(f"{fault} with the key {name!r}", rule, "name one of these")
         if self._upserts(output):
             self._check_upserts(fault, output)
-        check_connector(output.session)
+        check_connectors(output.session, ["kafka"])
         if self.format == "avro":
             _check_avro(fault, output.session, columns)
 

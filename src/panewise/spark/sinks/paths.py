@@ -39,3 +39,8 @@ def exists(session: SparkSession, path: str) -> bool:
         return isinstance(session.read.text([path, path]).schema, StructType)
     except AnalysisException:  # no such path
         return False
+
+
+def is_path(text: str) -> bool:
+    """Returns whether a text names a path, and not a table: it contains a slash, or begins with a scheme."""
+    return "/" in text or re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", text) is not None

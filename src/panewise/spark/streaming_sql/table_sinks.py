@@ -1,6 +1,5 @@
 """The sinks of tables that a script of SQL declares (semantics 46.44)."""
 
-import json
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
+from panewise.spark.queries.query_identity import query_id
 from panewise.spark.sinks.base import PathSink
 from panewise.spark.sinks.paths import exists
 from panewise.sql.script.declarations import FILES
@@ -110,7 +110,7 @@ class FileSink(TableSink, PathSink):
 
 
 @dataclass(frozen=True)
-class ConsoleSink(TableSink):
+class ConsoleTableSink(TableSink):
     """Prints the rows of each micro-batch. A repeated micro-batch is printed again."""
 
     name: str
@@ -125,7 +125,7 @@ class ConsoleSink(TableSink):
 
 
 @dataclass(frozen=True)
-class MemorySink(TableSink):
+class MemoryTableSink(TableSink):
     """Keeps the rows in the driver, each once, until the application ends."""
 
     batches: dict[int, Any] = field(default_factory=dict)
@@ -199,7 +199,7 @@ class AppendingSink(TableSink):
         once: dict[str, str] = {}
         if self.format == "delta" and self.checkpoint is not None:
             if not self._id:
-                self._id.append(id_of_query(rows.sparkSession, self.checkpoint))
+                self._id.append(query_id(rows.sparkSession, self.checkpoint))
             once = {"txnAppId": self._id[0], "txnVersion": str(batch_id)}
         writer = self.shaped(rows).write.format(self.format).mode("append")
         writer.options(**self.options, **once).save()
@@ -207,16 +207,6 @@ class AppendingSink(TableSink):
     def read(self, session: SparkSession, schema: StructType | None) -> DataFrame:
         """Returns the rows that the table contains."""
         return session.read.format(self.format).options(**self.options).load()
-
-
-def id_of_query(session: SparkSession, checkpoint: str) -> str:
-    """Returns the id of the query of a checkpoint.
-
-    Spark makes it for a new checkpoint, at random, and writes it before the first micro-batch. In a new
-    checkpoint micro-batches have numbers from 0 again, which are not those of another one.
-    """
-    line = session.read.text(f"{checkpoint}/metadata", wholetext=True).collect()[0][0]
-    return str(json.loads(line)["id"])
 
 
 def sink_of(step: SinkStep, checkpoint: str | None, listed: tuple[str, ...] | None = None) -> TableSink:
@@ -233,9 +223,9 @@ def sink_of(step: SinkStep, checkpoint: str | None, listed: tuple[str, ...] | No
     if statement.format in FILES:
         return FileSink(shape, statement.options["path"], statement.format, options)
     if statement.format == "console":
-        return ConsoleSink(shape, statement.name, options)
+        return ConsoleTableSink(shape, statement.name, options)
     if statement.format == "memory":
-        return MemorySink(shape)
+        return MemoryTableSink(shape)
     if statement.format == "kafka":
         return KafkaTableSink(shape, options)
     options |= {} if path is None else {"path": path}

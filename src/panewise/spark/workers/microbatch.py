@@ -18,6 +18,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, Ti
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.imported_shard import ImportedShard, begin
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
@@ -26,6 +27,7 @@ from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_o
 from panewise.spark.shuffle.envelope import encode, groups, pieces
 from panewise.spark.shuffle.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
 from panewise.spark.workers.processor_settings import Settings
+from panewise.spark.workers.state_pieces import StatePieces
 from panewise.spark.workers.step import OutputBuffer, ShardBatch, encoded, step
 from panewise.spark.workers.unpack import Unpack
 from panewise.spark.workers.worker import hide_traceback, settle
@@ -51,16 +53,23 @@ class ShardRunner:
         self._settings, self._handle, self._store = settings, handle, store
         self._served: set[int] = set()  # shards that have received envelopes in this micro-batch
         self._static: dict[int, list[tuple[str, bytes]]] = {}  # envelopes of static inputs, by shard
+        self._imports: dict[int, StatePieces] = {}  # pieces of another state, by shard
         _CACHE.bound(settings.cache_mb << 20)
         _mirror().bound(settings.mirror_mb << 20)
 
     def begin(self, shard: int, rows: pd.DataFrame) -> None:
-        """Takes envelopes of static inputs of a shard.
+        """Takes envelopes of static inputs of a shard, or pieces of another state.
 
         Spark cuts the initial state of a shard if it is long, and calls this for each part. But all its rows
         are one batch (semantics 36.8). So they wait for the first envelope of another input or, if there is
         none, for the end of the task.
         """
+        if self._settings.imports:
+            if shard not in self._imports:
+                self._imports[shard] = StatePieces()
+                self._handle.registerTimer(_END_OF_TASK)
+            self._imports[shard].add(zip(rows["kind"], rows["payload"], strict=True))
+            return
         if shard not in self._static:
             self._static[shard] = []
             self._handle.registerTimer(_END_OF_TASK)
@@ -70,6 +79,8 @@ class ShardRunner:
         """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
         try:
+            if shard in self._imports:
+                self._import(shard)
             if shard in self._static:
                 self._add_static(shard)
             shard_batch = ShardBatch.read(
@@ -83,6 +94,8 @@ class ShardRunner:
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard whose timer has expired, unless envelopes have already caused one."""
         try:
+            if shard in self._imports:
+                self._import(shard)
             if shard in self._static:
                 self._add_static(shard)
             elif shard not in self._served:
@@ -97,6 +110,18 @@ class ShardRunner:
         for _ in step(stored.operator, shard_batch, None):
             pass  # nothing is emitted: no row of another side has arrived
         stored.commit(more={LENGTHS: self._store.lengths})
+
+    def _import(self, shard: int) -> None:
+        """Makes the state of a shard of the pieces of another one."""
+        state_pieces = self._imports.pop(shard)
+        begin(self._store, self._settings.spec, self._settings.shard_count, state_pieces.header)
+        imported = ImportedShard(
+            self._load, lambda stored: stored.commit(more={LENGTHS: self._store.lengths})
+        )
+        for table, rows in state_pieces.rows():
+            imported.add(table, rows)
+        imported.end()
+        state_pieces.close()
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Yields the output. If there are many panes, Spark gets them before the state is committed.
@@ -209,12 +234,14 @@ class ShardRunner:
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.
 
-        Spark's initial watermark, 0, means that there is none (semantics 12.1).
+        Spark's initial watermark, 0, means that there is none (semantics 12.1). The watermark of a query that
+        continues another one is not below the watermark of that one (semantics 48.10).
         """
         if self._settings.clocks == "control":
             return shard_batch.control.get("clock"), shard_batch.control.get("watermark")
         now, watermark = timers.getCurrentProcessingTimeInMs() * 1000, timers.getCurrentWatermarkInMs()
-        return now, watermark * 1000 if watermark > 0 else None
+        marks = [self._settings.least_watermark, watermark * 1000 if watermark > 0 else None]
+        return now, max((mark for mark in marks if mark is not None), default=None)
 
     def _source(self, port: str) -> str | None:
         """Returns a port as the source of a watermark; None for the only one of an operator."""

@@ -15,9 +15,9 @@ from pyspark import TaskContext
 from panewise.engine.columns import PLACE, REASON, TIME
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.validate import Port
-from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.registry import plan_for
+from panewise.engine.store.division import shard_places
 from panewise.errors import InputError, PanewiseError
 from panewise.families import INPUT
 from panewise.spark.columns.types import in_utc
@@ -230,8 +230,8 @@ def with_shards(frame: pl.DataFrame, keys: list[str], shards: list[int]) -> pl.D
     A stable hash of the key columns decides it. As it is where the state of the key is stored, it depends
     neither on the version of a library nor on the process.
     """
-    place = (row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(len(shards))
-    return frame.with_columns(pl.Series(SHARD, np.asarray(shards, dtype=np.int32)[place]))
+    numbers = np.asarray(shards, dtype=np.int32)
+    return frame.with_columns(pl.Series(SHARD, numbers[shard_places(frame, keys, len(shards))]))
 
 
 def _invalid(port: str, invalid: pl.DataFrame) -> InputError:

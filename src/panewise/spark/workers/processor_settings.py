@@ -24,6 +24,8 @@ class Settings:
         fed: the numbers of the shards of the operators whose rows are inputs, by port.
         static: the ports whose rows are the initial state. Their inputs end with it.
         query_ports: the ports whose watermark is that of the query.
+        imports: whether the initial state is that of another query (semantics 48.9), and not rows.
+        least_watermark: the watermark of the query that it continues, in microseconds; None if there is none.
         emits_panes: whether the emitted rows are not rows of the input.
     """
 
@@ -40,6 +42,8 @@ class Settings:
     fed: dict[str, tuple[int, ...]] = field(default_factory=dict)
     static: tuple[str, ...] = ()
     query_ports: tuple[str, ...] = ()
+    imports: bool = False
+    least_watermark: int | None = None
     emits_panes: bool = field(init=False)
 
     def __post_init__(self) -> None:

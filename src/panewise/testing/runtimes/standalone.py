@@ -2,7 +2,8 @@
 
 With the option `messages` the rows of an event are added one by one, into a buffer that becomes one batch.
 With the option `stored` the state is in a directory. Every event is flushed, and a restart closes the
-operator and opens the directory again.
+operator and opens the directory again. With the option `exported` the state is exported before each event,
+and another operator continues with it, unless the events go back to a checkpoint, which is not exported.
 """
 
 from collections.abc import Mapping
@@ -24,7 +25,7 @@ from panewise.testing.runtimes.engine import COUNTS, Tables, dicts, plain
 
 def play(script: Script) -> list[dict[str, Any]]:
     """Returns the output of a standalone operator after each event."""
-    check_options(script, "messages", "stored")
+    check_options(script, "messages", "stored", "exported")
     with TemporaryDirectory(prefix="panewise-") as directory:
         player = _Player(script, Path(directory))
         try:
@@ -56,18 +57,21 @@ class _Player:
     script: Script
     directory: Path
     operator: PlayedOperator = field(init=False)
+    exports: int = 0
     counts: dict[str, Counts] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.operator = self._made()
 
-    def _made(self) -> PlayedOperator:
+    def _made(self, state: Path | None = None) -> PlayedOperator:
         types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
-        store = self.directory if self.script.options.get("stored") else None
-        return PlayedOperator(self.script.spec, types, buffer=None, store=store)
+        store = self.directory / str(self.exports) if self.script.options.get("stored") else None
+        return PlayedOperator(self.script.spec, types, buffer=None, store=store, initial_state=state)
 
     def after(self, event: Event, batch: Any) -> dict[str, Any]:
         """Plays one event; returns the output after it."""
+        if self._exports:
+            self._move()
         if event.op == "restart":
             self._restart()
         else:
@@ -76,6 +80,19 @@ class _Player:
         self.operator.flush()
         output = plain(self._tables(emissions), batch, self.script)
         return output | ({"windows": dicts(self.operator.live())} if self.script.windows else {})
+
+    @property
+    def _exports(self) -> bool:
+        returns = any(event.op == "checkpoint" for event in self.script.events)
+        return bool(self.script.options.get("exported")) and not returns
+
+    def _move(self) -> None:
+        """Continues with the exported state."""
+        file = self.directory / f"{self.exports}.state"
+        self.operator.export_state(file)
+        self.operator.close()
+        self.exports += 1
+        self.operator = self._made(file)
 
     def _restart(self) -> None:
         if self.script.options.get("stored"):

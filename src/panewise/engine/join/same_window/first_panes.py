@@ -30,8 +30,8 @@ from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import closed_at_end, merging
 from panewise.spec.operators.join.columns import TIMING
 
-_EARLY, _IN_TIME = "early", "in_time"  # the last row in an EARLY pane, and in a pane that is not LATE
-_NUMBERS: Final = (_EARLY, _IN_TIME, NEWEST)
+EARLY, IN_TIME = "early", "in_time"  # the last row in an EARLY pane, and in a pane that is not LATE
+_NUMBERS: Final = (EARLY, IN_TIME, NEWEST)
 
 
 @dataclass(frozen=True)
@@ -117,9 +117,9 @@ def origins_of(table: StoredTable, windows: pl.DataFrame, plan: WindowPlan) -> t
     unknown = own.filter(pl.col(PREVIOUS) >= 0).join(of_windows, on=identity, how="anti")
     known = pl.concat([panes.select(WINDOW, *names) for panes in (of_windows, _last_pane(unknown))])
     known = known.sort(WINDOW, NEWEST)
-    fired = own.join(known.select(*identity, _EARLY, _IN_TIME), on=identity, how="left")
+    fired = own.join(known.select(*identity, EARLY, IN_TIME), on=identity, how="left")
     last = pl.col("is_last")
-    put = fired.filter(~last).with_columns(_numbers(TIMING, pl.col(_EARLY), pl.col(_IN_TIME)))
+    put = fired.filter(~last).with_columns(_numbers(TIMING, pl.col(EARLY), pl.col(IN_TIME)))
     deleted = known.join(own.filter(last), on=WINDOW, how="semi") if merges else known.clear()
     origins = Origins(
         known, known[WINDOW].to_numpy().astype(np.intp), merges, closed_at_end(plan.spec.window)
@@ -158,6 +158,6 @@ def _numbers(timing: str, early: pl.Expr, in_time: pl.Expr) -> list[pl.Expr]:
     """Returns the numbers of a window after a pane with this timing whose last row is `NEWEST`."""
     is_early, is_late = pl.col(timing) == "EARLY", pl.col(timing) == "LATE"
     return [
-        pl.when(is_early).then(NEWEST).otherwise(early.fill_null(-1)).alias(_EARLY),
-        pl.when(is_late).then(in_time.fill_null(-1)).otherwise(NEWEST).alias(_IN_TIME),
+        pl.when(is_early).then(NEWEST).otherwise(early.fill_null(-1)).alias(EARLY),
+        pl.when(is_late).then(in_time.fill_null(-1)).otherwise(NEWEST).alias(IN_TIME),
     ]

@@ -1,0 +1,79 @@
+"""How the tables of joins are divided among shards.
+
+Rows have numbers that are unique within their shard. If rows of several shards come together, the numbers of
+each shard are raised by as many as the shards before it have counted. So their order within a shard stays,
+and with it that of the rows of each key.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.engine.columns import COMPLETE, NUMBER, RELEASE, SINCE, TIME, key_columns, live_column
+from panewise.engine.join.batch.emission import matches_name
+from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
+from panewise.engine.join.same_window.rows import NEWEST
+from panewise.engine.join.streams.clocks import RELEASED, WAITING, LeastWaiting, StreamsState
+from panewise.engine.join.streams.releases import waiting_name
+from panewise.engine.store.division import Division
+from panewise.spec.operators.join.columns import LEFT, SIDES
+from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key
+
+_COUNTED: Final = "next_number"  # the field of the header that counts received rows
+_OF_ROWS: Final = (NUMBER, SINCE)
+_OF_WINDOWS: Final = (NEWEST, EARLY, IN_TIME, live_column(NEWEST), f"__max:{ROW_NUMBER}")
+
+
+def division(operator: Any) -> dict[str, Division]:
+    """Returns how the tables of a join are divided: by all keys."""
+    return divided(operator, {side: port.keys for side, port in operator.plan.ports.items()})
+
+
+def divided(operator: Any, keys: Mapping[str, Sequence[str]]) -> dict[str, Division]:
+    """Returns how the tables of a join are divided, by some of the keys of each side."""
+    names = {side: port.keys for side, port in operator.plan.ports.items()}
+    of_windows = tuple(key_columns(map(row_key, range(len(operator.spec.keys)))))
+    shared = tuple(of_windows[names[LEFT].index(key)] for key in keys[LEFT])
+    tables = {}
+    for name in operator.state.tables:
+        side = _side_of(name)
+        by = shared if side is None else tuple(keys[side])
+        tables[name] = _with_numbers(operator.state, name, Division(by), _OF_ROWS if side else _OF_WINDOWS)
+    return tables
+
+
+def _side_of(table: str) -> str | None:
+    """Returns the side whose rows a table has, None if it has windows."""
+    return next((side for side in SIDES if table.partition(" ")[0] == side), None)
+
+
+def _with_numbers(state: Any, name: str, division: Division, numbers: tuple[str, ...]) -> Division:
+    """Returns the division of a table with the columns that have numbers.
+
+    Released rows are numbered anew: their tables and those of their matches have other numbers than waiting
+    rows.
+    """
+    counts = RELEASED if RELEASED in state.header() and name not in map(waiting_name, SIDES) else _COUNTED
+    columns = state.tables[name].shape.schema
+    division = replace(division, numbers={column: counts for column in numbers if column in columns})
+    side = next((side for side in SIDES if name == matches_name(side)), None)
+    return division if side is None else replace(division, keys=(), owner=side, by_owner=NUMBER)
+
+
+def with_least_waiting(state: Any) -> Any:
+    """Returns the state of a join, with the least values of the rows that wait in this shard."""
+    return _of_streams(state) if WAITING in state.header() else state
+
+
+def _of_streams(state: StreamsState) -> StreamsState:
+    rows = {side: state.tables[waiting_name(side)].all() for side in SIDES}
+    columns = (TIME, RELEASE, COMPLETE)
+    waiting = {side: LeastWaiting(*(_least(of[name]) for name in columns)) for side, of in rows.items()}
+    return replace(state, clocks=replace(state.clocks, waiting=waiting))
+
+
+def _least(values: pl.Series) -> int | None:
+    least = values.min()
+    return least if isinstance(least, int) else None

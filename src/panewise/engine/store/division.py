@@ -1,0 +1,41 @@
+"""How the rows of a table are divided among shards.
+
+A state may go on with another number of shards. Then each row goes to the shard that later rows of its key go
+to.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from panewise.engine.kernels.hashing import row_hashes
+
+
+@dataclass(frozen=True)
+class Division:
+    """How the rows of one table are divided.
+
+    Attributes:
+        keys: the columns that decide the shard of a row. A column that the table lacks is constant.
+        numbers: columns with numbers that are unique within a shard only, each with the field of the header
+            that counts them.
+        owner: a table of the same state. A row goes where the row of this table goes that has the same value
+            in the column `by_owner`. Rows without such a row have no meaning.
+        by_owner: the column, in both tables.
+        flag: a field of the header. If it is not true in all shards the rows can be made again, and are
+            dropped.
+    """
+
+    keys: tuple[str, ...] = ()
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    owner: str | None = None
+    by_owner: str = ""
+    flag: str | None = None
+
+
+def shard_places(frame: pl.DataFrame, keys: list[str], shards: int) -> npt.NDArray[np.intp]:
+    """Returns the place of the shard of each row, from 0. A stable hash of the keys decides it."""
+    return ((row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(shards)).astype(np.intp)

@@ -1,0 +1,155 @@
+"""A sink that writes a Delta table, each row exactly once."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import DataType, StructType
+
+from panewise.errors import SpecError
+from panewise.spark.inputs.names import in_backticks
+from panewise.spark.session.connector_versions import check_connectors
+from panewise.spark.sinks.base import OutputSink, SinkOutput
+from panewise.spark.sinks.paths import is_path, place
+from panewise.spark.sinks.preparation import empty
+from panewise.spark.sinks.table_modes import (
+    OPERATION,
+    TableMode,
+    check_mode,
+    check_results_of,
+    columns_written,
+    key_of,
+    rows_written,
+)
+
+_APPLICATION: Final = "spark.databricks.delta.write.txnAppId"
+_VERSION: Final = "spark.databricks.delta.write.txnVersion"
+_CHANGES: Final = "panewise_changes"  # the view from which MERGE reads
+
+
+@dataclass(frozen=True)
+class DeltaSink(OutputSink):
+    """Writes a Delta table, each row exactly once.
+
+    Delta stores the query and the number of the micro-batch with each commit. A repeated micro-batch changes
+    nothing. A query with a new checkpoint is another query: its rows are added.
+
+    The session needs Delta (see :func:`panewise.spark.connectors`). The table is created if it is missing.
+
+    Args:
+        table: the table: a path, which contains a slash, or the name of a table.
+        mode: "append" adds all emitted rows, also retractions, as they are. With "upsert" the table has one
+            row for each key: the latest pane of each window (see :func:`panewise.spark.current`).
+        key: with "upsert", the columns that identify a row. Default: the keys of the operator and the bounds
+            of the window.
+
+    Raises:
+        SpecError: for another mode, or a key with "append".
+    """
+
+    table: str
+    mode: TableMode = "append"
+    key: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        check_mode("DeltaSink", self.mode, self.key)
+
+    @property
+    def place(self) -> str:
+        """The table, which no other output of a query has."""
+        return place(self.table) if is_path(self.table) else self.table.lower()
+
+    def check(self, output: SinkOutput) -> None:
+        """Checks the key, and that the session has Delta."""
+        check_results_of(self, output)
+        check_connectors(output.session, ["delta"])
+
+    def prepare(self, output: SinkOutput) -> None:
+        """Creates the table if it is missing; otherwise checks whether it can take the rows."""
+        wanted, fault = columns_written(self, output), f"{output.name}={self!r}"
+        try:
+            self._save(empty(output.session, wanted), "ignore")
+            existing = self._read(output.session).schema
+        except AnalysisException as error:
+            rule = f"there is no such table, and none can be made: {str(error).splitlines()[0]}"
+            raise SpecError(fault, rule, "give another one, or columns that Delta can have") from error
+        _check_columns(fault, existing, wanted)
+
+    def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
+        """Writes one micro-batch in one commit."""
+        query = output.query(rows.sparkSession)
+        written = rows_written(self, rows, output)
+        with _numbered(rows.sparkSession, query, batch_id):
+            if self.mode == "upsert":
+                self._merge(written, output)
+            else:
+                self._save(written, "append")
+
+    def _save(self, rows: DataFrame, mode: str) -> None:
+        writer = rows.write.format("delta").mode(mode)
+        if is_path(self.table):
+            writer.save(self.table)
+        else:
+            writer.saveAsTable(self.table)
+
+    def _read(self, session: SparkSession) -> DataFrame:
+        if is_path(self.table):
+            return session.read.format("delta").load(self.table)
+        return session.table(self.table)
+
+    def _merge(self, changes: DataFrame, output: SinkOutput) -> None:
+        columns = [in_backticks(name) for name in columns_written(self, output).names]
+        same = " AND ".join(f"t.{key} <=> c.{key}" for key in map(in_backticks, key_of(self, output)))
+        changes.createOrReplaceTempView(_CHANGES)
+        try:
+            changes.sparkSession.sql(
+                f"MERGE INTO {self._name} AS t USING {_CHANGES} AS c ON {same}"
+                f" WHEN MATCHED AND c.{OPERATION} = 'delete' THEN DELETE"
+                f" WHEN MATCHED THEN UPDATE SET {', '.join(f't.{name} = c.{name}' for name in columns)}"
+                f" WHEN NOT MATCHED AND c.{OPERATION} = 'upsert' THEN INSERT ({', '.join(columns)})"
+                f" VALUES ({', '.join(f'c.{name}' for name in columns)})"
+            )
+        finally:
+            changes.sparkSession.catalog.dropTempView(_CHANGES)
+
+    @property
+    def _name(self) -> str:
+        """The table as SQL names it."""
+        return f"delta.{in_backticks(self.table)}" if is_path(self.table) else self.table
+
+
+@contextmanager
+def _numbered(session: SparkSession, query: str | None, batch_id: int) -> Iterator[None]:
+    """Gives the commits inside the query and the number, by which Delta recognizes what it has.
+
+    A streaming query has a session of its own in its micro-batches, so no other query sees these settings.
+    """
+    if query is None:
+        yield
+        return
+    session.conf.set(_APPLICATION, query)
+    session.conf.set(_VERSION, str(batch_id))
+    try:
+        yield
+    finally:
+        session.conf.unset(_APPLICATION)
+        session.conf.unset(_VERSION)
+
+
+def _check_columns(fault: str, existing: StructType, wanted: StructType) -> None:
+    """Checks that a table has the columns that are written, with their types."""
+    types = {column.name.lower(): column.dataType for column in existing}
+    for column in wanted:
+        own = types.get(column.name.lower())
+        if own is None or _plain(own) != _plain(column.dataType):
+            has = "no such column" if own is None else f"{own.simpleString()} there"
+            rule = f"the rows have {column.name} {column.dataType.simpleString()}, and the table has {has}"
+            raise SpecError(fault, rule, "change the table, or give another one")
+
+
+def _plain(dtype: DataType) -> str:
+    """Returns a type as text, without what it says of nulls, and of the names of fields in lists."""
+    return dtype.simpleString().lower()

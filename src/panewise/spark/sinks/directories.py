@@ -1,0 +1,65 @@
+"""Directories on any file system that Spark writes to, by way of the JVM of the driver."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True)
+class FileFigures:
+    """The files of a directory: their size in bytes, and when the newest was written, in seconds."""
+
+    size: int
+    newest: float
+
+
+@dataclass(frozen=True)
+class Directories:
+    """The directories under a path. Only a classic session has them."""
+
+    session: SparkSession
+    path: str
+
+    def names(self) -> Iterator[str]:
+        """Yields the names of the directories, in one listing."""
+        if self._system.exists(self._path()):
+            yield from (
+                s.getPath().getName() for s in self._system.listStatus(self._path()) if s.isDirectory()
+            )
+
+    def files(self, name: str) -> FileFigures:
+        """Returns what is known of the files of a directory."""
+        files = [s for s in self._system.listStatus(self._path(name)) if s.isFile()]
+        times = (status.getModificationTime() / 1000 for status in files)
+        return FileFigures(sum(status.getLen() for status in files), max(times, default=0.0))
+
+    def exists(self, name: str) -> bool:
+        """Returns whether a file or a directory exists."""
+        return bool(self._system.exists(self._path(name)))
+
+    def touch(self, name: str) -> None:
+        """Makes an empty file."""
+        self._system.create(self._path(name)).close()
+
+    def rename(self, name: str, new: str) -> None:
+        """Renames a directory."""
+        if not self._system.rename(self._path(name), self._path(new)):
+            raise OSError(f"{self.path}: {name} could not be renamed to {new}")
+
+    def delete(self, name: str) -> None:
+        """Deletes a directory with its files, if it exists."""
+        self._system.delete(self._path(name), True)
+
+    @property
+    def _system(self) -> Any:
+        return self._path().getFileSystem(self._java.sessionState().newHadoopConf())
+
+    def _path(self, name: str = "") -> Any:
+        jvm: Any = self.session._jvm
+        return jvm.org.apache.hadoop.fs.Path(f"{self.path}/{name}" if name else self.path)
+
+    @property
+    def _java(self) -> Any:
+        return self.session._jsparkSession

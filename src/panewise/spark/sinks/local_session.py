@@ -1,0 +1,18 @@
+"""Which sinks need a session whose driver is this process."""
+
+from pyspark.sql import SparkSession
+
+from panewise.errors import SpecError
+from panewise.spark.sinks.base import SinkOutput
+
+
+def is_classic(session: object) -> bool:
+    """Returns whether the driver of a session is this process, and not a Connect server."""
+    return isinstance(session, SparkSession)
+
+
+def check_in_driver(sink: str, output: SinkOutput) -> None:
+    """Checks that a sink whose rows stay in the driver has a driver here. A batch DataFrame comes here."""
+    if output.checkpoint is not None and not is_classic(output.session):
+        rule = f"through Connect a stream is written by the server, and {sink} works in this process"
+        raise SpecError(f"{output.name}={sink}", rule, "give a sink that writes a table or files")

@@ -1,0 +1,60 @@
+"""The state of another operator or query, with which an operator in process begins (semantics 48.8)."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.exported_state import ExportedState, begun_otherwise
+from panewise.engine.imported_shard import ImportedShard, begin, in_memory, in_store
+from panewise.engine.protocol import Operator, Schemas
+from panewise.engine.run_library import RunLibrary
+from panewise.spec import Specification
+
+IMPORTED: Final = "imported"  # the field of the header with the id of the file with which a state began
+_SHARD: Final = 0
+
+
+@dataclass(frozen=True)
+class StateInProcess:
+    """An exported state, all of which goes to one shard.
+
+    Attributes:
+        field: the field of the header with what an operator in process stores beside its state.
+    """
+
+    file: str
+    spec: Specification
+    schemas: Schemas
+    field: str
+    exported: ExportedState
+
+    @classmethod
+    def open(cls, file: str | Path, spec: Specification, schemas: Schemas, field: str) -> "StateInProcess":
+        """Opens a file. Errors are those of :meth:`ExportedState.open`."""
+        return cls(str(file), spec, schemas, field, ExportedState.open(file, spec, schemas, [_SHARD]))
+
+    def in_memory(self) -> Operator:
+        """Returns an operator in memory with this state."""
+        return in_memory(self.exported.redistribution, self.exported.shards)
+
+    def notes(self) -> dict[str, Any]:
+        """Returns what an operator in process has stored beside its state; empty if it comes from Spark."""
+        headers = (manifest.header for manifest in self.exported.redistribution.manifests.values())
+        return next((header[self.field] for header in headers if self.field in header), {})
+
+    def in_store(self, library: RunLibrary) -> None:
+        """Puts the state into an empty store."""
+        more = {self.field: self.notes(), IMPORTED: self.exported.origin.id}
+        plan = self.exported.redistribution
+        begin(library.store, self.spec, 1, plan.header(_SHARD) | more)
+        shard = ImportedShard(
+            lambda: StoredOperator.load(self.spec, self.schemas, replace(library)),
+            lambda stored: stored.commit(more=more),
+        )
+        in_store(plan, self.exported.shards, shard)
+
+    def check_same(self, imported: str | None) -> None:
+        """Checks that a store which has a state began with this file."""
+        if imported != self.exported.origin.id:
+            raise begun_otherwise(self.file)

@@ -1,0 +1,47 @@
+"""The command `panewise state export`; tests/spark/dataflow/test_initial_state.py has checkpoints of real queries."""
+
+from pathlib import Path
+
+import pytest
+
+from panewise.checkpoints.export import Exported
+from panewise.cli import main
+from panewise.cli.state_export import _json, _text, as_one_word
+from panewise.state.export_file import ExportedFrom
+
+EXPORTED = Exported(ExportedFrom("id", "/c", 7, 5, ('{"logOffset":3}', None)), 1, 2, 4_000)
+
+
+def test_a_checkpoint_may_have_the_name_of_the_command() -> None:
+    """semantics 48.1"""
+    assert as_one_word(["state", "export", "c", "f"])[0] == "state export"
+    assert as_one_word(["state", "export"]) == ["state", "export"]
+    assert as_one_word(["sql", "export", "c"]) == ["sql", "export", "c"]
+
+
+def test_what_is_printed() -> None:
+    """semantics 48.2"""
+    text = _text(EXPORTED, "f.state")
+    assert "f.state: the state after micro-batch 7" in text
+    assert '0: {"logOffset":3}' in text
+    assert "1: nothing" in text
+    printed = _json(EXPORTED, "f.state")
+    assert (printed["file"], printed["sources"], printed["bytes"]) == (
+        "f.state",
+        EXPORTED.origin.sources,
+        4_000,
+    )
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "message"),
+    [("none", "checkpoint"), ("hdfs://host/c", "a state is exported from a local checkpoint, without Spark")],
+)
+def test_checkpoints_that_cannot_be_exported(
+    checkpoint: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """semantics 48.1: no file is left."""
+    where = checkpoint if "://" in checkpoint else str(tmp_path / checkpoint)
+    assert main(["state", "export", where, str(tmp_path / "file")]) == 2
+    assert message in capsys.readouterr().err
+    assert not [*tmp_path.iterdir()]

@@ -1,0 +1,156 @@
+"""A state that is divided among other shards: what is refused, and what stays where it is.
+
+That other shards emit the same is tested in tests/spark/workers/test_state_pieces.py, for operators of all families.
+"""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import panewise as pw
+from panewise import functions as F
+from panewise.engine import imported_shard
+from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.exported_operator import entries_of
+from panewise.engine.exported_state import ExportedState
+from panewise.engine.imported_shard import ImportedShard, begin, in_memory, in_store
+from panewise.engine.redistribution import Redistribution
+from panewise.engine.registry import operator_for
+from panewise.engine.run_library import Cache, RunLibrary
+from panewise.errors import StateError
+from panewise.state import Manifest, MemoryRunStore
+from panewise.state.export_file import ExportedFrom, writing
+
+SCHEMA: dict[str, pl.DataType] = {"k": pl.Int64(), "event_time": pl.Int64(), "v": pl.Int64()}
+SPEC = pw.WindowOperator(keys=["k"], window=pw.Tumbling(10), aggregates=[F.sum("v").alias("s")])
+JOIN = pw.JoinOperator(
+    left=pw.Side(keys=["k"]), right=pw.Side(keys=["k"], prefix="r_"), match=pw.Interval(0, 5), how="left"
+)
+BOTH = {"left": SCHEMA, "right": SCHEMA}
+
+
+def rows(count: int, first: int = 0) -> pl.DataFrame:
+    numbers = range(first, first + count)
+    return pl.DataFrame([(n, 1, n) for n in numbers], schema=SCHEMA, orient="row")
+
+
+def shard(number: int, shards: int = 2) -> dict[str, bytes]:
+    operator = operator_for(SPEC, SCHEMA)
+    operator.add(rows(100, 100 * number))
+    return dict(entries_of(operator, {}, shards))
+
+
+def manifests(stored: dict[int, dict[str, bytes]]) -> dict[int, Manifest]:
+    return {number: Manifest.decode(of["manifest"].decode()) for number, of in stored.items()}
+
+
+def test_every_row_goes_to_one_shard() -> None:
+    """semantics 48.6"""
+    stored = {number: shard(number) for number in range(2)}
+    plan = Redistribution.plan(SPEC, SCHEMA, manifests(stored), [0, 5, 9])
+    pieces = [*plan.pieces(stored)]
+    assert {number for number, _, _ in pieces} == {0, 5, 9}
+    together = pl.concat([piece for _, _, piece in pieces])
+    assert sorted(together["k"]) == list(range(200))
+    again = [(number, sorted(piece["k"])) for number, _, piece in plan.pieces(stored)]
+    assert again == [(number, sorted(piece["k"])) for number, _, piece in pieces]
+
+
+def test_rows_stay_if_the_number_of_shards_stays() -> None:
+    stored = {number: shard(number) for number in (0, 3)}
+    plan = Redistribution.plan(SPEC, SCHEMA, manifests(stored), [0, 3])
+    assert [(number, piece.height) for number, _, piece in plan.pieces(stored)] == [(0, 100), (3, 100)]
+
+
+def numbered(number: int, shards: int = 2) -> dict[str, bytes]:
+    operator = operator_for(JOIN, BOTH)
+    operator.add(rows(3, number * 3), "left")
+    operator.add(rows(1, number * 3), "right")
+    operator.add(rows(1, number * 3 + 1).with_columns(event_time=pl.lit(2, pl.Int64)), "right")
+    return dict(entries_of(operator, {}, shards))
+
+
+def test_numbers_of_rows_are_unique_again_and_matches_follow_their_rows() -> None:
+    """semantics 48.6: two shards have counted 5 rows each."""
+    stored = {number: numbered(number) for number in range(2)}
+    plan = Redistribution.plan(JOIN, BOTH, manifests(stored), [0])
+    assert plan.header(0)["next_number"] == 10
+    found = [
+        (name, *pair)
+        for _, name, piece in plan.pieces(stored)
+        for pair in piece.select("__join_number").rows()
+    ]
+    assert sorted(number for name, number in found if name == "left") == [0, 1, 2, 5, 6, 7]
+    assert sorted(number for name, number in found if name == "left matches") == [0, 1, 5, 6]
+    kept = Redistribution.plan(JOIN, BOTH, manifests(stored), [0, 1])
+    assert [kept.header(number)["next_number"] for number in (0, 1)] == [5, 5]
+    spread = Redistribution.plan(JOIN, BOTH, manifests(stored), [0, 1, 2])
+    of_rows = {
+        (number, row)
+        for number, name, piece in spread.pieces(stored)
+        if name == "left"
+        for row in piece["__join_number"]
+    }
+    of_matches = {
+        (number, row)
+        for number, name, piece in spread.pieces(stored)
+        if name == "left matches"
+        for row in piece["__join_number"]
+    }
+    assert len(of_matches) == 4
+    assert of_matches <= of_rows
+
+
+def test_states_that_are_refused(tmp_path: Path) -> None:
+    """semantics 48.7"""
+    stored = {0: shard(0, 1)}
+    changed = pw.WindowOperator(keys=["k"], window=pw.Tumbling(20), aggregates=[F.sum("v").alias("s")])
+    with pytest.raises(StateError, match=r"a changed specification .*window"):
+        Redistribution.plan(changed, SCHEMA, manifests(stored), [0])
+    with pytest.raises(StateError, match=r"a state with other columns: .*k"):
+        Redistribution.plan(SPEC, SCHEMA | {"k": pl.Int32()}, manifests(stored), [0])
+    run = next(name for name in stored[0] if name != "manifest")
+    plan = Redistribution.plan(SPEC, SCHEMA, manifests(stored), [0])
+    with pytest.raises(StateError, match=f"run {run} is missing"):
+        list(plan.pieces({0: {}}))
+    with writing(tmp_path / "two", ExportedFrom()) as writer:
+        for operator in range(2):
+            writer.add(operator, 0, "manifest", stored[0]["manifest"])
+    with pytest.raises(StateError, match=r"the operators \[0, 1\] \| the state of one operator is imported"):
+        ExportedState.open(tmp_path / "two", SPEC, SCHEMA, [0])
+
+
+@pytest.fixture
+def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(imported_shard, "MANY", 64)
+
+
+@pytest.mark.usefixtures("few_rows")
+def test_a_store_gets_the_rows_some_at_a_time() -> None:
+    """semantics 48.8: several commits, with merges of their runs, and the live windows of all shards."""
+    stored = {number: shard(number, 5) for number in range(5)}
+    plan = Redistribution.plan(SPEC, SCHEMA, manifests(stored), [0])
+    store, cache = MemoryRunStore(), Cache()
+
+    def load() -> StoredOperator:
+        return StoredOperator.load(SPEC, SCHEMA, RunLibrary(store, cache))
+
+    begin(store, SPEC, 1, plan.header(0))
+    in_store(plan, stored, ImportedShard(load, lambda loaded: loaded.commit()))
+    assert load().manifest.version > 5
+    assert len(store.names) < 5
+    for operator in (load().operator, in_memory(plan, stored)):
+        assert sorted(operator.live()["k"]) == list(range(500))
+        assert operator.finish().panes["s"].sum() == sum(range(500))
+
+
+def test_an_operator_in_memory_has_all_rows_in_its_entries() -> None:
+    """semantics 48.4: those of runs, and those that no run has yet."""
+    operator = operator_for(SPEC, SCHEMA)
+    operator.add(rows(70_000))
+    operator.add(rows(10, 70_000))
+    entries = dict(entries_of(operator, {}))
+    assert len(entries) == 3
+    plan = Redistribution.plan(SPEC, SCHEMA, manifests({0: entries}), [0])
+    assert in_memory(plan, {0: entries}).live().height == 70_010

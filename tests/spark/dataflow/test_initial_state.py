@@ -1,0 +1,145 @@
+"""Spark queries that begin with the state of another query (semantics 48)."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import functions as SF
+
+import panewise as pw
+from panewise import functions as F
+from panewise.cli import main
+from panewise.errors import SpecError, StateError
+from panewise.spark import ParquetSink, WindowResult, windowed
+from panewise.standalone import StandaloneOperator
+from tests.spark.conftest import Feed, at, beside
+
+ROWS = [
+    [(1, "a", 1), (5, "b", 2), (12, "c", 3)],
+    [(30, "a", 4), (2, "a", 5), (31, "d", 6)],
+    [(35, "b", 7), (29, "a", 8), (64, "e", 9), (12, "c", 10)],
+    [(70, "a", 11), (33, "b", 12), (200, "f", 13)],
+]
+
+
+def result(feed: Feed, shards: int) -> WindowResult:
+    described = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k")
+    described = described.window(pw.Session("15 seconds")).accumulation("retracting").shards(shards)
+    described = described.allowed_lateness("20 seconds").trigger(
+        pw.AfterWatermark(early=pw.Always(), late=pw.Always())
+    )
+    return described.agg(F.sum("v").alias("s"), F.collect_list("v").alias("all"))
+
+
+def panes(feed: Feed, *names: str) -> list[Any]:
+    return sorted(
+        (row for name in names for row in feed.read(name).drop("processing_time", "batch_id").rows()),
+        key=repr,
+    )
+
+
+def export(feed: Feed, checkpoint: str, name: str) -> str:
+    file = str(feed.folder / name)
+    assert main(["state", "export", feed.sink(checkpoint), file]) == 0
+    return file
+
+
+def started(feed: Feed, of: WindowResult, name: str, file: str | None) -> None:
+    sinks = {"panes": ParquetSink(feed.sink(f"{name}-panes"))}
+    checkpoint = feed.sink(name)
+    of.write(sinks, checkpoint=checkpoint, available_now=True, initial_state=file).awaitTermination()
+
+
+def test_a_query_continues_another_one(feed: Feed) -> None:
+    """semantics 48.6, 48.9, 48.10: with other shards, and row for row what one query emits."""
+    rest, whole = beside(feed, "rest"), beside(feed, "whole")
+    parts = [ROWS[:2], ROWS[2:], [[(201, "f", 14), (400, "g", 1), (600, "h", 1)]]]
+    for number, part in enumerate(parts):
+        for rows in part:
+            whole.put(*rows)
+            (rest if number else feed).put(*rows)
+        started(feed, result(whole, 4), "one", None)
+        if not number:
+            started(feed, result(feed, 2), "first", None)
+            file = export(feed, "first", "exported")
+            continue
+        started(feed, result(rest, 3), "second", file)  # goes on if it has begun with this file
+        Path(file).unlink(missing_ok=True)
+    assert panes(feed, "first-panes", "second-panes") == panes(feed, "one-panes")
+
+
+def test_states_that_are_refused(feed: Feed) -> None:
+    """semantics 48.5, 48.7, 48.9: states that are there already, other specifications, batches."""
+    feed.put((1, "a", 1), (2, "b", 2))
+    started(feed, result(feed, 2), "first", None)
+    file = export(feed, "first", "exported")
+    with pytest.raises(StateError, match="where a state exists"):
+        started(feed, result(feed, 2), "first", file)
+    stream = feed.stream().withWatermark("ts", "10 seconds")
+    described = windowed(stream, event_time="ts").groupBy("k").options(timestamp="end")
+    changed = described.window(pw.Tumbling(5)).agg(F.count().alias("n"))
+    with pytest.raises(StateError, match="a changed specification"):
+        started(feed, changed, "new", file)
+    both = windowed(changed, "timestamp").window(pw.Tumbling(50)).agg(F.count())
+    with pytest.raises(SpecError, match="the state of one operator is imported"):
+        started(feed, both, "of two", file)
+    with pytest.raises(SpecError, match="the history of an operator are batch DataFrames"):
+        changed.export_state(feed.folder / "of stream")
+    batch = windowed(feed.batch(), event_time="ts").groupBy("k").window(pw.Tumbling(5)).agg(F.count())
+    with pytest.raises(SpecError, match="a batch is processed as a whole"):
+        batch.write(panes=ParquetSink(feed.sink("of batch")), initial_state=file)
+
+
+def test_to_a_process_and_back(feed: Feed) -> None:
+    """semantics 48.8: an operator in process continues a query, and a query continues the operator."""
+    feed.put((1, "a", 1), (5, "b", 2), (600, "h", 3))
+    started(feed, result(feed, 2), "first", None)
+    spec, types = result(feed, 2).spec, {"ts": "timestamp", "k": "string", "v": "bigint"}
+    back = str(feed.folder / "back")
+    with StandaloneOperator(spec, types, initial_state=export(feed, "first", "exported")) as operator:
+        assert operator.live()["k"].to_list() == ["h"]
+        operator.add_message({"ts": at(605), "k": "h", "v": 4})
+        assert [row["s"] for one in operator.drain() for row in one.rows.to_dicts() if row["op"] == "+"] == [
+            7
+        ]
+        operator.export_state(back)
+    rest = beside(feed, "rest")
+    rest.put((607, "h", 5), (900, "i", 1))
+    started(feed, result(rest, 3), "third", back)
+    last = {(row["k"], row["s"]) for row in feed.read("third-panes").to_dicts() if row["timing"] == "ON_TIME"}
+    assert last == {("h", 12)}
+
+
+def test_history_as_a_batch(feed: Feed) -> None:
+    """semantics 48.5: totals of all time, of which the older rows are a batch."""
+    feed.put(*((n, "ab"[n % 2], n) for n in range(10)))
+    file = str(feed.folder / "history")
+
+    def totals(df: Any) -> WindowResult:
+        described = windowed(df, event_time="ts").groupBy("k").window(pw.Global()).trigger(pw.Always())
+        return described.agg(F.sum("v").alias("s"))
+
+    totals(feed.batch()).export_state(file)
+    rest = beside(feed, "rest")
+    rest.put((11, "a", 100), (12, "c", 200))
+    started(feed, totals(rest.stream().withWatermark("ts", "10 seconds")), "totals", file)
+    assert sorted(feed.read("totals-panes").select("k", "s").rows()) == [("a", 120), ("c", 200)]
+
+
+def test_other_sources_are_refused(feed: Feed) -> None:
+    """semantics 48.13"""
+    other = beside(feed, "right")
+    feed.put((1, "a", 1))
+    described = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts")
+    started(feed, described.window(pw.Tumbling(5)).agg(F.count()), "first", None)
+    both = feed.stream().union(other.stream()).withWatermark("ts", "10 seconds")
+    of_both = windowed(both, event_time="ts").window(pw.Tumbling(5)).agg(F.count())
+    with pytest.raises(StateError, match=r"a query with 2 sources .* this one has 1 .*initial_state="):
+        started(feed, of_both, "first", None)
+    distinct = feed.stream().withWatermark("ts", "10 seconds").dropDuplicates(["k", "ts"])
+    with pytest.raises(StateError, match=r"a query with \['Deduplicate'\] stateful operators"):
+        started(
+            feed, windowed(distinct, event_time="ts").window(pw.Tumbling(5)).agg(F.count()), "first", None
+        )
+    filtered = feed.stream().where("v < 10").withWatermark("ts", "10 seconds").withColumn("w", SF.lit(1))
+    started(feed, windowed(filtered, event_time="ts").window(pw.Tumbling(5)).agg(F.count()), "first", None)
