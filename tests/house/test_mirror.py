@@ -104,7 +104,7 @@ ELSEWHERE = {
     "spark/sinks/postgres_copy.py": "spark/sinks/test_postgres.py",
     "spark/sinks/postgres_statements.py": "spark/sinks/test_postgres.py",
     "spark/sinks/table_modes.py": "spark/sinks/test_postgres.py",
-    "spark/queries/query_identity.py": "connectors/test_topic_to_delta.py",
+    "spark/sinks/query_identity.py": "connectors/test_topic_to_delta.py",
     "spark/queries/query_record.py": "spark/builders/test_upstream_inputs.py",
     "spark/results/rows_between.py": "spark/builders/test_upstream_inputs.py",
     "spark/columns/types.py": "spark/test_bounded.py",

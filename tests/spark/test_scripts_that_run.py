@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tests.spark.test_script_run import put, run_script
 
 from panewise.errors import SqlError
-from panewise.spark.queries.query_identity import query_id
+from panewise.spark.sinks.query_identity import query_id
 from panewise.spark.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.table_sinks import FileSink, KafkaTableSink, TableShape

@@ -11,9 +11,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
-from panewise.spark.queries.query_identity import query_id
 from panewise.spark.sinks.base import PathSink
 from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.query_identity import query_id
 from panewise.sql.script.declarations import FILES
 from panewise.sql.script.steps import SinkStep
 from panewise.sql.texts import quoted
