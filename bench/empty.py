@@ -18,7 +18,7 @@ from pyspark.sql.streaming.stateful_processor import (
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
 from bench.shapes import WATERMARK_DELAY
-from panewise.spark.worker import settle
+from panewise.spark.workers.worker import settle
 
 _COUNTED = "shard INT, rows BIGINT"
 _NAME = StructType([StructField("name", StringType())])
@@ -26,7 +26,7 @@ _DATA = StructType([StructField("data", BinaryType())])
 
 
 def query(events: DataFrame) -> DataFrame:
-    """Has as many stages, shards and state variables as :class:`panewise.spark.dataflow.Dataflow`."""
+    """Has as many stages, shards and state variables as the dataflow of an operator."""
     counted = first_stage(events).groupBy("shard")
     return counted.transformWithStateInPandas(Empty(), _COUNTED, "Append", "EventTime")
 

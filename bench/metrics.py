@@ -9,7 +9,7 @@ from functools import partial
 from bench import data, ours, session
 from bench.measure import alternate, stream_seconds
 from bench.shapes import SHAPES, Shape
-from panewise.spark.settings import METRICS
+from panewise.spark.session.settings import METRICS
 
 _BATCH_ROWS, _BATCHES, _ROUNDS = (10_000, 1_000_000), 12, 6
 _DEFAULT, _OFF = "panewise", ""

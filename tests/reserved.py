@@ -2,7 +2,7 @@
 
 import panewise.engine.columns
 from panewise.spark.metrics import COLUMN
-from panewise.spark.pack import NOW, SHARD
+from panewise.spark.workers.pack import NOW, SHARD
 
 _CONSTANTS = vars(panewise.engine.columns)
 INNER = sorted({name for key, name in _CONSTANTS.items() if key.isupper() and str(name).startswith("__")})

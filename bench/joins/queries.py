@@ -16,7 +16,7 @@ from bench.shapes import WATERMARK_DELAY
 from panewise import AsOf, Interval, JoinOperator, SameWindow, Side, Tumbling
 from panewise import functions as F
 from panewise.spark import apply, cogrouped
-from panewise.spark.settings import PROVIDER
+from panewise.spark.session.settings import PROVIDER
 from panewise.spec.operators.join.match import Match
 
 _FORMAT = "spark.sql.streaming.join.stateFormatVersion"

@@ -184,7 +184,7 @@ def test_a_statement_over_a_batch_that_fails(
 def test_spark_submit_gives_settings() -> None:
     """semantics 46.91"""
     code = """if True:
-        from panewise.spark.script_session import script_session
+        from panewise.spark.streaming_sql.script_session import script_session
         from panewise.sql.script.application import compile_script
         text = "SET spark.sql.session.timeZone = 'Asia/Tokyo'; SET spark.a = 1;"
         session, _ = script_session(compile_script(text, {"spark.a": "2"}))

@@ -1,4 +1,4 @@
-"""The command `panewise state export`; tests/spark/test_initial_state.py has checkpoints of real queries."""
+"""The command `panewise state export`; tests/spark/dataflow/test_initial_state.py has real checkpoints."""
 
 from pathlib import Path
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import DeltaSink
-from panewise.spark.connector_versions import CONNECTORS
+from panewise.spark.session.connector_versions import CONNECTORS
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 
 SETTINGS: Mapping[str, str] = {

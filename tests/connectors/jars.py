@@ -16,7 +16,7 @@ from urllib.request import url2pathname
 import pyspark
 
 from panewise.spark import connectors
-from panewise.spark.connector_versions import minor
+from panewise.spark.session.connector_versions import minor
 from tests.faults.rounds import PATIENCE, ROOT
 
 SPARK = minor(pyspark.__version__)

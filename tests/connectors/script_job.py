@@ -16,8 +16,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import WindowQuery, configure
-from panewise.spark.script_run import ScriptRun
-from panewise.spark.table_sinks import AppendingSink
+from panewise.spark.streaming_sql.script_run import ScriptRun
+from panewise.spark.streaming_sql.table_sinks import AppendingSink
 from panewise.sql.script.application import compile_script
 from tests.connectors.delta_sink import SETTINGS
 from tests.connectors.kafka_job import PARTITIONS, TOPIC, produce

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from panewise.demo import check, flights, job
-from panewise.spark.standard_error import log_to
+from panewise.spark.session.standard_error import log_to
 from tests.demo.simulated import simulate
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.spark.envelope import encode
-from panewise.spark.step import StepOutput
+from panewise.spark.shuffle.envelope import encode
+from panewise.spark.workers.step import StepOutput
 from panewise.state import Mirror
 from tests.engine.memory_job import DiskStore
 

@@ -13,7 +13,7 @@ from tests.nightly import first_here
 MB = 1 << 20
 WORKING = 96 * MB  # for a step of 20,000 rows and for merges, besides the cache; 72 MB were measured
 FREED = 64 * MB  # freed memory that the allocator of Polars keeps for some time
-KEPT = 64 * MB  # memory that a Spark worker keeps for its next micro-batch (panewise.spark.worker)
+KEPT = 64 * MB  # memory that a Spark worker keeps for its next micro-batch (panewise.spark.workers.worker)
 # Settings with which allocators return freed memory at once. By default they return it after some time, so
 # the memory that they keep depends on the speed of the machine.
 GIVING_BACK = {

@@ -1,6 +1,6 @@
 """A state that is divided among other shards: what is refused, and what stays where it is.
 
-That other shards emit the same is tested in tests/spark/test_state_pieces.py, for operators of all families.
+That other shards emit the same is tested in tests/spark/workers/test_state_pieces.py, for all families.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Imports between the folders of engine/, spec/ and oracle/ run one way.
+"""Imports between the folders of engine/, spec/, oracle/ and spark/ run one way.
 
 In engine/: kernels <- {progress, aggregate, store} <- ingest <- windowing <- {windows <- {chain, join}, over,
 policy} <- the files of engine/. Operator families do not import one another, except that chains and joins
@@ -39,6 +39,20 @@ VALUES = {
     "aggregates",
     "conditions",
 }
+
+# Each folder of spark/ imports those before it. Two folders import all of these.
+SPARK = (
+    "shuffle",
+    "session",
+    "columns",
+    "workers",
+    "inputs",
+    "sinks",
+    "dataflow",
+    "queries",
+    "results",
+    "builders",
+)
 
 # For each part of panewise: its folders, and what each may import of the part, besides itself. Files directly
 # in the part that are not named here may import everything of it, and no folder may import them.
@@ -104,8 +118,18 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "windowed_join": BELOW | {"windows", "chain", "join"},
         "cogroup": BELOW | {"windows", "join"},
     },
+    "spark": {
+        **{folder: set(SPARK[:place]) for place, folder in enumerate(SPARK)},
+        "compat": set(SPARK),
+        "streaming_sql": set(SPARK),
+    },
 }
-FOR_ALL = {"engine": {"columns"}, "spec": {"fields"}, "oracle": set[str]()}
+FOR_ALL = {
+    "engine": {"columns"},
+    "spec": {"fields"},
+    "oracle": set[str](),
+    "spark": {path.stem for path in (SRC / "spark").glob("*.py")},  # what several folders share
+}
 PLACES = [path for path in files() if path.relative_to(SRC).parts[0] in MAY_IMPORT]
 
 

@@ -33,7 +33,7 @@ def test_oracle_loads_nothing_heavy() -> None:
 
 
 def test_the_processor_on_the_driver_loads_no_operator() -> None:
-    loaded = modules_of("import panewise.spark.processor")
+    loaded = modules_of("import panewise.spark.workers.processor")
     assert {name for name in loaded if name.startswith("panewise.engine.")} == {
         "panewise.engine.columns",
         "panewise.engine.ingest",
@@ -47,7 +47,7 @@ def test_the_processor_on_the_driver_loads_no_operator() -> None:
 _PLANS = """
 import polars as pl
 import panewise as pw
-import panewise.spark.pack
+import panewise.spark.workers.pack
 from panewise import Window, functions as F
 from panewise.engine.registry import plan_for
 from panewise.spec import over_operator

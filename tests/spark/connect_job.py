@@ -12,7 +12,7 @@ from panewise import functions as F
 from panewise.errors import SetupError, SpecError
 from panewise.families import INPUT
 from panewise.spark import ParquetSink, compat, configure, joined, sql, windowed
-from panewise.spark.checks import watermark_columns
+from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.metrics import NAMES
 
 

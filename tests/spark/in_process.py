@@ -26,18 +26,19 @@ from pyspark.sql.types import StructType
 from panewise.engine.redistribution import Redistribution
 from panewise.engine.run_library import Cache
 from panewise.families import INPUT
-from panewise.spark import envelope, microbatch, pack
+from panewise.spark.columns.types import arrow_schema, polars_schema
+from panewise.spark.dataflow.output_schemas import unpack_of
+from panewise.spark.inputs.watermarks import follows_query
 from panewise.spark.metrics import with_metrics
-from panewise.spark.output_schemas import unpack_of
-from panewise.spark.pack import NOW, Control, Pack
-from panewise.spark.processor import Processor
-from panewise.spark.processor_settings import Settings
-from panewise.spark.reports import PROGRESS
 from panewise.spark.shard_numbers import even_shards
-from panewise.spark.state_pieces import state_envelopes
-from panewise.spark.types import arrow_schema, polars_schema
-from panewise.spark.unpack import Unpack, UnpackWithReports
-from panewise.spark.watermarks import follows_query
+from panewise.spark.shuffle import envelope
+from panewise.spark.shuffle.reports import PROGRESS
+from panewise.spark.workers import microbatch, pack
+from panewise.spark.workers.pack import NOW, Control, Pack
+from panewise.spark.workers.processor import Processor
+from panewise.spark.workers.processor_settings import Settings
+from panewise.spark.workers.state_pieces import state_envelopes
+from panewise.spark.workers.unpack import Unpack, UnpackWithReports
 from panewise.spec import Specification
 from panewise.state import Manifest
 from panewise.testing.events import Event, Script

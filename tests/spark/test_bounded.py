@@ -12,13 +12,13 @@ from panewise import functions as F
 from panewise.engine.ingest.output import Output
 from panewise.engine.registry import operator_for
 from panewise.families import INPUT
-from panewise.spark.envelope import LARGEST, decode, encode, groups, pieces
+from panewise.spark.columns.types import spark_schema
 from panewise.spark.metrics import COLUMN
-from panewise.spark.microbatch import _direct, _envelopes
-from panewise.spark.pack import Pack
-from panewise.spark.step import ShardBatch, encoded, step
-from panewise.spark.types import spark_schema
-from panewise.spark.unpack import Unpack
+from panewise.spark.shuffle.envelope import LARGEST, decode, encode, groups, pieces
+from panewise.spark.workers.microbatch import _direct, _envelopes
+from panewise.spark.workers.pack import Pack
+from panewise.spark.workers.step import ShardBatch, encoded, step
+from panewise.spark.workers.unpack import Unpack
 
 ROWS = 1_200_000
 LONG = pl.DataFrame({"n": pl.int_range(ROWS, eager=True) * 2**30, "text": ["é" * 8, None, ""] * (ROWS // 3)})

@@ -12,7 +12,7 @@ from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark import WindowResult, windowed
-from panewise.spark.dataflow import Dataflow
+from panewise.spark.dataflow.dataflow import Dataflow
 from tests.spark.conftest import Feed, beside, read_state, write
 
 SUM = F.sum("n").alias("n")

@@ -13,8 +13,8 @@ from panewise import functions as F
 from panewise.engine.checkpoint import continued
 from panewise.errors import StateError
 from panewise.spark import WindowBuilder, windowed
-from panewise.spark import writer as writers
-from panewise.spark.query_record import record_of, with_clock
+from panewise.spark.queries import writer as writers
+from panewise.spark.queries.query_record import record_of, with_clock
 from tests.spark.conftest import Feed, emitted, write
 
 COUNT, SUM, LARGEST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("most")

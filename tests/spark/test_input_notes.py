@@ -14,8 +14,8 @@ from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.families import INPUT
-from panewise.spark.pack import Pack
-from panewise.spark.step import ShardBatch, step
+from panewise.spark.workers.pack import Pack
+from panewise.spark.workers.step import ShardBatch, step
 from panewise.spec import WindowOperator
 from panewise.state import MemoryRunStore
 from panewise.testing import run

@@ -17,11 +17,11 @@ from panewise import functions as F
 from panewise.engine.protocol import Operator
 from panewise.engine.registry import operator_for
 from panewise.families import INPUT
-from panewise.spark import step as step_module
-from panewise.spark.reports import KIND
-from panewise.spark.types import polars_schema
-from panewise.spark.unpack import ArrowColumns
-from panewise.spark.watermarks import follows_query
+from panewise.spark.columns.types import polars_schema
+from panewise.spark.inputs.watermarks import follows_query
+from panewise.spark.shuffle.reports import KIND
+from panewise.spark.workers import step as step_module
+from panewise.spark.workers.unpack import ArrowColumns
 from panewise.spec import Specification
 from tests.engine.effort import examples
 from tests.nightly import first_here

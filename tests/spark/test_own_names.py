@@ -11,8 +11,8 @@ import panewise.functions as F
 from panewise.errors import SpecError
 from panewise.spark import ParquetSink, joined, over, policy_windows, windowed
 from panewise.spark.metrics import COLUMN
-from panewise.spark.pack import NOW, SHARD
-from panewise.spark.reports import PROGRESS
+from panewise.spark.shuffle.reports import PROGRESS
+from panewise.spark.workers.pack import NOW, SHARD
 from panewise.streamwindow import count
 from tests.reserved import NAMES
 from tests.spark.conftest import Feed

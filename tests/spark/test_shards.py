@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
 
-from panewise.spark.pack import SHARD, with_shards
 from panewise.spark.shard_numbers import even_shards
+from panewise.spark.workers.pack import SHARD, with_shards
 
 GOLDEN: dict[str, list[int]] = {
     "i": [470, 516, 337],

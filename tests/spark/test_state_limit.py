@@ -10,8 +10,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError, StateError
 from panewise.spark import QueryError, WindowResult, configure, windowed
-from panewise.spark.microbatch import check_state_size
-from panewise.spark.settings import STATE
+from panewise.spark.session.settings import STATE
+from panewise.spark.workers.microbatch import check_state_size
 from tests.spark.conftest import SCHEMA, Feed, at, write
 
 

@@ -14,9 +14,9 @@ import panewise as pw
 from panewise import functions as F
 from panewise.families import INPUT
 from panewise.spark import WindowResult, windowed
-from panewise.spark.envelope import decode
-from panewise.spark.pack import Pack
-from panewise.spark.types import in_utc
+from panewise.spark.columns.types import in_utc
+from panewise.spark.shuffle.envelope import decode
+from panewise.spark.workers.pack import Pack
 from tests.nightly import first_here
 from tests.spark.conftest import START, Feed, emitted, write
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.spark import envelope
+from panewise.spark.shuffle import envelope
 from panewise.state import arrow_streams, run_format
 from panewise.state.arrow_streams import frame_of_table, own_text, table_of, write_stream
 from tests.engine.effort import examples

@@ -17,7 +17,7 @@ from panewise.engine.checkpoint import StoredOperator, runs_of
 from panewise.engine.columns import CARRY
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.spark.reports import FEEDS, lowest
+from panewise.spark.shuffle.reports import FEEDS, lowest
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.manifest import READABLE

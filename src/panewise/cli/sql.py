@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from panewise.errors import SetupError, SqlError
 
 if TYPE_CHECKING:
-    from panewise.spark.query import WindowQuery
+    from panewise.spark.queries.query import WindowQuery
     from panewise.sql.script.application import Application
 
 _POLL_SECONDS = 0.5
@@ -87,9 +87,9 @@ def _pair(text: str) -> tuple[str, str]:
 
 def _on_spark(application: "Application", display: "_Display", log: str | None) -> int:
     try:
-        from panewise.spark.failures import QueryError  # noqa: PLC0415 - this loads PySpark
-        from panewise.spark.script_run import ScriptRun  # noqa: PLC0415
-        from panewise.spark.script_session import script_session  # noqa: PLC0415
+        from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
+        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
+        from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if str(error.name).startswith("panewise"):
             raise
@@ -128,7 +128,7 @@ class _Display:
         Raises:
             QueryError: if one has failed. The others are stopped then.
         """
-        from panewise.spark.script_progress import QueryFigures  # noqa: PLC0415 - it loads PySpark
+        from panewise.spark.streaming_sql.script_progress import QueryFigures  # noqa: PLC0415 - it loads PySpark
 
         for name in queries:
             self.figures.setdefault(name, QueryFigures(name))
@@ -144,7 +144,7 @@ class _Display:
             self.lines = 0
 
     def _show(self, queries: "Mapping[str, WindowQuery]") -> None:
-        from panewise.spark.script_progress import cells, header  # noqa: PLC0415 - it loads PySpark
+        from panewise.spark.streaming_sql.script_progress import cells, header  # noqa: PLC0415 - it loads PySpark
 
         if self.quiet:
             return

@@ -107,7 +107,7 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointFigures":
 def _read_with_spark(checkpoint: str, batch: int | None, progress: "ShowProgress") -> "CheckpointFigures":
     try:
         from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415 - Spark is needed here
-        from panewise.spark.standard_error import log_to  # noqa: PLC0415
+        from panewise.spark.session.standard_error import log_to  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if str(error.name).startswith("panewise"):
             raise

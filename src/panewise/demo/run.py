@@ -9,7 +9,7 @@ import polars as pl
 
 from panewise.demo.flights import ZONE
 from panewise.demo.show import Terminal
-from panewise.spark.standard_error import log_to
+from panewise.spark.session.standard_error import log_to
 
 
 def run(

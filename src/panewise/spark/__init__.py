@@ -10,26 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from panewise.replaced_names import no_attribute
-from panewise.spark import worker  # noqa: F401 - before anything that imports Polars
+from panewise.spark.workers import worker  # noqa: F401 - before anything that imports Polars
 
 if TYPE_CHECKING:
-    from panewise.spark.apply_spec import apply
-    from panewise.spark.cogroup_builder import CogroupBuilder, cogrouped
-    from panewise.spark.connector_versions import connectors
-    from panewise.spark.deduplicate_builder import DeduplicateBuilder, deduplicate
-    from panewise.spark.failures import QueryError
-    from panewise.spark.guarded_watermark import with_watermark
-    from panewise.spark.join_builder import JoinBuilder, joined
+    from panewise.spark.builders.apply_spec import apply
+    from panewise.spark.builders.cogroup import CogroupBuilder, cogrouped
+    from panewise.spark.builders.deduplicate import DeduplicateBuilder, deduplicate
+    from panewise.spark.builders.join import JoinBuilder, joined
+    from panewise.spark.builders.over import OverBuilder, over
+    from panewise.spark.builders.policy import PolicyBuilder, policy_windows
+    from panewise.spark.builders.windows import WindowBuilder, windowed
+    from panewise.spark.inputs.guarded_watermark import with_watermark
     from panewise.spark.kafka_topics import kafka_source
     from panewise.spark.observer import Observer, observe
-    from panewise.spark.over_builder import OverBuilder, over
-    from panewise.spark.policy_builder import PolicyBuilder, policy_windows
-    from panewise.spark.query import WindowQuery
+    from panewise.spark.queries.query import WindowQuery
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.rows_between import ResultRows
     from panewise.spark.results.sides import CogroupResult, JoinResult, JoinSide, WindowedJoinResult
     from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
-    from panewise.spark.settings import configure
+    from panewise.spark.session.connector_versions import connectors
+    from panewise.spark.session.failures import QueryError
+    from panewise.spark.session.settings import configure
     from panewise.spark.sinks.console import ConsoleSink
     from panewise.spark.sinks.current import current
     from panewise.spark.sinks.delta import DeltaSink
@@ -37,26 +38,25 @@ if TYPE_CHECKING:
     from panewise.spark.sinks.memory import MemorySink
     from panewise.spark.sinks.parquet import ParquetSink
     from panewise.spark.sinks.postgres import PostgresSink
-    from panewise.spark.streaming_sql import sql
-    from panewise.spark.window_builder import WindowBuilder, windowed
+    from panewise.spark.streaming_sql.streaming_sql import sql
 
 _MODULES = {
-    "apply_spec": ("apply",),
-    "cogroup_builder": ("CogroupBuilder", "cogrouped"),
-    "connector_versions": ("connectors",),
-    "deduplicate_builder": ("DeduplicateBuilder", "deduplicate"),
-    "failures": ("QueryError",),
-    "guarded_watermark": ("with_watermark",),
-    "join_builder": ("JoinBuilder", "joined"),
+    "builders.apply_spec": ("apply",),
+    "builders.cogroup": ("CogroupBuilder", "cogrouped"),
+    "session.connector_versions": ("connectors",),
+    "builders.deduplicate": ("DeduplicateBuilder", "deduplicate"),
+    "session.failures": ("QueryError",),
+    "inputs.guarded_watermark": ("with_watermark",),
+    "builders.join": ("JoinBuilder", "joined"),
     "kafka_topics": ("kafka_source",),
     "observer": ("Observer", "observe"),
-    "over_builder": ("OverBuilder", "over"),
-    "policy_builder": ("PolicyBuilder", "policy_windows"),
+    "builders.over": ("OverBuilder", "over"),
+    "builders.policy": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),
     "results.rows_between": ("ResultRows",),
     "results.sides": ("CogroupResult", "JoinResult", "JoinSide", "WindowedJoinResult"),
     "results.single_input": ("DeduplicateResult", "PolicyResult", "WindowResult"),
-    "settings": ("configure",),
+    "session.settings": ("configure",),
     "sinks.console": ("ConsoleSink",),
     "sinks.current": ("current",),
     "sinks.delta": ("DeltaSink",),
@@ -64,9 +64,9 @@ _MODULES = {
     "sinks.memory": ("MemorySink",),
     "sinks.parquet": ("ParquetSink",),
     "sinks.postgres": ("PostgresSink",),
-    "streaming_sql": ("sql",),
-    "window_builder": ("WindowBuilder", "windowed"),
-    "query": ("WindowQuery",),
+    "streaming_sql.streaming_sql": ("sql",),
+    "builders.windows": ("WindowBuilder", "windowed"),
+    "queries.query": ("WindowQuery",),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 

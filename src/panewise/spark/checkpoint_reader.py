@@ -179,7 +179,7 @@ def _by_shard(rows: Iterable[Any]) -> Iterator[tuple[int, Mapping[str, bytes]]]:
 
 
 def _record(spark: SparkSession, checkpoint: str) -> Manifest | None:
-    """Returns the record of the operator that :mod:`panewise.spark.writer` made, or None if there is none.
+    """Returns the record of the operator that :mod:`panewise.spark.queries.writer` made, or None.
 
     It is needed as long as no shard has stored anything.
     """

@@ -8,9 +8,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
-from panewise.spark.connector_versions import check_connectors
+from panewise.spark.inputs.names import quoted
 from panewise.spark.kafka_options import checked_options
-from panewise.spark.names import quoted
+from panewise.spark.session.connector_versions import check_connectors
 from panewise.spec.fields import check_flag, is_name, several
 
 _OWN: Final = ("topic", "partition", "offset", "timestamp")

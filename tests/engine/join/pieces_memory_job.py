@@ -16,8 +16,8 @@ import polars as pl
 from panewise import Interval, JoinOperator, Side
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.spark.envelope import encode, pieces
-from panewise.spark.step import OutputBuffer, PortBatch, ShardBatch, step
+from panewise.spark.shuffle.envelope import encode, pieces
+from panewise.spark.workers.step import OutputBuffer, PortBatch, ShardBatch, step
 from panewise.state import MemoryRunStore
 from tests.engine.collect_memory_job import status
 

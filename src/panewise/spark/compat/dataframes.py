@@ -20,15 +20,15 @@ import pyspark.sql.functions as SF
 from pyspark.sql import Column, DataFrame
 
 from panewise.errors import SpecError
+from panewise.spark.builders.over import over
 from panewise.spark.compat.columns import Function, as_plain, functions_in, memory_of, on_stream
 from panewise.spark.compat.switch import is_enabled, put, restore
-from panewise.spark.emitted import emitted
-from panewise.spark.names import quoted
-from panewise.spark.over_builder import over
-from panewise.spark.query import WindowQuery
+from panewise.spark.inputs.emitted import emitted
+from panewise.spark.inputs.names import quoted
+from panewise.spark.queries.query import WindowQuery
+from panewise.spark.queries.writer import WriteOptions
 from panewise.spark.results.over import OverResult
 from panewise.spark.sinks.base import AnySink
-from panewise.spark.writer import WriteOptions
 from panewise.spec.aggregates.expressions import text_of
 
 _OVER = "_panewise_over"

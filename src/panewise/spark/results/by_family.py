@@ -19,11 +19,11 @@ from panewise.families import (
     WINDOWS,
     Family,
 )
-from panewise.spark.envelope import labelled
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.sides import CogroupResult, JoinResult, WindowedJoinResult
 from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
+from panewise.spark.shuffle.envelope import labelled
 from panewise.spec import Specification
 
 

@@ -11,19 +11,19 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.chrono import InstantLike, instant_us
 from panewise.errors import SetupError, SpecError
-from panewise.spark.dataflow import Dataflow, unpacked
-from panewise.spark.display import result_html
-from panewise.spark.emitted import emitted
-from panewise.spark.envelope import kind_of, labelled
-from panewise.spark.history import export_history
-from panewise.spark.query import WindowQuery
+from panewise.spark.dataflow.dataflow import Dataflow, unpacked
+from panewise.spark.dataflow.history import export_history
+from panewise.spark.dataflow.static_side import check_output
+from panewise.spark.inputs.emitted import emitted
+from panewise.spark.queries.display import result_html
+from panewise.spark.queries.query import WindowQuery
+from panewise.spark.queries.selection import Selection
+from panewise.spark.queries.writer import EarlierOutput, WriteOptions, check_sequence, start, whole_rows
 from panewise.spark.results.rows_between import ResultRows
-from panewise.spark.results.selection import Selection
+from panewise.spark.results.watermarked_output import timely_column, with_watermark_of_query
+from panewise.spark.shuffle.envelope import kind_of, labelled
 from panewise.spark.sinks.arguments import check_sinks, resolved_sink
 from panewise.spark.sinks.base import AnySink
-from panewise.spark.static_side import check_output
-from panewise.spark.watermarked_output import timely_column, with_watermark_of_query
-from panewise.spark.writer import EarlierOutput, WriteOptions, check_sequence, start, whole_rows
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.describe import describe

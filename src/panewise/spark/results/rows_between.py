@@ -1,7 +1,7 @@
 """The rows of a result between two operators: filtered, and with computed columns (semantics 42.8).
 
 Besides rows, the first operator emits reports for the second one, which are rows without values
-(:mod:`panewise.spark.upstream_inputs`). Each step passes them on as they are.
+(:mod:`panewise.spark.builders.upstream_inputs`). Each step passes them on as they are.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,9 +13,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
 from panewise.errors import SpecError
-from panewise.spark.checks import own_columns, same_name
-from panewise.spark.names import quoted
-from panewise.spark.reports import PROGRESS
+from panewise.spark.inputs.checks import own_columns, same_name
+from panewise.spark.inputs.names import quoted
+from panewise.spark.shuffle.reports import PROGRESS
 
 if TYPE_CHECKING:
     from panewise.spark.results.operator_result import OperatorResult

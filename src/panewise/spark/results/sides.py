@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 
 from pyspark.sql import DataFrame
 
-from panewise.spark.envelope import kind_of, labelled, port_of
 from panewise.spark.results.operator_result import OperatorResult, output_of
 from panewise.spark.results.single_input import OutputsOfInput
+from panewise.spark.shuffle.envelope import kind_of, labelled, port_of
 from panewise.spec import Aggregate, AnyWindow, CogroupOperator, JoinOperator, WindowedJoin
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 

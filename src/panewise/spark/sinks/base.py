@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from panewise.spark.query_identity import query_id
+from panewise.spark.sinks.query_identity import query_id
 from panewise.spec import Specification
 
 _QUERY: Final = "_query"

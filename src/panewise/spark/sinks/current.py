@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from panewise.spark.names import quoted
-from panewise.spark.schemas import columns_of
+from panewise.spark.columns.schemas import columns_of
+from panewise.spark.inputs.names import quoted
 from panewise.spec.net_effect import check_current, key_of_panes
 
 

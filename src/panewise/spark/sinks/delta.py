@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from panewise.errors import SpecError
-from panewise.spark.connector_versions import check_connectors
-from panewise.spark.names import in_backticks
+from panewise.spark.inputs.names import in_backticks
+from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.paths import is_path, place
 from panewise.spark.sinks.preparation import empty

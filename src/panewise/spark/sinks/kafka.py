@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from panewise.errors import SetupError, SpecError
-from panewise.spark.connector_versions import check_connectors
 from panewise.spark.kafka_options import checked_options
+from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.kafka_records import ROW, Format, appended, dead_letters, upserts
 from panewise.spark.sinks.results import check_results

@@ -6,8 +6,8 @@ from typing import Final, Literal, TypeAlias
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from panewise.spark.names import quoted
-from panewise.spark.schemas import columns_of
+from panewise.spark.columns.schemas import columns_of
+from panewise.spark.inputs.names import quoted
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
 

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from panewise.errors import SpecError
-from panewise.spark.names import in_backticks
+from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.postgres_copy import COPIED, CopyRows, psycopg
 from panewise.spark.sinks.postgres_statements import Statements

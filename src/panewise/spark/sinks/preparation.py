@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import AtomicType, StructType
 
-from panewise.spark.names import in_backticks
+from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
 
 

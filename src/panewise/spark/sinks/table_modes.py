@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
-from panewise.spark.names import in_backticks
+from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
 from panewise.spark.sinks.results import check_results

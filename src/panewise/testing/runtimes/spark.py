@@ -24,13 +24,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from panewise.errors import InputError
-from panewise.spark.dataflow import Dataflow, note
-from panewise.spark.envelope import decode, kind_of, port_of
-from panewise.spark.pack import NOW
-from panewise.spark.settings import configure
+from panewise.spark.columns.types import spark_schema, spark_type
+from panewise.spark.dataflow.dataflow import Dataflow, note
+from panewise.spark.session.settings import configure
 from panewise.spark.shard_numbers import even_shards
-from panewise.spark.types import spark_schema, spark_type
-from panewise.spark.unpack import ArrowColumns
+from panewise.spark.shuffle.envelope import decode, kind_of, port_of
+from panewise.spark.workers.pack import NOW
+from panewise.spark.workers.unpack import ArrowColumns
 from panewise.spec.column_values import ColumnType
 from panewise.testing.columns import Row
 from panewise.testing.events import Batch, Event, Script

@@ -1,0 +1,1 @@
+"""`apply`, and the fluent APIs of all operator families."""

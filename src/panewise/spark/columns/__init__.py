@@ -1,0 +1,1 @@
+"""The names and types of columns in Spark and in operators."""

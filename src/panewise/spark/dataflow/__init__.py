@@ -1,0 +1,1 @@
+"""The dataflow of an operator, as a Spark plan."""

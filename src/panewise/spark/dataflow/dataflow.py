@@ -1,0 +1,423 @@
+"""The dataflow of an operator, as a Spark plan: pack, shuffle, step, unpack."""
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any
+
+import polars as pl
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from panewise.chrono import Duration
+from panewise.engine.registry import plan_for
+from panewise.errors import SpecError
+from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.columns.types import polars_schema
+from panewise.spark.dataflow.initial_state import InitialState
+from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
+from panewise.spark.inputs.ancestry import label_of, operators_upstream, warn_of_late_rows
+from panewise.spark.inputs.checks import (
+    check_column_types,
+    check_distinct,
+    check_free,
+    own_columns,
+    setting,
+)
+from panewise.spark.inputs.clock_stream import clock_stream
+from panewise.spark.inputs.names import in_backticks
+from panewise.spark.inputs.watermarks import follows_query
+from panewise.spark.metrics import observed, with_metrics, without_metrics
+from panewise.spark.session.settings import CACHE, METRICS, MIRROR, PARTITIONS, STATE
+from panewise.spark.shard_numbers import even_shards
+from panewise.spark.shuffle import envelope
+from panewise.spark.shuffle.envelope import kind_of
+from panewise.spark.shuffle.reports import KIND, PROGRESS
+from panewise.spark.workers.pack import NOW, Control, Pack
+from panewise.spark.workers.processor import Processor
+from panewise.spark.workers.processor_settings import Settings
+from panewise.spark.workers.unpack import Unpack, UnpackWithReports
+from panewise.spark.workers.whole_batch import whole_batch
+from panewise.spec import Specification, parts
+from panewise.spec.reserved_names import inner_names, renamed
+
+
+@dataclass(frozen=True)
+class Dataflow:
+    """The dataflow of a specification over DataFrames.
+
+    In `dfs` and `spec` no column of the user has a name that begins with `__`, as such names are for the
+    columns that operators add (:mod:`panewise.spec.reserved_names`). The outputs have the user's names.
+
+    Attributes:
+        dfs: the input of each port.
+        spec: the specification.
+        shards: the numbers of the shards.
+        clocks: as in :class:`Settings`.
+        live: as in :class:`Settings`.
+        default_shards: whether the number of shards is the default.
+        clock: how often a clock stream wakes the shards. Default: there is no clock stream.
+        output_names: by port as in :class:`panewise.spark.inputs.names.Input`. Default: all columns under
+            their own names.
+        metrics: the name of the observed metrics, empty for none.
+        inner: the user's names that begin with `__`, with their names in `df` and `spec`.
+        fed: the operators whose rows are inputs, by port.
+        controls: the directory of control notes that end the input, None if there is none.
+        initial_state: the state of another query with which this one began, None if it began without one.
+    """
+
+    dfs: Mapping[str, DataFrame]
+    spec: Specification
+    shards: list[int]
+    clocks: str = "spark"
+    live: bool = False
+    default_shards: bool = False
+    clock: Duration | None = None
+    output_names: Mapping[str, Mapping[str, str]] | None = None
+    metrics: str = ""
+    inner: Mapping[str, str] = field(default_factory=dict)
+    fed: Mapping[str, "Feed"] = field(default_factory=dict)
+    controls: str | None = None
+    initial_state: InitialState | None = None
+
+    @classmethod
+    def from_inputs(
+        cls,
+        dfs: Mapping[str, DataFrame],
+        spec: Specification,
+        shards: int | None,
+        clock: Duration | None = None,
+        output_names: Mapping[str, Mapping[str, str]] | None = None,
+        fed: Mapping[str, "Feed"] | None = None,
+    ) -> "Dataflow":
+        """Returns the dataflow of a specification over inputs, both with the user's names.
+
+        By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
+        """
+        feeds = fed or {}
+        columns = {port: own_columns(df) if port in feeds else columns_of(df) for port, df in dfs.items()}
+        inner = inner_names([name for names in columns.values() for name in names], spec)
+        check_free(inner)
+        if inner:
+            dfs, feeds = _renamed_inputs(dfs, feeds, inner)
+            spec = renamed(spec, inner)
+            output_names = _with_names(output_names, inner)
+        df = next(iter(dfs.values()))
+        return cls(
+            dfs,
+            spec,
+            _shard_numbers(df, spec, shards),
+            default_shards=shards is None,
+            clock=clock,
+            output_names=output_names,
+            metrics=setting(df, METRICS, "panewise"),
+            inner=inner,
+            fed=feeds,
+        )
+
+    def with_spec(self, spec: Specification) -> "Dataflow":
+        """Returns the dataflow of another specification, with the user's names, over the same inputs."""
+        restored = {own: name for name, own in self.inner.items()}
+        dfs, fed = _renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
+        check_column_types(dfs, spec)
+        shards = None if self.default_shards else len(self.shards)
+        names = _with_names(self.output_names, restored)
+        return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
+
+    def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Dataflow":
+        """Returns the dataflow whose inputs also carry outputs of earlier operators (semantics 42.9).
+
+        Args:
+            outputs: by the `id` of the dataflow of an earlier operator what :meth:`as_input` takes. What is
+                found is removed, so that a result that is an input twice is written once.
+            controls: as in the class, for this operator and, if it is given, all earlier ones.
+        """
+        dfs, fed = {**self.dfs}, {**self.fed}
+        for port, feed in self.fed.items():
+            written = outputs.pop(id(feed.first), {})
+            if written or outputs or controls is not None:
+                fed[port] = replace(feed, first=feed.first.writing(outputs, controls))
+                dfs[port] = fed[port].rows(written)
+        return replace(self, dfs=dfs, fed=fed, controls=controls)
+
+    @property
+    def df(self) -> DataFrame:
+        """The input of the first port."""
+        return next(iter(self.dfs.values()))
+
+    @property
+    def static(self) -> tuple[str, ...]:
+        """The ports whose inputs are batch DataFrames next to a stream (semantics 36.8)."""
+        return tuple(port for port, df in self.dfs.items() if self.df.isStreaming and not df.isStreaming)
+
+    @property
+    def _query_ports(self) -> tuple[str, ...]:
+        """The ports whose watermark is that of the query."""
+        others = {*self.fed, *self.static}
+        return tuple(port for port in self.dfs if port not in others and follows_query(self.spec, port))
+
+    def known_as(self, shards: int) -> "Dataflow":
+        """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
+        return replace(self, shards=even_shards(shards)) if self.default_shards else self
+
+    def _columns(self, port: str, *, all_columns: bool) -> tuple[str, ...]:
+        """Returns the columns that enter the operator: all if they are needed, else those that are read.
+
+        There is at least one column, because rows without columns would be lost.
+        """
+        df, entry = self.dfs[port], self.spec.ports[port]
+        if all_columns or entry.whole_rows:
+            return tuple(name for name in own_columns(df) if name != NOW)
+        return entry.columns_read or tuple(own_columns(df)[:1])
+
+    def packed(self, *, late_wanted: bool, all_columns: bool) -> DataFrame:
+        """Returns the inputs, and the clock stream if there is one, as envelopes.
+
+        Args:
+            late_wanted: whether the late rows are an output. Rows are then not pre-aggregated.
+            all_columns: whether whole rows are needed. Otherwise only the columns that the operator reads are
+                read.
+        """
+        if late_wanted:
+            for port in {*self.dfs} - {*self.fed}:
+                warn_of_late_rows(self.dfs[port], "the late rows of a stream")
+        schemas = self.schemas(all_columns=all_columns)
+        packed = [
+            self._packed(port, schemas, late_wanted=late_wanted, all_columns=all_columns)
+            for port in self.dfs
+            if port not in self.static
+        ]
+        if self.clock is not None:
+            packed.append(self.controlled(clock_stream(self.df.sparkSession, self.clock)))
+        if self.controls is not None:
+            notes = self.df.sparkSession.readStream.schema("value STRING").text(self.controls)
+            packed.append(self.controlled(notes))
+        return reduce(DataFrame.union, packed)
+
+    def _packed(
+        self, port: str, schemas: Mapping[str, Any], *, late_wanted: bool, all_columns: bool
+    ) -> DataFrame:
+        """Returns the input of a port as envelopes."""
+        whole, entry = self.dfs[port], self.spec.ports[port]
+        columns = self._columns(port, all_columns=all_columns)
+        more = [PROGRESS] if port in self.fed else []
+        if entry.max_future_skew is not None:
+            more = [NOW, *more]
+            whole = whole if NOW in columns_of(whole) else whole.withColumn(NOW, F.current_timestamp())
+        wanted = [*columns, *more]
+        df = whole if wanted == columns_of(whole) else whole.selectExpr(*map(in_backticks, wanted))
+        plain = all(name.isidentifier() for name in wanted)
+        # mapInArrow takes a dot in a name for a field of a struct.
+        df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(wanted))))
+        label = label_of(whole, entry, list(self.dfs).index(port), len(self.dfs), fed=port in self.fed)
+        strict = port in self.static
+        pack = Pack(
+            self.spec, dict(schemas), self.shards, late_wanted, port, not plain, tuple(more), label, strict
+        )
+        return df.mapInArrow(pack, envelope.IN)
+
+    def controlled(self, notes: DataFrame) -> DataFrame:
+        """Returns control notes (one STRING column of JSON) as envelopes."""
+        return notes.mapInArrow(Control(self.shards), envelope.IN)
+
+    def as_input(self, others: int, written: Mapping[str, str]) -> DataFrame:
+        """Returns the emitted rows of a stream and envelopes, for a second operator.
+
+        The envelopes are the reports of the shards, and outputs that the query writes.
+
+        Args:
+            others: the number of operators behind other inputs of the second one, as the metrics of all
+                operators of a query have different names.
+            written: the kinds of outputs of this operator that the query writes, with their numbered kinds.
+        """
+        kinds = set(map(kind_of, written))
+        whole_rows, late_wanted = bool({"late", "invalid"} & kinds), "late" in kinds
+        packed = self.packed(late_wanted=late_wanted, all_columns=whole_rows)
+        unpack = UnpackWithReports(self.unpacker("panes", all_columns=whole_rows), written)
+        schemas = self.schemas(all_columns=whole_rows)
+        stepped = self.stepped(packed, schemas, reports=True, others=others)
+        carried = F.col("kind").contains("/")
+        wanted = stepped.where(F.col("kind").isin("panes", KIND, *written) | carried)
+        return wanted.select("kind", "payload").mapInArrow(unpack, unpack.target)
+
+    def stepped(
+        self,
+        packed: DataFrame,
+        schemas: dict[str, dict[str, pl.DataType]],
+        direct: Unpack | None = None,
+        *,
+        reports: bool = False,
+        others: int = 0,
+        selected: bool = False,
+    ) -> DataFrame:
+        """Returns the output of the operator for these envelopes.
+
+        The output is envelopes or, on a stream with `direct`, the real columns of one kind of output. On a
+        stream the metrics are observed here. Envelopes keep the metrics column, and so do real
+        columns that are `selected` later.
+        """
+        if not packed.isStreaming:
+            # Every shard gets the end of input, as an operator may emit something even if there are no rows.
+            ends = packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")
+            packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
+            run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
+            return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
+        settings = Settings(
+            self.spec,
+            schemas,
+            len(self.shards),
+            self.clocks,
+            self.live,
+            direct,
+            int(setting(packed, CACHE, "1024")),
+            int(setting(packed, MIRROR, "4096")),
+            int(setting(packed, STATE, "0")),
+            reports,
+            {port: tuple(feed.first.shards) for port, feed in self.fed.items()},
+            self.static,
+            self._query_ports,
+            self.initial_state is not None,
+            None if self.initial_state is None else self.initial_state.watermark,
+        )
+        target = envelope.OUT if direct is None else direct.target
+        stepped = (
+            _used_once(packed)
+            .groupBy("shard")
+            .transformWithStateInPandas(
+                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
+            )
+        )
+        stepped = observed(stepped, self._metrics_name(others))
+        return stepped if direct is None else without_metrics(stepped, drop=not selected)
+
+    def _initial(self, schemas: Mapping[str, Any]) -> Any:
+        """Returns the initial state of the shards, None if there is none.
+
+        It is the state of another query, which has the rows of its static sides, or the rows of static sides.
+        """
+        if self.initial_state is not None:
+            return self.initial_state.rows(self.df.sparkSession).groupBy("shard")
+        packed = [self._packed(port, schemas, late_wanted=True, all_columns=False) for port in self.static]
+        if not packed:
+            return None
+        return reduce(DataFrame.union, packed).where(F.col("kind").startswith("rows")).groupBy("shard")
+
+    def _metrics_name(self, others: int = 0) -> str:
+        """Returns the name of the metrics.
+
+        That of the second operator of a query ends in _2, because Spark refuses equal names.
+        """
+        behind = others + sum(map(operators_upstream, self.dfs.values())) if self.metrics else 0
+        return f"{self.metrics}_{behind + 1}" if behind else self.metrics
+
+    @property
+    def _emits_without_rows(self) -> bool:
+        """Whether a batch without rows may emit something: only an operator that is in one shard can."""
+        return parts(self.spec).one_shard(self.spec) is not None
+
+    def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
+        """Returns the function that turns one kind of envelopes into real columns."""
+        inputs = self.inputs(all_columns=all_columns)
+        panes = plan_for(self.spec, self.schemas(all_columns=all_columns)).pane_schema
+        output_names = {
+            port: {name: name for name in columns.names}
+            if self.output_names is None
+            else {own: name for own, name in self.output_names[port].items() if own in columns.names}
+            for port, columns in inputs.items()
+        }
+        unpack = unpack_of(kind, self.spec, panes, inputs, output_names)
+        unpack = with_own_names(unpack, self.inner, self.spec, inputs)
+        check_distinct(self.df, unpack.target.names)
+        return unpack
+
+    def inputs(self, *, all_columns: bool) -> dict[str, StructType]:
+        """Returns the columns of the rows that enter the operator, by port."""
+        return {
+            port: StructType([schema_of(df)[name] for name in self._columns(port, all_columns=all_columns)])
+            for port, df in self.dfs.items()
+        }
+
+    def schemas(self, *, all_columns: bool) -> dict[str, dict[str, pl.DataType]]:
+        """Returns the same columns with their types in the engine."""
+        inputs = self.inputs(all_columns=all_columns)
+        return {port: polars_schema(schema) for port, schema in inputs.items()}
+
+
+@dataclass(frozen=True)
+class Feed:
+    """An operator whose emitted rows are the input of another operator (semantics 42.5).
+
+    Attributes:
+        first: the operator.
+        shape: a function that makes the input from its rows and envelopes (:meth:`Dataflow.as_input`).
+        others: the number of operators before the other inputs, for the names of metrics.
+    """
+
+    first: Dataflow
+    shape: Callable[[DataFrame], DataFrame]
+    others: int
+
+    def then(self, shape: Callable[[DataFrame], DataFrame]) -> "Feed":
+        """Returns the feed with one more change of the rows."""
+        before = self.shape
+        return replace(self, shape=lambda df: shape(before(df)))
+
+    def rows(self, written: Mapping[str, str]) -> DataFrame:
+        """Returns the input; `written` as in :meth:`Dataflow.as_input`."""
+        return self.shape(self.first.as_input(self.others, written))
+
+
+def _renamed_inputs(
+    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], names: Mapping[str, str]
+) -> tuple[dict[str, DataFrame], dict[str, Feed]]:
+    """Returns inputs and their feeds with renamed columns; `names` has the new name of each old one."""
+
+    def rename(df: DataFrame) -> DataFrame:
+        return df.withColumnsRenamed(dict(names))
+
+    renamed_feeds = {port: feed.then(rename) for port, feed in feeds.items()}
+    return {port: rename(df) for port, df in dfs.items()}, renamed_feeds
+
+
+def _with_names(
+    output_names: Mapping[str, Mapping[str, str]] | None, names: Mapping[str, str]
+) -> Mapping[str, Mapping[str, str]] | None:
+    """Returns the names of outputs by port, for inputs whose columns have other names."""
+    if output_names is None:
+        return None
+    return {
+        port: {names.get(own, own): name for own, name in own_names.items()}
+        for port, own_names in output_names.items()
+    }
+
+
+def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> list[int]:
+    """Returns the numbers of the given number of shards, or of the default number."""
+    one_shard = parts(spec).one_shard(spec)
+    if one_shard is not None and shards is not None and shards > 1:
+        raise SpecError(f"shards={shards}", *one_shard)
+    default = int(setting(df, PARTITIONS, "200")) if one_shard is None else 1
+    return even_shards(default if shards is None else shards)
+
+
+def _used_once(packed: DataFrame) -> DataFrame:
+    """Returns envelopes whose shuffle Spark repeats where a query uses them twice (semantics 42.13).
+
+    Spark would use one shuffle for both. It then does not find the watermark behind the second use, so there
+    no timer expires. In each micro-batch Spark gives every random number of a plan a seed of its own. So it
+    does not take the two plans for the same. The condition is always true, which Spark must not know.
+    """
+    return packed.where("NOT isnan(rand())")
+
+
+def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
+    """Returns one kind of output in real columns."""
+    return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)
+
+
+def note(**values: int | str) -> str:
+    """Returns a control note as JSON. With several inputs, a watermark comes with the name of its `input`."""
+    return json.dumps(values)

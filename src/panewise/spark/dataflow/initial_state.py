@@ -1,0 +1,139 @@
+"""The state of another query or operator, with which a new query begins (semantics 48.9).
+
+The driver divides an exported file among the shards, and writes the pieces to a directory of the checkpoint,
+some megabytes at a time. The first micro-batch of the query reads them as the initial state. So that
+micro-batch can be repeated, also when the file is no longer there.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.engine.exported_state import ExportedState, begun_otherwise
+from panewise.engine.protocol import Schemas
+from panewise.errors import SpecError
+from panewise.spark.columns.types import arrow_schema
+from panewise.spark.session.settings import envelopes_in_small_batches
+from panewise.spark.shuffle import envelope
+from panewise.spark.sinks.paths import exists
+from panewise.spark.workers.state_pieces import Envelope, state_envelopes
+from panewise.spec import Specification
+from panewise.state.export_file import origin_of
+
+FIELD: Final = "imported"  # the field of the record that says with which file the checkpoint began
+_MANY: Final = 32 << 20  # bytes of pieces that are written together
+
+
+@dataclass(frozen=True)
+class InitialState:
+    """With which file a checkpoint began.
+
+    Attributes:
+        pieces: the directory of the pieces.
+        id: the id of the exported state.
+        file: the path of the file, as it was given.
+        watermark: the watermark with which the query begins, in microseconds; None if there is none.
+    """
+
+    pieces: str
+    id: str
+    file: str
+    watermark: int | None
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The field of the record of the checkpoint."""
+        return {"id": self.id, "file": self.file, "watermark": self.watermark}
+
+    def rows(self, session: SparkSession) -> DataFrame:
+        """Returns the pieces of all shards."""
+        return session.read.schema(envelope.IN).parquet(self.pieces)
+
+    def while_starting(self, session: SparkSession, checkpoint: str) -> AbstractContextManager[None]:
+        """Bounds the Arrow batches of a query that has not committed its first micro-batch yet."""
+        committed = exists(session, f"{checkpoint}/commits/0")
+        return nullcontext() if committed else envelopes_in_small_batches(session, _MANY)
+
+
+def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) -> InitialState | None:
+    """Returns with which file a checkpoint began, from its record; None if with none.
+
+    Raises:
+        StateError: if another file is given, or the checkpoint began without one.
+    """
+    known = record.get(FIELD)
+    if known is None:
+        if file is not None:
+            raise begun_otherwise(file)
+        return None
+    if file is not None and not _is_deleted(file, known["file"]) and origin_of(file).id != known["id"]:
+        raise begun_otherwise(file)
+    return InitialState(_directory(checkpoint), **known)
+
+
+def _is_deleted(file: str, known: str) -> bool:
+    return file == known and not Path(file).exists()
+
+
+def imported_state(
+    session: SparkSession,
+    spec: Specification,
+    schemas: Schemas,
+    shards: list[int],
+    checkpoint: str,
+    file: str,
+) -> InitialState:
+    """Divides an exported file among the shards of a new checkpoint.
+
+    Raises:
+        StateError: if the file is damaged, or the state was made with another specification or other types.
+    """
+    exported = ExportedState.open(file, spec, schemas, shards)
+    _write(session, state_envelopes(exported.redistribution, exported.shards), _directory(checkpoint))
+    return InitialState(_directory(checkpoint), exported.origin.id, file, exported.origin.watermark)
+
+
+def check_streaming(df: DataFrame, file: str | None) -> None:
+    """Refuses an initial state of an operator over a batch DataFrame, which ends with its input."""
+    if file is not None and not df.isStreaming:
+        rule = "a batch is processed as a whole, and nothing continues it (semantics 48.9)"
+        raise SpecError(
+            f"initial_state={file!r} on a batch DataFrame", rule, "leave it out, or read a stream"
+        )
+
+
+def check_alone(fed: Mapping[str, Any], file: str | None) -> None:
+    """Refuses an initial state of a query with several operators."""
+    if file is not None and fed:
+        rule = "the state of one operator is imported (semantics 48.7)"
+        fault = f"initial_state={file!r} of a query with several operators"
+        raise SpecError(fault, rule, "write the rows of the first operator, and read them in a second query")
+
+
+def _directory(checkpoint: str) -> str:
+    return f"{checkpoint}/panewise/import"
+
+
+def _write(session: SparkSession, pieces: Iterable[Envelope], directory: str) -> None:
+    """Writes pieces to a directory, in place of what an interrupted start has left there."""
+    waiting, size, mode = list[Envelope](), 0, "overwrite"
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece[-1])
+        if size >= _MANY:
+            _frame(session, waiting).write.mode(mode).parquet(directory)
+            waiting, size, mode = [], 0, "append"
+    if waiting or mode == "overwrite":
+        _frame(session, waiting).write.mode(mode).parquet(directory)
+
+
+def _frame(session: SparkSession, pieces: list[Envelope]) -> DataFrame:
+    columns = list(zip(*pieces, strict=True)) or [(), (), ()]
+    schema = arrow_schema(envelope.IN)
+    arrays = [pa.array(column, of.type) for column, of in zip(columns, schema, strict=True)]
+    return session.createDataFrame(pa.Table.from_arrays(arrays, schema=schema), envelope.IN)

@@ -1,0 +1,1 @@
+"""The inputs of an operator: checks, names, watermarks, and what is upstream."""

@@ -1,0 +1,70 @@
+"""A watermark that rows with event times far in the future do not move.
+
+Spark makes a watermark from one column, and the metadata of a column say that it has a watermark. Here the
+watermark is made from a copy of the event time, in which times too far ahead are null. The event time itself
+has the metadata. So Spark's own operators use it as they use that of `withWatermark`.
+"""
+
+from typing import Final
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import TimestampType
+
+from panewise.chrono import DurationLike
+from panewise.errors import SpecError
+from panewise.spark.columns.schemas import schema_of
+from panewise.spark.inputs.checks import DELAY, watermarked
+from panewise.spark.inputs.names import in_backticks
+from panewise.spec.fields import not_negative
+
+GUARDED: Final = "__panewise_event_time"  # the copy. Spark's plan shows it
+
+
+def with_watermark(
+    df: DataFrame, event_time: str, delay: DurationLike, *, max_future_skew: DurationLike
+) -> DataFrame:
+    """Returns `df.withWatermark(event_time, delay)`, which rows far in the future do not move.
+
+    One row with a wrong event time in the year 2100 would move the watermark of `withWatermark` there, and
+    all other rows would be late. Here it has no effect on the watermark. The row remains in the stream: an
+    operator with the same `max_future_skew` emits it as invalid (semantics 15.10). The returned stream can be
+    used like that of `withWatermark`, also by Spark's own operators.
+
+    Args:
+        df: a stream. A batch DataFrame is returned as it is.
+        event_time: the column of event times, a TIMESTAMP.
+        delay: the delay of the watermark, 0 or more, such as "10 minutes".
+        max_future_skew: how far an event time may be ahead of the time at which the micro-batch begins, 0 or
+            more; an event time just as far ahead still moves the watermark.
+
+    Returns:
+        The stream, with the same columns.
+
+    Raises:
+        SpecError: if there is no such column of type TIMESTAMP, the stream has a watermark already, or a
+            duration is below 0.
+
+    Example:
+        >>> stream = with_watermark(df, "ts", "10 minutes", max_future_skew="1 hour")     # doctest: +SKIP
+        >>> builder = windowed(stream, "ts").options(max_future_skew="1 hour")            # doctest: +SKIP
+    """
+    lag, skew = not_negative(delay, "delay"), not_negative(max_future_skew, "max_future_skew")
+    _check(df, event_time)
+    if not df.isStreaming:
+        return df
+    column = F.col(in_backticks(event_time))
+    ahead = F.unix_micros(column) - F.unix_micros(F.current_timestamp())
+    marked = df.withColumn(GUARDED, F.when(ahead <= skew.us, column))
+    marked = marked.withWatermark(GUARDED, f"{lag.us} microseconds").drop(GUARDED)
+    metadata = schema_of(df)[event_time].metadata or {}
+    return marked.withMetadata(event_time, {**metadata, DELAY: lag.us // 1000})
+
+
+def _check(df: DataFrame, event_time: str) -> None:
+    instants = [field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)]
+    if event_time not in instants:
+        remedy = f"use one of the columns {instants}"
+        raise SpecError(f"event time {event_time!r}", "the event time is a column of type TIMESTAMP", remedy)
+    if watermarked(df):
+        raise SpecError("a second watermark", "a stream has one watermark", "leave withWatermark out")

@@ -1,0 +1,1 @@
+"""Queries: how they are started, and what they store and show."""

@@ -1,0 +1,179 @@
+"""What a query stores beside Spark's checkpoint: the record of its operators, and control notes.
+
+The record names the specification, the number of shards and the operators whose rows are inputs. So a changed
+query is refused before it starts.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from panewise.chrono import Duration
+from panewise.engine.checkpoint import check_same
+from panewise.engine.evolution import log_change
+from panewise.errors import StateError
+from panewise.spark.dataflow.dataflow import Dataflow
+from panewise.spark.dataflow.initial_state import FIELD
+from panewise.spark.inputs.ancestry import operators_upstream
+from panewise.spark.inputs.plan_text import plan_of, sources, stateful
+from panewise.spark.sinks.paths import exists, is_absolute
+from panewise.spec.codec import to_dict
+from panewise.spec.evolution import Continuation
+from panewise.state import Manifest
+from panewise.state.manifest import newest_record
+
+_FED = "fed"  # the field of the record that has the operators whose rows are inputs
+_READS = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
+_PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
+_CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
+_NEVER = Duration(1 << 60)  # the interval of a clock stream that has been removed
+_ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
+
+
+def write_note(session: SparkSession, controls: str, text: str) -> None:
+    """Adds a control note."""
+    _text(session, text).write.mode("append").text(controls)
+
+
+def _text(session: SparkSession, text: str) -> DataFrame:
+    """Returns one row of text.
+
+    It comes from a statement, for which Spark starts no job. It would start one for createDataFrame.
+    """
+    return session.sql("SELECT 1").select(F.lit(text).alias("value"))
+
+
+def record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
+    """Returns the record of the operator of a checkpoint, or None if the checkpoint is new."""
+    if not exists(session, _path(checkpoint)):
+        return None
+    rows = session.read.text(_path(checkpoint), wholetext=True).collect()
+    return newest_record(row[0] for row in rows)
+
+
+def _path(checkpoint: str) -> str:
+    """Returns the path of the record of the operator of a checkpoint."""
+    return f"{checkpoint}/panewise/operator"
+
+
+def prepare_record(
+    session: SparkSession, dataflow: Dataflow, checkpoint: str, controls: str, *, at_end: bool
+) -> None:
+    """Prepares a new checkpoint.
+
+    The record is written last. So if this function is interrupted, the next start calls it again.
+    """
+    _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
+    header = _fed_record(dataflow) | ({_ENDS: True} if at_end and dataflow.fed else {})
+    header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
+    header |= {_CLOCK: None if dataflow.clock is None else dataflow.clock.us}
+    header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
+    header |= {_READS: reads_of(dataflow)}
+    record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
+    _text(session, record).write.mode("append").text(_path(checkpoint))
+
+
+def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
+    """Returns the dataflow with the clock stream that its checkpoint needs (semantics 47.11).
+
+    Spark fixes the number of sources. So a clock stream that is removed stays, without rows. The offsets of a
+    clock stream count its interval, and must not decrease. So the shortest interval so far holds.
+    """
+    if _CLOCK not in known:
+        return dataflow  # an earlier release has made the record
+    before, now = known[_CLOCK], dataflow.clock
+    if before is None and now is not None:
+        rule = "a checkpoint fixes the sources of a query, and this one has no clock"
+        raise StateError(f"clock({str(now)!r})", rule, "leave clock out, or start from a new checkpoint")
+    if before is None:
+        return dataflow
+    return replace(dataflow, clock=_NEVER if now is None else min(now, Duration(before)))
+
+
+def continue_record(
+    session: SparkSession, known: Manifest, change: Continuation, dataflow: Dataflow, checkpoint: str
+) -> None:
+    """Adds a record if the specification or the clock has changed. Of the former it says so in the log.
+
+    Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
+    specification, so later runs find the same one, however far this run gets.
+    """
+    header, clock = dict(known.header), dataflow.clock
+    if header.get(_CLOCK) is not None and clock is not None and clock != _NEVER:
+        header[_CLOCK] = clock.us
+    if change.changes or header != known.header:
+        record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
+        _text(session, record).write.mode("append").text(_path(checkpoint))
+    if change.changes:
+        log_change(f"the checkpoint {checkpoint}", change)
+
+
+def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
+    """Returns the field of the record with the operators whose rows are inputs; empty if there are none."""
+    firsts = {port: feed.first for port, feed in dataflow.fed.items()}
+    fed = {
+        port: {"spec": to_dict(first.spec), "shards": len(first.shards), **_fed_record(first)}
+        for port, first in firsts.items()
+    }
+    return {_FED: fed} if fed else {}
+
+
+def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> None:
+    """Checks that the operators whose rows are inputs are those of the checkpoint."""
+    _check_firsts(known, dataflow)
+    if dataflow.fed and known.get(_ENDS, False) != at_end:
+        fault = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
+        rule = (
+            "a checkpoint fixes the sources of a query, and what ends the input of the first operator is one"
+        )
+        raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
+
+
+def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
+    before = known.get(_FED, {})
+    if set(before) != set(dataflow.fed):
+        fault = f"results as the inputs {sorted(dataflow.fed)}"
+        rule = f"in this checkpoint results of other operators are the inputs {sorted(before)}"
+        raise StateError(fault, rule, "use the same inputs, or start from a new checkpoint")
+    for port, feed in dataflow.fed.items():
+        record = before[port]
+        check_same(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))
+        _check_firsts(record, feed.first)
+
+
+def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str) -> None:
+    """Checks that a checkpoint is where it was made, or can still be found there.
+
+    Spark's description of the state has absolute paths, so without the check Spark would miss a file.
+    """
+    place = known.get(_PLACE)
+    if place is None or place == checkpoint or exists(session, _path(place)):
+        return
+    rule = "a checkpoint cannot be moved, as Spark stores absolute paths in it"
+    remedy = f"move it back, or make a link to it at {place}, or start from a new checkpoint"
+    raise StateError(f"the checkpoint {checkpoint}, which was made at {place}", rule, remedy)
+
+
+def reads_of(dataflow: Dataflow) -> dict[str, Any]:
+    """Returns what Spark's checkpoint fixes of the plan of a query: its sources and stateful operators."""
+    plans = [plan_of(df) for df in dataflow.dfs.values() if df.isStreaming]
+    others = [name for plan in plans for name in stateful(plan)]
+    ours = 1 + sum(operators_upstream(df) for df in dataflow.dfs.values() if df.isStreaming)
+    read = {source for plan in plans for source in sources(plan)}
+    return {"sources": len(read) + (dataflow.clock is not None), "stateful": others, "ours": ours}
+
+
+def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:
+    """Checks that the sources and the stateful operators of a query are those of its checkpoint (48.13)."""
+    before, now = known.get(_READS), reads_of(dataflow)
+    for name, words in _WORDS.items():
+        if before is not None and before[name] != now[name]:
+            rule = f"a checkpoint fixes the {words}: this one has {before[name] or 'none'} (semantics 48.13)"
+            remedy = "put them back, or export the state and begin a new checkpoint with initial_state="
+            raise StateError(f"a query with {now[name] or 'no'} {words}", rule, remedy)
+
+
+_WORDS = {"sources": "sources", "stateful": "stateful operators of Spark", "ours": "operators of panewise"}

@@ -1,0 +1,1 @@
+"""The rows that cross Spark's shuffle."""

@@ -1,0 +1,1 @@
+"""Queries and scripts of SQL over DataFrames."""

@@ -1,0 +1,163 @@
+"""Starts the query of an INSERT INTO, once it is known that its rows fit its tables (semantics 46.45)."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
+
+from panewise.errors import SqlError
+from panewise.spark.builders.upstream_inputs import frame_of
+from panewise.spark.inputs.ancestry import operators_upstream
+from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
+from panewise.spark.queries.query import Done, WindowQuery
+from panewise.spark.results.operator_result import OperatorResult, kinds_of
+from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.preparation import empty
+from panewise.spark.streaming_sql.table_sinks import FileSink, TableSink, sink_of
+from panewise.sql.script.application import NO_CHECKPOINT, no_outputs
+from panewise.sql.script.steps import InsertStep, SinkStep
+
+_OUTER: Final = re.compile(r" (LeftOuter|RightOuter|FullOuter|LeftAnti)\b")
+
+
+@dataclass(frozen=True)
+class WrittenTable:
+    """A table that a query writes. `schema` has the columns of the rows, None if they are not known."""
+
+    sink: TableSink
+    schema: StructType | None
+
+
+def insert(source: Any, step: InsertStep) -> tuple[WindowQuery, dict[str, WrittenTable]]:
+    """Starts a query; returns it and the tables that it writes, by their names in lower case.
+
+    Args:
+        source: the rows, as a DataFrame or the result of an operator.
+        step: the statement.
+
+    Raises:
+        SqlError: if the rows do not fit a table.
+    """
+    if step.outputs and isinstance(source, DataFrame):
+        raise SqlError(*no_outputs(step.outputs))
+    if is_stream(source) and step.checkpoint is None:  # of a view that only Spark knows
+        raise SqlError(step.statement.table, *NO_CHECKPOINT)
+    session = (source if isinstance(source, DataFrame) else source.dataflow.df).sparkSession
+    tables = _tables(source, step)
+    for table in tables.values():
+        _check(session, table, step, streaming=is_stream(source))
+    sinks = {output: table.sink for output, table in tables.items()}
+    if isinstance(source, OperatorResult):
+        query = _started(source, sinks, step)
+    else:
+        query = _written(source, sinks[None], step)
+    names: dict[str | None, str] = {None: step.statement.table}
+    names.update(step.sink.outputs)
+    return query, {names[output].lower(): table for output, table in tables.items()}
+
+
+def is_stream(source: Any) -> bool:
+    """Returns whether the rows of a query are a stream."""
+    streaming: bool = (source if isinstance(source, DataFrame) else source.dataflow.df).isStreaming
+    return streaming
+
+
+def _tables(source: Any, step: InsertStep) -> dict[str | None, WrittenTable]:
+    """Returns the tables of a query by output. That of its rows has no name."""
+    # A batch has no numbers of micro-batches by which Delta could recognize what it has.
+    checkpoint = step.checkpoint if is_stream(source) else None
+    schemas = _schemas(source, step.outputs)
+    rows = WrittenTable(sink_of(step.sink, checkpoint, step.statement.columns), schemas[None])
+    tables: dict[str | None, WrittenTable] = {None: rows}
+    for output, table in step.outputs.items():
+        tables[output] = WrittenTable(sink_of(table, checkpoint), schemas.get(output))
+    return tables
+
+
+def _schemas(source: Any, outputs: Mapping[str, SinkStep]) -> dict[str | None, StructType]:
+    """Returns the columns of the rows of a query, and of those other outputs that are its own."""
+    if isinstance(source, DataFrame):
+        return {None: source.schema}
+    known: dict[str | None, StructType] = {None: frame_of(replace(source, at_end=False)).schema}
+    kinds = kinds_of(source)
+    for output in outputs.keys() & kinds.keys():
+        known[output] = source.dataflow.unpacker(kinds[output], all_columns=True).target
+    return known
+
+
+def _check(session: SparkSession, table: WrittenTable, step: InsertStep, *, streaming: bool) -> None:
+    """Checks that rows fit a table, and that the table has no rows that the query would overwrite."""
+    sink, schema = table.sink, table.schema
+    listed = sink.shape.listed or [name for name, _ in sink.shape.columns]
+    if schema is not None and listed and len(schema) != len(listed):
+        rule = f"the columns of a query are those of its table, in their order: {list(listed)}"
+        raise SqlError(f"{len(schema)} columns {schema.names}", rule, "select as many")
+    if schema is not None:
+        sink.shaped(empty(session, schema))
+    if isinstance(sink, FileSink):
+        _check_rows(session, sink, step.checkpoint if streaming else None)
+
+
+def _check_rows(session: SparkSession, sink: FileSink, checkpoint: str | None) -> None:
+    """Refuses a table with rows of another query, as micro-batches of the same numbers would replace them."""
+    if checkpoint is None and sink.has_rows(session, first=1):
+        rule = "a batch is written as micro-batch 0, and the rows of a stream would stay beside it"
+        raise SqlError(f"rows of a stream at {sink.path}", rule, "delete them, or give another path")
+    if checkpoint is None or exists(session, f"{checkpoint}/metadata"):
+        return
+    if sink.has_rows(session, first=0):
+        rule = "a new checkpoint begins with micro-batch 0, which would replace some of these rows"
+        remedy = "delete the rows with their checkpoint, or give another path"
+        raise SqlError(f"rows of another checkpoint at {sink.path}", rule, remedy)
+
+
+def _started(result: Any, sinks: Mapping[str | None, TableSink], step: InsertStep) -> WindowQuery:
+    """Starts the query of an operator."""
+    result = replace(result, at_end=step.at_end or result.at_end)
+    named = {result.OUTPUT if output is None else output: sink for output, sink in sinks.items()}
+    query: WindowQuery = result.write(
+        named,
+        checkpoint=step.checkpoint,
+        available_now=step.trigger.available_now,
+        processing_time=step.trigger.processing_time,
+        name=step.statement.table,
+    )
+    return query
+
+
+def _written(df: DataFrame, sink: TableSink, step: InsertStep) -> WindowQuery:
+    """Starts a query of Spark's alone. The rows of a batch are written before it returns."""
+    if not df.isStreaming:
+        sink(df, 0)
+        return WindowQuery(Done(df), None)  # type: ignore[arg-type]
+    if step.at_end:
+        _check_end(df)
+    if isinstance(sink, FileSink) and not sink.prepared(df.sparkSession):
+        sink.prepare(empty(df.sparkSession, df.schema))
+    writer = df.writeStream.foreachBatch(sink).queryName(step.statement.table)
+    writer = writer.option("checkpointLocation", str(step.checkpoint))
+    trigger = step.trigger
+    if trigger.available_now:
+        writer = writer.trigger(availableNow=True)
+    elif trigger.processing_time is not None:
+        writer = writer.trigger(processingTime=trigger.processing_time)
+    return WindowQuery(writer.start(), None)
+
+
+def _check_end(df: DataFrame) -> None:
+    """Refuses to end the input of a query in which rows wait for it: Spark cannot."""
+    plan = plan_of(df)
+    waiting = {name for name in delaying(plan) if name != "Join"}
+    if "Join" in delaying(plan) and any(
+        node.name == "Join" and _OUTER.match(node.rest) for node in nodes_of(plan)
+    ):
+        waiting.add("outer join")
+    if operators_upstream(df):
+        waiting.add("view with windows, whose rows Spark alone reads")
+    if waiting:
+        rule = f"Spark cannot end the input of a query with its own operators: {sorted(waiting)}"
+        remedy = "add OPTIONS (finish 'never') to the table, or write the windows to a table of their own"
+        raise SqlError("finish = at_end", rule, remedy)

@@ -1,0 +1,141 @@
+"""Runs a script of SQL in a session: one query for each INSERT INTO (semantics 46.40)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from traceback import format_exception
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from panewise.errors import PanewiseError, SqlError
+from panewise.spark.builders.upstream_inputs import frame_of
+from panewise.spark.queries.query import WindowQuery
+from panewise.spark.session.failures import QueryError
+from panewise.spark.streaming_sql.script_inserts import WrittenTable, insert
+from panewise.spark.streaming_sql.script_session import keep_settings
+from panewise.spark.streaming_sql.streaming_sql import in_session
+from panewise.spark.streaming_sql.table_sources import source_of
+from panewise.sql.script.application import Application
+from panewise.sql.script.known_tables import tables_read
+from panewise.sql.script.steps import (
+    InsertStep,
+    SettingStep,
+    ShowStep,
+    SinkStep,
+    SourceStep,
+    SparkStep,
+    Step,
+    ViewStep,
+)
+from panewise.sql.syntax import TextSpan
+from panewise.sql.texts import quoted
+
+
+class StatementError(QueryError):
+    """A statement over a batch failed while it ran. The reason begins with its line in the script."""
+
+    def __init__(self, line: int, error: Exception) -> None:
+        known = isinstance(error, PySparkException)
+        super().__init__(str(error) if known else "".join(format_exception(error)))
+        self.reason = f"line {line}: {self.reason}"
+
+
+@dataclass
+class ScriptRun:
+    """A script that runs.
+
+    Args:
+        session: the session.
+        application: the checked script.
+        wait: is called with the queries that run, and returns when they have ended. It is called before rows
+            are printed.
+
+    Attributes:
+        queries: the queries by the name of their table.
+    """
+
+    session: SparkSession
+    application: Application
+    wait: Callable[[Mapping[str, WindowQuery]], None]
+    queries: dict[str, WindowQuery] = field(default_factory=dict)
+    _results: dict[str, Any] = field(default_factory=dict)
+    _written: dict[str, WrittenTable] = field(default_factory=dict)
+
+    def start(self) -> None:
+        """Runs all statements, in their order. Queries over streams go on afterwards.
+
+        Raises:
+            SqlError: if Spark or an operator refuses a statement, or a checkpoint is that of another query.
+                The error names the place in the script.
+            QueryError: if a query fails while another statement waits for its rows, or while a statement over
+                a batch runs.
+        """
+        for step in self.application.steps:
+            self._checked(step, partial(self._step, step))
+
+    def stop(self) -> None:
+        """Stops the queries. A later run of the script continues from their checkpoints."""
+        for query in self.queries.values():
+            query.stop()
+
+    def _checked(self, step: Step, work: Callable[[], None]) -> None:
+        """Calls `work`; its errors get their place in the script."""
+        script, span = self.application.script, step.statement.span
+        try:
+            work()
+        except SqlError as error:
+            raise script.placed(error, span) from error
+        except PanewiseError as error:
+            raise script.placed(SqlError(error.given, error.rule, error.remedy), span) from error
+        except QueryError:
+            raise
+        except Exception as error:
+            runs = isinstance(step, (InsertStep, ShowStep))
+            if runs and not isinstance(error, (AnalysisException, ParseException)):
+                raise StatementError(script.text.count("\n", 0, span.start) + 1, error) from error
+            if not isinstance(error, PySparkException):
+                raise
+            said = str(error).strip().split("\n", 1)[0]
+            refused = SqlError(said, "a statement is one that Spark runs", "correct it")
+            raise script.placed(refused, span) from error
+
+    def _step(self, step: Step) -> None:
+        match step:
+            case SettingStep(statement, own, replaced):
+                if not (own or replaced):
+                    keep_settings(self.session, {statement.key: statement.value})
+            case SourceStep(statement):
+                self._name(statement.name, source_of(self.session, step))
+            case ViewStep(statement):
+                self._name(statement.name, self._query(statement.query))
+            case InsertStep(statement):
+                query, tables = insert(self._query(statement.query), step)
+                self.queries[statement.table.lower()] = query
+                self._written.update(tables)
+            case ShowStep(statement):
+                frame_of(self._query(statement.query)).show(truncate=False)
+            case SparkStep(statement):
+                self.session.sql(self.application.script.characters(statement.span))
+                keep_settings(self.session, self.application.session_settings)  # which it may have changed
+            case SinkStep():
+                pass
+
+    def _name(self, name: str, source: Any) -> None:
+        if isinstance(source, DataFrame):
+            source.createOrReplaceTempView(quoted(name))
+        else:
+            self._results[name] = source
+
+    def _query(self, span: TextSpan) -> Any:
+        """Returns the DataFrame or the result of a query, once the tables that it reads are written."""
+        text = self.application.script.query(span)
+        names = tables_read(text).keys()
+        if written := names & self._written.keys():
+            self.wait(self.queries)
+            for name in written:
+                table = self._written[name]
+                self._name(name, table.sink.read(self.session, table.schema))
+        tables = {name: source for name, source in self._results.items() if name.lower() in names}
+        return in_session(self.session, text, tables)

@@ -1,0 +1,68 @@
+"""The session of a script, and which of several settings holds (semantics 46.41)."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from panewise.spark.session.settings import PARTITIONS, configure
+from panewise.spark.session.standard_error import log_to
+from panewise.sql.script.application import Application
+from panewise.sql.script.steps import InsertStep, SettingStep, ShowStep, ViewStep
+
+_REMOTE: Final = "spark.remote"  # says where a session is, and is no setting in it
+
+
+def script_session(application: Application, log: str | None = None) -> tuple[SparkSession, bool]:
+    """Returns the session of this process or a new one, prepared for operators, and whether it is new.
+
+    A setting of the command takes precedence over SET, and that over a setting with which the process was
+    started, as by spark-submit.
+
+    Args:
+        application: the script. A new session has the settings of Spark before its first query.
+        log: a file to which a new session writes its log; None: standard error.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        keep_settings(active, application.session_settings)
+        return active, False
+    settings = {**dict(_settings_before_queries(application)), **application.session_settings}
+    builder = SparkSession.builder.appName("panewise sql")
+    for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
+        builder = builder.config(key, value)
+    with nullcontext() if log is None else log_to(Path(log)):
+        session = builder.getOrCreate()
+    remote = _REMOTE in settings or "SPARK_REMOTE" in os.environ
+    configure(session, shuffle_partitions=None if remote or PARTITIONS in settings else _cores(session))
+    keep_settings(session, settings)
+    return session, True
+
+
+def _settings_before_queries(application: Application) -> Iterator[tuple[str, str]]:
+    """Yields the settings of Spark that a script makes before its first query."""
+    for step in application.steps:
+        match step:
+            case SettingStep(statement) if statement.key.startswith("spark."):
+                yield statement.key, statement.value
+            case ViewStep() | InsertStep() | ShowStep():
+                return
+            case _:
+                pass
+
+
+def _cores(session: SparkSession) -> int | None:
+    """Returns the number of cores of a local session whose number of partitions nobody has chosen."""
+    context = session.sparkContext
+    chosen = context.getConf().contains(PARTITIONS) or not str(context.master).startswith("local")
+    return None if chosen else context.defaultParallelism
+
+
+def keep_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
+    """Makes settings again that have changed. Those that a session has from its start have not."""
+    for key, value in settings.items():
+        if key != _REMOTE and session.conf.get(key, None) != value:
+            session.conf.set(key, value)

@@ -1,0 +1,81 @@
+"""Pieces of another state, as the initial state of the shards of a new query.
+
+Each piece is an envelope. Its kind has a number and a table, its payload rows of the table. The piece with
+number 0 has the header. Spark passes the pieces of a shard in any order, some at a time, so they wait in a
+file.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import polars as pl
+
+from panewise.engine.imported_shard import MANY
+from panewise.engine.kernels.small_frames import vstack_frames
+from panewise.engine.redistribution import Redistribution
+from panewise.spark.shuffle.envelope import decode, encode, pieces
+
+Envelope: TypeAlias = tuple[int, str, bytes]  # shard, kind, payload
+_STATE: Final = "state"
+
+
+def state_envelopes(
+    redistribution: Redistribution, stored: Mapping[int, Mapping[str, bytes]]
+) -> Iterator[Envelope]:
+    """Yields the pieces of all shards: first a header for each shard, then the rows.
+
+    Small pieces of a shard are put together. Up to `MANY` rows wait for that.
+    """
+    for shard in redistribution.shards:
+        yield shard, _kind(0, ""), json.dumps(redistribution.header(shard)).encode()
+    number, waiting, rows_waiting = 1, dict[tuple[int, str], list[pl.DataFrame]](), 0
+    for shard, table, rows in redistribution.pieces(stored):
+        waiting.setdefault((shard, table), []).append(rows)
+        rows_waiting += rows.height
+        if rows_waiting >= MANY:
+            yield from _envelopes(waiting, number)
+            number, waiting, rows_waiting = number + 1, {}, 0
+    yield from _envelopes(waiting, number)
+
+
+def _envelopes(waiting: Mapping[tuple[int, str], list[pl.DataFrame]], number: int) -> Iterator[Envelope]:
+    """Yields rows that have waited. All of them have one number, with the place of each piece."""
+    for (shard, table), frames in waiting.items():
+        for place, piece in enumerate(pieces(vstack_frames(frames))):
+            yield shard, _kind(number, table, place), encode(piece)
+
+
+def _kind(number: int, table: str, place: int = 0) -> str:
+    return f"{_STATE}:{number}:{place}:{table}"
+
+
+@dataclass
+class StatePieces:
+    """The pieces of one shard, in a temporary file that is deleted when it is closed."""
+
+    _file: Any = field(default_factory=tempfile.TemporaryFile)
+    _places: list[tuple[int, int, str, int, int]] = field(default_factory=list)
+    header: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, envelopes: Iterable[tuple[str, bytes]]) -> None:
+        """Takes pieces."""
+        for kind, payload in envelopes:
+            _, number, place, table = kind.split(":", 3)
+            if not table:
+                self.header = json.loads(payload)
+                continue
+            self._places.append((int(number), int(place), table, self._file.tell(), len(payload)))
+            self._file.write(payload)
+
+    def rows(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yields the rows of each piece in order, with the name of their table."""
+        for _, _, table, at, length in sorted(self._places):
+            self._file.seek(at)
+            yield table, decode(self._file.read(length))
+
+    def close(self) -> None:
+        """Deletes the file."""
+        self._file.close()

@@ -1,0 +1,174 @@
+"""Scripts of SQL on Spark: sources, sinks, queries, figures, and a second run."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+
+from panewise.errors import SqlError
+from panewise.spark.queries.query import WindowQuery
+from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, header
+from panewise.spark.streaming_sql.script_run import ScriptRun
+from panewise.spark.streaming_sql.table_sinks import (
+    AppendingSink,
+    KafkaTableSink,
+    MemoryTableSink,
+    TableShape,
+    sink_of,
+)
+from panewise.spark.streaming_sql.table_sources import decoded, source_of
+from panewise.sql.script.application import compile_script
+from panewise.sql.script.statements import ColumnSyntax
+from panewise.sql.script.steps import SinkStep, SourceStep
+from panewise.sql.syntax import TextSpan
+
+ORDERS = [
+    {"ts": "2024-01-01T12:01:00Z", "product": "a", "price": 2.5, "amount": 2},
+    {"ts": "2024-01-01T12:02:00Z", "product": "a", "price": 2.5, "amount": 1},
+    {"ts": "2024-01-01T14:02:00Z", "product": "b", "price": 1.5, "amount": 4},
+    {"ts": None, "product": "b", "price": 1.5, "amount": 4},
+]
+SCRIPT = """
+SET spark.sql.shuffle.partitions = 1; SET panewise.checkpoint = '{folder}/checkpoints';
+SET panewise.trigger = 'available now';
+CREATE TEMPORARY VIEW orders (
+  ts TIMESTAMP, product STRING, price DECIMAL(10, 2), amount INT, WATERMARK ts DELAY OF INTERVAL '10' MINUTES
+) USING json LOCATION '{folder}/orders';
+CREATE TEMPORARY VIEW pairs AS SELECT product, window_start, sum(price * amount) AS r
+  FROM TUMBLE(orders, ts, INTERVAL '1' HOUR) WHERE amount > 0 GROUP BY product, window_start, window_end;
+CREATE TABLE bad USING json LOCATION '{folder}/bad';
+CREATE TABLE revenue (product STRING, r DOUBLE) USING parquet
+  OPTIONS (path '{folder}/revenue', invalid 'bad', finish 'at_end');
+CREATE TABLE big USING memory;
+CREATE TABLE shown USING console;
+INSERT INTO revenue SELECT product, r FROM pairs;
+INSERT INTO big SELECT product, amount FROM orders WHERE amount > 1;
+SELECT product, r FROM revenue ORDER BY r;
+SELECT row.product, reason FROM bad;
+INSERT INTO shown SELECT * FROM big WHERE amount > 3 AND product = 'b';
+"""
+
+
+def put(folder: Path, rows: list[dict[str, Any]], name: str) -> None:
+    (folder / "orders").mkdir(exist_ok=True)
+    (folder / "orders" / name).write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+def run_script(spark: SparkSession, text: str) -> dict[str, QueryFigures]:
+    """Runs a script to its end; returns the figures of its queries."""
+    figures: dict[str, QueryFigures] = {}
+
+    def wait(queries: Mapping[str, WindowQuery]) -> None:
+        for name, query in queries.items():
+            known = figures.setdefault(name, QueryFigures(name))
+            known.update(query)
+            query.awaitTermination()
+            known.update(query)
+
+    run = ScriptRun(spark, compile_script(text), wait)
+    run.start()
+    wait(run.queries)
+    run.stop()
+    return figures
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_a_script(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """semantics 46.40 to 46.42, 46.44 to 46.47"""
+    put(tmp_path, ORDERS, "1.json")
+    text = SCRIPT.format(folder=tmp_path)
+    figures = run_script(spark, text)
+    shown = capfd.readouterr().out
+    assert "|a      |7.5|" in shown
+    assert "|b      |event time is null|" in shown
+    assert "shown, micro-batch 0:" in shown
+    revenue = figures["revenue"]
+    assert (revenue.rows_in, revenue.invalid, revenue.panes, revenue.state) == (4, 1, 2, "ended")
+    assert cells(revenue)[:2] == ("revenue", "ended")
+    assert len(cells(revenue)) == len(header())
+    assert figures["big"].rows_in == 3  # Spark's source filters
+    rows = pl.DataFrame(spark.read.parquet(f"{tmp_path}/revenue").toArrow())
+    assert sorted(rows.select("product", "r").rows()) == [("a", 7.5), ("b", 6.0)]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_what_spark_refuses_has_its_place_in_the_script(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.43"""
+    (tmp_path / "orders").mkdir()
+    for old, new, line, message in (
+        ("sum(price * amount) AS r", "sum(no_function(price)) AS r", 7, "UNRESOLVED_ROUTINE"),
+        ("spark.sql.shuffle.partitions = 1", "spark.sql.shuffle.partitions = x", 2, "shuffle"),
+        ("WHERE amount > 0", "WHERE no_function(amount)", 8, "UNRESOLVED_ROUTINE"),
+        ("invalid 'bad'", "left_invalid 'bad'", 14, "the outputs are"),
+    ):
+        text = SCRIPT.format(folder=tmp_path)
+        assert old in text
+        with pytest.raises(SqlError, match=message) as raised:
+            run_script(spark, text.replace(old, new))
+        assert raised.value.line == line, message
+
+
+def sinks_of(text: str) -> list[Any]:
+    return [sink_of(step, "q") for step in compile_script(text).steps if isinstance(step, SinkStep)]
+
+
+def test_sinks_of_formats() -> None:
+    """semantics 46.44"""
+    kafka, delta, other, memory = sinks_of(
+        """CREATE TABLE k USING kafka OPTIONS (key 'a', topic 't');
+        CREATE TABLE d USING delta LOCATION '/d';
+        CREATE TABLE o (a INT) USING org.example OPTIONS (x 1, late 'k');
+        CREATE TABLE m USING memory"""
+    )
+    assert kafka == KafkaTableSink(TableShape(), {"key": "a", "topic": "t"})
+    assert delta == AppendingSink(TableShape(), "delta", {"path": "/d"}, "q")
+    assert other == AppendingSink(TableShape((("a", "INT"),)), "org.example", {"x": "1"}, "q")
+    assert isinstance(memory, MemoryTableSink)
+
+
+@pytest.mark.spark
+def test_what_appends_and_reads_back(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.44"""
+    rows = spark.range(2).selectExpr("id", "id + 1 AS b")
+    shape = TableShape((("x", "STRING"), ("y", "INT")))
+    sink = AppendingSink(shape, "parquet", {"path": f"{tmp_path}/p"}, "q")
+    sink(rows, 0)
+    assert sink.read(spark, None).dtypes == [("x", "string"), ("y", "int")]
+    memory = MemoryTableSink(TableShape())
+    assert memory.read(spark, rows.schema).count() == 0
+    for batch in (0, 1, 1):
+        memory(rows, batch)
+    assert memory.read(spark, None).count() == 4
+
+
+@pytest.mark.spark
+def test_a_table_and_a_generated_source(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.42"""
+    put(tmp_path, ORDERS, "1.json")
+    text = f"""CREATE TEMPORARY VIEW a USING json LOCATION '{tmp_path}/orders';
+    CREATE TEMPORARY VIEW b USING rate OPTIONS (rowsPerSecond 1)"""
+    table, stream = (
+        source_of(spark, step) for step in compile_script(text).steps if isinstance(step, SourceStep)
+    )
+    assert (table.isStreaming, table.count(), stream.isStreaming) == (False, 4, True)
+
+
+@pytest.mark.spark
+def test_values_of_messages_become_columns(spark: SparkSession) -> None:
+    """semantics 46.42"""
+    messages = spark.sql(
+        """SELECT CAST(value AS BINARY) AS value, 3 AS partition, 'x' AS topic
+        FROM VALUES ('{"a": 1, "b c": "p"}'), ('no json') AS t(value)"""
+    )
+    columns = ({"a": "INT", "b c": "STRING"}).items()
+    declared = tuple(ColumnSyntax(name, type_, TextSpan(0, 0)) for name, type_ in columns)
+    rows = decoded(messages, declared, "json", ("partition",))
+    assert [tuple(row) for row in rows.collect()] == [(1, "p", 3), (None, None, 3)]
+    lines = messages.selectExpr("CAST('7,q' AS BINARY) AS value").limit(1)
+    assert [tuple(row) for row in decoded(lines, declared, "csv", ()).collect()] == [(7, "q")]
