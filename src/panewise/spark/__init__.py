@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from panewise.spark.builders.windows import WindowBuilder, windowed
     from panewise.spark.inputs.guarded_watermark import with_watermark
     from panewise.spark.kafka_topics import kafka_source
-    from panewise.spark.observer import Observer, observe
+    from panewise.spark.queries.observer import Observer, observe
     from panewise.spark.queries.query import WindowQuery
     from panewise.spark.results.over import OverResult
     from panewise.spark.results.rows_between import ResultRows
@@ -49,7 +49,7 @@ _MODULES = {
     "inputs.guarded_watermark": ("with_watermark",),
     "builders.join": ("JoinBuilder", "joined"),
     "kafka_topics": ("kafka_source",),
-    "observer": ("Observer", "observe"),
+    "queries.observer": ("Observer", "observe"),
     "builders.over": ("OverBuilder", "over"),
     "builders.policy": ("PolicyBuilder", "policy_windows"),
     "results.over": ("OverResult",),

@@ -13,7 +13,7 @@ from panewise import functions as F
 from panewise.errors import SetupError
 from panewise.observe.prometheus import PrometheusMetrics
 from panewise.spark import Observer, observe, windowed
-from panewise.spark.observer import micro_batch
+from panewise.spark.queries.observer import micro_batch
 from tests.spark.conftest import Feed, write
 
 
