@@ -95,7 +95,6 @@ ELSEWHERE = {
     "sql/writing": "sql/writing/test_windows.py",
     "spark/builders/windows.py": "spark/test_stream.py",
     "spark/workers/processor.py": "spark/test_micro_batches.py",
-    "spark/streaming_sql/sql_operators.py": "spark/streaming_sql/test_streaming_sql.py",
     "spark/sinks/console.py": "spark/sinks/test_tables.py",
     "spark/sinks/compaction.py": "spark/sinks/test_parquet.py",
     "spark/sinks/delta.py": "connectors/test_topic_to_delta.py",
