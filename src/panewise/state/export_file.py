@@ -22,7 +22,7 @@ import xxhash
 from panewise.errors import StateError
 
 FORMAT: Final = 1
-MANIFEST: Final = "manifest"  # the name of the entry with the manifest of a shard, its first one
+MANIFEST: Final = "manifest"  # the name of the entry with the manifest of a shard
 _FIELD: Final = b"panewise_export"
 _END: Final = "end"
 _NONE: Final = -1  # operator and shard of the last entry
@@ -60,15 +60,10 @@ class ExportWriter:
         self._checksum, self.entries = xxhash.xxh3_128(head.encode()), 0
 
     def add(self, operator: int, shard: int, name: str, data: bytes) -> None:
-        """Adds an entry. The manifest of a shard comes before its runs, and these are in its order."""
+        """Adds an entry. The entries of a shard may come in any order."""
         self._write(operator, shard, name, data)
         _update(self._checksum, operator, shard, name, data)
         self.entries += 1
-
-    def add_shard(self, operator: int, shard: int, stored: Mapping[str, bytes], runs: list[str]) -> None:
-        """Adds the manifest and the runs of a shard."""
-        for name in (MANIFEST, *runs):
-            self.add(operator, shard, name, stored[name])
 
     def end(self) -> None:
         """Writes the last entry."""
