@@ -1,12 +1,17 @@
 """The state in a local checkpoint, copied to a file. Its content is tested with real queries in tests/cli."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from panewise.checkpoints.export import _origin
+import panewise as pw
+from panewise import functions as F
+from panewise.checkpoints.export import _origin, _SameSpecification
 from panewise.errors import StateError
+from panewise.spec.codec import to_dict
+from panewise.state import Manifest
 
 
 def checkpoint(folder: Path, *offsets: str, committed: str) -> str:
@@ -29,3 +34,17 @@ def test_a_query_without_a_watermark_and_files_that_are_missing(tmp_path: Path) 
     assert _origin(path, 4).watermark is None
     with pytest.raises(StateError, match="a checkpoint has the files that Spark wrote"):
         _origin(path, 5)
+
+
+def test_shards_before_and_after_a_change() -> None:
+    """semantics 48.14: an export in which some shards have not run since a change is refused."""
+    spec = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[F.count().alias("n")])
+    before, after = (Manifest(to_dict(of)) for of in (spec, replace(spec, allowed_lateness=5)))
+    with pytest.raises(StateError, match=r"change of \['allowed_lateness'\].*a micro-batch with rows"):
+        _SameSpecification(after.spec).check(0, before)
+    same = _SameSpecification(None)
+    same.check(0, before)
+    same.check(1, after)
+    same.check(0, Manifest({name: value for name, value in before.spec.items() if name != "keys"}))
+    with pytest.raises(StateError, match=r"allowed_lateness"):
+        same.check(0, after)

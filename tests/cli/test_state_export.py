@@ -1,5 +1,6 @@
 """The command `panewise state export`; tests/spark/dataflow/test_initial_state.py has real checkpoints."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,14 @@ def test_what_is_printed() -> None:
         EXPORTED.origin.sources,
         4_000,
     )
+
+
+def test_a_micro_batch_that_has_begun() -> None:
+    """semantics 48.15"""
+    assert "has begun" not in _text(EXPORTED, "f.state")
+    interrupted = replace(EXPORTED, has_begun_next=True)
+    assert "micro-batch 8 has begun, and sinks may have its rows" in _text(interrupted, "f.state")
+    assert _json(interrupted, "f.state")["has_begun_next"] is True
 
 
 @pytest.mark.parametrize(

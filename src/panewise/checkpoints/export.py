@@ -4,15 +4,17 @@ The entries of the state store are copied, one at a time. So memory does not dep
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from panewise.checkpoints.figures import ShowProgress, silent
-from panewise.checkpoints.layout import directory_of, layout_of
+from panewise.checkpoints.layout import directory_of, layout_of, record_in
 from panewise.checkpoints.reader import shards_of
 from panewise.checkpoints.shard import manifest_of
 from panewise.errors import StateError
+from panewise.spec.codec import changed_fields
+from panewise.state import Manifest
 from panewise.state.export_file import MANIFEST, ExportedFrom, writing
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check
@@ -27,12 +29,14 @@ class Exported:
         operators: the number of operators.
         shards: the number of shards with state, of all operators.
         bytes: the stored length of all runs.
+        has_begun_next: whether the next micro-batch has begun. Sinks may have its rows.
     """
 
     origin: ExportedFrom
     operators: int
     shards: int
     bytes: int
+    has_begun_next: bool = False
 
 
 def export_checkpoint(
@@ -56,16 +60,20 @@ def export_checkpoint(
 
     Raises:
         StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise or the state
-            is corrupt, if the file exists, or cannot be written.
+            is corrupt or of several specifications, if the file exists, or cannot be written.
         UnknownFormatError: if only Spark can read the checkpoint.
     """
     layout = layout_of(checkpoint, batch)
     origin = _origin(checkpoint, layout.batch)
-    shards = length = 0
+    path, shards, length = directory_of(checkpoint), 0, 0
+    record = record_in(path) if batch is None and len(layout.operators) == 1 else None
+    same = _SameSpecification(None if record is None else Manifest.decode(record).spec)
     with writing(Path(file), origin, replace=replace) as writer:
         for stored in layout.operators:
             for shard, entries, after_run in shards_of(layout, stored, progress):
-                names = [run.name for run in manifest_of(entries).runs]
+                manifest = manifest_of(entries)
+                same.check(stored.number, manifest)
+                names = [run.name for run in manifest.runs]
                 writer.add(stored.number, shard, MANIFEST, entries[MANIFEST])
                 for name in names:
                     if name not in entries:
@@ -76,7 +84,35 @@ def export_checkpoint(
                     after_run()
                     length += len(data)
                 shards += 1
-    return Exported(origin, len(layout.operators), shards, length)
+    has_begun_next = (path / "offsets" / str(layout.batch + 1)).exists()
+    return Exported(origin, len(layout.operators), shards, length, has_begun_next)
+
+
+@dataclass
+class _SameSpecification:
+    """Refuses shards that differ in their specification (semantics 48.14).
+
+    Attributes:
+        recorded: the specification in the record of the checkpoint, which all shards should have; None if
+            none is known.
+    """
+
+    recorded: dict[str, Any] | None
+    _of_operators: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def check(self, operator: int, manifest: Manifest) -> None:
+        """Checks the specification of a shard.
+
+        Raises:
+            StateError: if another shard of the operator, or the record, has another one.
+        """
+        expected = self._of_operators.setdefault(operator, self.recorded or manifest.spec)
+        if manifest.spec == expected or not changed_fields(manifest.spec, expected):
+            return
+        changed = changed_fields(manifest.spec, expected)
+        rule = "an exported state has one specification, and shards take a change over when they run"
+        remedy = "let the query run a micro-batch with rows first, or give --batch"
+        raise StateError(f"shards before and after a change of {changed} (semantics 48.14)", rule, remedy)
 
 
 def _origin(checkpoint: str, batch: int) -> ExportedFrom:

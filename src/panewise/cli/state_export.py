@@ -67,7 +67,7 @@ def _run(namespace: argparse.Namespace) -> int:
 
 def _json(exported: "Exported", file: str) -> dict[str, Any]:
     counts = {"operators": exported.operators, "shards": exported.shards, "bytes": exported.bytes}
-    return {"file": file, **vars(exported.origin), **counts}
+    return {"file": file, **vars(exported.origin), **counts, "has_begun_next": exported.has_begun_next}
 
 
 def _text(exported: "Exported", file: str) -> str:
@@ -78,4 +78,9 @@ def _text(exported: "Exported", file: str) -> str:
         "  sources were read up to, in the order of the plan:",
         *(f"    {number}: {text or 'nothing'}" for number, text in enumerate(origin.sources)),
     ]
+    if exported.has_begun_next and origin.batch is not None:
+        lines += [
+            f"micro-batch {origin.batch + 1} has begun, and sinks may have its rows:",
+            "start the query once more before you export, or delete these rows",
+        ]
     return "\n".join(lines)
