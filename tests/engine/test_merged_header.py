@@ -2,7 +2,7 @@
 
 import pytest
 
-from panewise.engine.merged_header import merged_header
+from panewise.engine.merged_header import merged_header, with_floor_of
 from panewise.errors import StateError
 
 
@@ -47,6 +47,15 @@ def test_numbers_add_up_and_blocks_are_in_all_shards_or_dropped() -> None:
     assert merged_header([{"ended": []}, {"ended": ["left"]}]) == {"ended": ["left"]}
     waiting = [{"waiting": {"left": [1, None, 4]}}, {"waiting": {"left": [3, 2, None]}}]
     assert merged_header(waiting) == {"waiting": {"left": [1, 2, 4]}}
+
+
+def test_a_floor_that_all_shards_have() -> None:
+    """semantics 48.11: of windows over a join, too. A floor would hide live windows of shards without one."""
+    assert merged_header([{"floor": 5}, {"floor": 3}]) == {"floor": 3}
+    assert merged_header([{"floor": 5, "closes": True}, {}]) == {"closes": True}
+    nested = {"windows": {"floor": 5, "watermark": 1}}
+    assert merged_header([nested, {"windows": {"watermark": 1}}]) == {"windows": {"watermark": 1}}
+    assert with_floor_of({"windows": {"watermark": 1}}, nested) == {"windows": {"watermark": 1, "floor": 5}}
 
 
 def test_a_field_without_a_rule_is_equal_in_all_shards() -> None:

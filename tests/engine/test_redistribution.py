@@ -3,7 +3,10 @@
 That other shards emit the same is tested in tests/spark/workers/test_state_pieces.py, for all families.
 """
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -19,6 +22,7 @@ from panewise.engine.redistribution import Redistribution
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import StateError
+from panewise.spec import WindowOperator
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.export_file import ExportedFrom, writing
 
@@ -154,3 +158,81 @@ def test_an_operator_in_memory_has_all_rows_in_its_entries() -> None:
     assert len(entries) == 3
     plan = Redistribution.plan(SPEC, SCHEMA, manifests({0: entries}), [0])
     assert in_memory(plan, {0: entries}).live().height == 70_010
+
+
+def changed_shard(before: WindowOperator, after: WindowOperator, *times: list[int]) -> dict[str, bytes]:
+    """Returns a shard of two with rows at the first times, the watermark 100, a change, and further rows."""
+    store, cache = MemoryRunStore(), Cache()
+    for spec, group in zip((before, after), times, strict=True):
+        stored = StoredOperator.load(spec, SCHEMA, RunLibrary(store, cache), 2)
+        operator = stored.operator
+        list(stored.evaluated())
+        operator.add(pl.DataFrame([(7, time, time) for time in group], schema=SCHEMA, orient="row"))
+        operator.advance(watermark=100)
+        if stored.changed:
+            stored.commit()
+    text = store.manifest()
+    assert text is not None
+    return {"manifest": text.encode(), **{name: store.run(name) for name in store.names}}
+
+
+def continued_in(plan: Redistribution, stored: dict[int, dict[str, bytes]]) -> dict[int, Any]:
+    """Returns the operators of the new shards."""
+    stores, cache = {number: MemoryRunStore() for number in plan.shards}, Cache()
+
+    def load(number: int) -> StoredOperator:
+        return StoredOperator.load(plan.spec, SCHEMA, RunLibrary(stores[number], cache), len(plan.shards))
+
+    imported = {}
+    for number, store in stores.items():
+        begin(store, plan.spec, len(plan.shards), plan.header(number))
+        imported[number] = ImportedShard(partial(load, number), lambda loaded: loaded.commit())
+    for number, name, piece in plan.pieces(stored):
+        imported[number].add(name, piece)
+    for of_shard in imported.values():
+        of_shard.end()
+    return {number: load(number).operator for number in stores}
+
+
+LATER = replace(SPEC, allowed_lateness=1000)
+
+
+@pytest.mark.parametrize("shards", [[0, 1], [0], [0, 1, 2]])
+def test_windows_that_are_live_in_a_shard_without_a_floor(shards: list[int]) -> None:
+    """semantics 48.11: the lateness was raised, when the first shard had expired windows and the second none.
+
+    Windows of the first one that have expired do not appear again.
+    """
+    stored = {0: changed_shard(SPEC, LATER, [85, 105], [115]), 1: changed_shard(SPEC, LATER, [], [91])}
+    plan = Redistribution.plan(LATER, SCHEMA, manifests(stored), shards)
+    assert [plan.header(number).get("floor") for number in shards] == (
+        [100, None] if len(shards) == 2 else [None] * len(shards)
+    )
+    operators = continued_in(plan, stored).values()
+    live = pl.concat([operator.live() for operator in operators])
+    assert sorted(live["window_start"]) == [90, 100, 110]
+    emitted = pl.concat([operator.advance(watermark=200).panes for operator in operators])
+    assert sorted(emitted["s"]) == [105, 115]
+
+
+def test_the_lowest_floor_if_all_shards_have_one() -> None:
+    """semantics 48.11"""
+    stored = {number: changed_shard(SPEC, LATER, [105], [115]) for number in range(2)}
+    plan = Redistribution.plan(LATER, SCHEMA, manifests(stored), [0, 1, 2])
+    assert [plan.header(number)["floor"] for number in range(3)] == [100, 100, 100]
+    without_one = Redistribution.plan(LATER, SCHEMA, manifests({0: stored[0]}), [0, 1, 2])
+    assert "floor" not in without_one.header(0), "the second shard has stored nothing"
+
+
+@pytest.mark.filterwarnings("ignore::panewise.errors.DataLossWarning")
+def test_windows_that_an_earlier_trigger_has_closed_stay_closed() -> None:
+    """semantics 47.4, 48.6"""
+    closing = replace(SPEC, trigger=pw.AfterCount(1))
+    stored = {0: changed_shard(closing, SPEC, [105], []), 1: changed_shard(closing, SPEC, [], [205])}
+    plan = Redistribution.plan(SPEC, SCHEMA, manifests(stored), [0, 1, 2])
+    operators = continued_in(plan, stored).values()
+    live = [operator.live() for operator in operators]
+    (place,) = (place for place, windows in enumerate(live) if windows.height)
+    assert sorted(live[place].select("window_start", "closed").rows()) == [(100, True), (200, False)]
+    row = pl.DataFrame([(7, 106, 1)], schema=SCHEMA, orient="row")
+    assert [*operators][place].add(row).late.height == 1

@@ -264,13 +264,17 @@ class Query:
             if of.values
         }
 
-    def moved(self, shards: int) -> "Query":
-        """Returns a query with so many shards that continues with the state of this one."""
+    def moved(self, shards: int, spec: Specification | None = None) -> "Query":
+        """Returns a query with so many shards that continues with the state of this one.
+
+        `spec` is the specification that it is started with.
+        """
         entries = self.entries
         manifests = {shard: Manifest.decode(of["manifest"].decode()) for shard, of in entries.items()}
-        plan = Redistribution.plan(self.spec, self.schemas, manifests, even_shards(shards))
+        plan = Redistribution.plan(spec or self.spec, self.schemas, manifests, even_shards(shards))
         return replace(
             self,
+            spec=plan.spec,
             shards=shards,
             stored={},
             number=0,
@@ -385,15 +389,15 @@ def play(script: Script, cut: Cut | None = None, moves: Mapping[int, int] = {}) 
     columns = {port: spark_columns(script, port) for port in script.ports}
     shards = script.options.get("shards", 1)
     query = Query(script.spec, columns, shards, cut or Cut(), clocks="control", live=True)
-    live, clock, outputs = LiveWindows(), 0, []
+    live, clock, outputs, spec = LiveWindows(), 0, [], script.spec
     for number, (event, given) in enumerate(zip(script.events, script.given, strict=True)):
         shards = moves.get(number, shards)
         if shards != query.shards and event.op != "restart" and query.entries:
-            query, live = query.moved(shards), LiveWindows()
+            query, live = query.moved(shards, spec), LiveWindows()
         if event.op in ("restart", "change"):
             microbatch._CACHE = Cache()
         if event.marked is not None:
-            script = replace(script, spec=event.marked)
+            script, spec = replace(script, spec=event.marked), event.spec or spec
             query.change(event.marked, {port: spark_columns(script, port) for port in script.ports})
         emitted = [] if event.op == "restart" else _played(query, script, event, clock)
         clock = max(clock, (event.to or 0) if event.op == "clock" else 0)

@@ -1,5 +1,6 @@
 """Operators in process that begin with an exported state (semantics 48.4, 48.8, 48.9)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from panewise import functions as F
 from panewise.cli import main
 from panewise.errors import StateError
 from panewise.standalone import StandaloneOperator
+from panewise.state.export_file import ExportFile
 
 TYPES = {"event_time": "bigint", "v": "bigint", "k": "string"}
 SPEC = pw.WindowOperator(
@@ -65,6 +67,45 @@ def test_a_store_begins_once(tmp_path: Path) -> None:
         fresh.flush()
     with pytest.raises(StateError, match="where a state exists"):
         operator(initial_state=file, store=tmp_path / "fresh")
+
+
+def test_a_store_that_has_begun_needs_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 48.9: nor is more than the head of the file read, and a change is taken over (47.10)."""
+    file, store = exported(tmp_path / "state"), tmp_path / "store"
+    operator(initial_state=file, store=store).close()
+    monkeypatch.setattr(ExportFile, "open", None)
+    later = replace(SPEC, aggregates=[*SPEC.aggregates, F.count().alias("n")])
+    with StandaloneOperator(later, TYPES, initial_state=file, store=store) as changed:
+        assert changed.live().height == 5
+        changed.flush()
+    file.unlink()
+    with StandaloneOperator(later, TYPES, initial_state=file, store=store) as third:
+        assert third.live().height == 5
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_state_that_has_got_another_aggregate(tmp_path: Path, stored: bool) -> None:
+    """semantics 47.3, 48.7: it is null in panes with rows that it has not seen."""
+    more = replace(SPEC, aggregates=[*SPEC.aggregates, F.count().alias("n")])
+    with operator(store=tmp_path / "first") as first:
+        first.add_message({"event_time": 1, "v": 1, "k": "a"})
+        first.flush()
+    file = tmp_path / "state"
+    with StandaloneOperator(more, TYPES, store=tmp_path / "first") as changed:
+        changed.add_message({"event_time": 2, "v": 2, "k": "a"})
+        changed.export_state(file)
+    options: dict[str, Any] = {"store": tmp_path / "second"} if stored else {}
+    with StandaloneOperator(more, TYPES, initial_state=file, **options) as second:
+        second.add_message({"event_time": 3, "v": 3, "k": "a"})
+        second.add_message({"event_time": 3, "v": 3, "k": "b"})
+        rows = [row for emission in second.drain() for row in emission.rows.to_dicts()]
+        assert [(row["k"], row["total"], row["n"]) for row in rows] == [("a", 6, None), ("b", 3, 1)]
+        second.export_state(tmp_path / "again")
+    if stored:
+        with StandaloneOperator(more, TYPES, **options) as third:
+            third.add_message({"event_time": 4, "v": 1, "k": "a"})
+            assert [row["n"] for one in third.drain() for row in one.rows.to_dicts()] == [None]
+    StandaloneOperator(more, TYPES, initial_state=tmp_path / "again").close()
 
 
 def test_an_export_replaces_no_file(tmp_path: Path) -> None:

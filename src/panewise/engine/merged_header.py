@@ -13,6 +13,7 @@ from panewise.errors import StateError
 Header: TypeAlias = Mapping[str, Any]
 # Fields that describe the runs, or belong to the runtime that wrote them.
 _LEFT_OUT: Final = frozenset({"timer", "lengths", "standalone", "feeds"})
+_FLOOR: Final = "floor"  # windows that end by then have expired, in the shards that have it (semantics 47.5)
 
 
 def merged_header(headers: Sequence[Header]) -> dict[str, Any]:
@@ -25,7 +26,20 @@ def merged_header(headers: Sequence[Header]) -> dict[str, Any]:
         StateError: if shards differ in a field that must be equal.
     """
     names = dict.fromkeys(name for header in headers for name in header if name not in _LEFT_OUT)
+    if not all(_FLOOR in header for header in headers):
+        names.pop(_FLOOR, None)  # it would hide live windows of a shard that has none
     return {name: _merged(name, headers) for name in names}
+
+
+def with_floor_of(header: Header, own: Header) -> dict[str, Any]:
+    """Returns a header with the `floor` that another one has, or without one if that has none.
+
+    >>> with_floor_of({"watermark": 5, "floor": 1, "windows": {"floor": 1}}, {"windows": {"floor": 3}})
+    {'watermark': 5, 'windows': {'floor': 3}}
+    """
+    nested = {name: with_floor_of(header[name], own.get(name, {})) for name in header if name in _NESTED}
+    others = {name: value for name, value in header.items() if name != _FLOOR}
+    return others | nested | ({_FLOOR: own[_FLOOR]} if _FLOOR in own else {})
 
 
 def _merged(name: str, headers: Sequence[Header]) -> Any:
@@ -91,7 +105,7 @@ _RULES: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
     "processing_time": max,
     "watermark": _highest,
     "finished": any,
-    "floor": _lowest,  # so that no stored window is lost
+    _FLOOR: min,
     "closes": any,
     "inputs": _inputs,
     "ended": _ended,

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.checkpoint import check_same, check_types, runs_of
-from panewise.engine.columns import ONE_KEY, TOMBSTONE
-from panewise.engine.merged_header import merged_header
+from panewise.engine.checkpoint import check_same, check_types, continued, runs_of
+from panewise.engine.columns import END, ONE_KEY, TOMBSTONE
+from panewise.engine.merged_header import merged_header, with_floor_of
 from panewise.engine.protocol import Operator, Schema, Schemas, engine_parts
 from panewise.engine.registry import operator_for
 from panewise.engine.store.division import Division, shard_places
@@ -42,7 +42,8 @@ class Redistribution:
     """A state of some shards that is divided among others.
 
     Attributes:
-        operator: the operator, which has taken no step.
+        operator: the operator, which has taken no step. Aggregates that were added to the state are marked in
+            its specification.
         manifests: the manifests by the number of the shard before.
         shards: the numbers of the new shards.
         divisions: how the tables are divided, by name.
@@ -68,13 +69,19 @@ class Redistribution:
         Raises:
             StateError: if the state was made with another specification or other types, or is corrupt.
         """
+        spec = _with_marks(spec, list(manifests.values()))
         operator = operator_for(spec, schema)
         for manifest in manifests.values():
-            check_same(manifest, spec, manifest.shards)
             check_types(operator.state, checked(manifest.header))
         divisions = engine_parts(spec).division(operator)
         ordered = dict(sorted(manifests.items()))
         return cls(operator, ordered, tuple(shards), divisions, _offsets(ordered))
+
+    @property
+    def spec(self) -> Specification:
+        """The specification, in which aggregates that were added to the state are marked (semantics 47.3)."""
+        spec: Specification = self.operator.spec
+        return spec
 
     @property
     def moves(self) -> bool:
@@ -85,10 +92,11 @@ class Redistribution:
     def header(self, shard: int) -> dict[str, Any]:
         """Returns the header of a new shard."""
         header = merged_header([manifest.header for manifest in self.manifests.values()])
-        if not self.moves and shard in self.manifests:
-            own = self.manifests[shard].header
-            header |= {name: own[name] for name in _COUNTERS if name in own}
-        return header
+        if self.moves:
+            have_all = {manifest.shards for manifest in self.manifests.values()} == {len(self.manifests)}
+            return header if have_all else with_floor_of(header, {})
+        own = self.manifests[shard].header if shard in self.manifests else {}
+        return with_floor_of(header, own) | {name: own[name] for name in _COUNTERS if name in own}
 
     def pieces(self, stored: Mapping[int, Mapping[str, bytes]]) -> Iterator[tuple[int, str, pl.DataFrame]]:
         """Yields rows, each time with their new shard and the name of their table.
@@ -99,13 +107,22 @@ class Redistribution:
             StateError: if a run is missing or damaged.
         """
         for shard, manifest in self.manifests.items():
-            owners = _Owners()
+            owners, horizons = _Owners(), self._horizons(manifest)
             for number, (name, table) in enumerate(self.operator.state.tables.items()):
                 for run in runs_of(manifest.runs, number):
                     if run.name not in stored[shard]:
                         raise missing(run.name)
                     rows = _typed(decode(stored[shard][run.name], run.name), table.shape, run.name)
+                    if horizons[name] is not None:
+                        rows = rows.filter(pl.col(END) > horizons[name])
                     yield from self._divided(shard, name, rows, owners)
+
+    def _horizons(self, manifest: Manifest) -> Mapping[str, int | None]:
+        """Returns the horizons of a shard. Rows that end by then have expired, and must not appear again."""
+        horizons: Mapping[str, int | None] = self.operator.horizons(
+            self.operator.with_header(manifest.header).clocks
+        )
+        return horizons
 
     def _divided(
         self, shard: int, name: str, rows: pl.DataFrame, owners: "_Owners"
@@ -177,6 +194,17 @@ def _offsets(manifests: Mapping[int, Manifest]) -> dict[int, dict[str, int]]:
         rule = "the rows of all shards have numbers of 64 bits"
         raise StateError("more rows than that", rule, "keep the number of shards")
     return offsets
+
+
+def _with_marks(spec: Specification, manifests: Sequence[Manifest]) -> Specification:
+    """Returns the specification as it continues the state of all shards, without another change of it."""
+    for manifest in manifests:
+        check_same(manifest, spec, manifest.shards)
+    specs = [continued(manifest, spec, manifest.shards).spec for manifest in manifests]
+    if any(other != specs[0] for other in specs):
+        rule = "the shards of an exported state have one specification (semantics 48.14)"
+        raise StateError("shards with other added aggregates", rule, "export the state again")
+    return specs[0] if specs else spec
 
 
 def _has_flag(header: Mapping[str, Any], flag: str) -> bool:

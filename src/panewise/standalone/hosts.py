@@ -15,7 +15,7 @@ from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.stored_table import StoredTable
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
-from panewise.standalone.initial_state import IMPORTED, StateInProcess
+from panewise.standalone.initial_state import IMPORTED, StateInProcess, check_same
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.state import Manifest
 from panewise.state.export_file import ExportedFrom, writing
@@ -55,18 +55,18 @@ class Host:
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
         self.notes: Notes = {}
-        self._initial = (
-            None if initial_state is None else StateInProcess.open(initial_state, spec, schemas, FIELD)
-        )
         if store is None:
             self.operator = operator_for(spec, schemas)
-            if self._initial is not None:
-                self.operator, self.notes = self._initial.in_memory(), self._initial.notes()
+            if initial_state is not None:
+                initial = StateInProcess.open(initial_state, spec, schemas, FIELD)
+                self._spec = initial.marked
+                self.operator, self.notes = initial.in_memory(), initial.notes()
             return
         self._store, self._close = opened(store)
         self._observed, self._cache = _Observed(self._store, on_write), Cache()
         try:
-            self._begin()
+            if initial_state is not None:
+                self._begin(initial_state)
             self._load(added_aggregates)
             self._note_change(store)
         except BaseException:
@@ -82,20 +82,19 @@ class Host:
             place = f"in {store}" if isinstance(store, (str, Path)) else f"of a {type(store).__name__}"
             log_change(f"the state {place}", change)
 
-    def _begin(self) -> None:
+    def _begin(self, file: str | Path) -> None:
         """Puts the initial state into a new store, in one transaction.
 
         A store that began with the same file is left as it is.
         """
-        if self._initial is None:
-            return
         text = self._store.manifest()
         if text is not None:
-            self._initial.check_same(Manifest.decode(text).header.get(IMPORTED))
+            check_same(file, Manifest.decode(text).header.get(IMPORTED))
             return
+        initial = StateInProcess.open(file, self._spec, self._schemas, FIELD)
         library = RunLibrary(self._observed, self._cache)
         with self._store.commit():
-            self._initial.in_store(library)
+            initial.in_store(library)
 
     def _load(self, added_aggregates: AddedAggregates = "null") -> None:
         library = RunLibrary(self._observed, self._cache)

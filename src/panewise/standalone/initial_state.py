@@ -10,6 +10,7 @@ from panewise.engine.imported_shard import ImportedShard, begin, in_memory, in_s
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.run_library import RunLibrary
 from panewise.spec import Specification
+from panewise.state.export_file import origin_of
 
 IMPORTED: Final = "imported"  # the field of the header with the id of the file with which a state began
 _SHARD: Final = 0
@@ -23,8 +24,6 @@ class StateInProcess:
         field: the field of the header with what an operator in process stores beside its state.
     """
 
-    file: str
-    spec: Specification
     schemas: Schemas
     field: str
     exported: ExportedState
@@ -32,7 +31,12 @@ class StateInProcess:
     @classmethod
     def open(cls, file: str | Path, spec: Specification, schemas: Schemas, field: str) -> "StateInProcess":
         """Opens a file. Errors are those of :meth:`ExportedState.open`."""
-        return cls(str(file), spec, schemas, field, ExportedState.open(file, spec, schemas, [_SHARD]))
+        return cls(schemas, field, ExportedState.open(file, spec, schemas, [_SHARD]))
+
+    @property
+    def marked(self) -> Specification:
+        """The specification, in which aggregates that were added to the state are marked (semantics 47.3)."""
+        return self.exported.redistribution.spec
 
     def in_memory(self) -> Operator:
         """Returns an operator in memory with this state."""
@@ -47,14 +51,18 @@ class StateInProcess:
         """Puts the state into an empty store."""
         more = {self.field: self.notes(), IMPORTED: self.exported.origin.id}
         plan = self.exported.redistribution
-        begin(library.store, self.spec, 1, plan.header(_SHARD) | more)
+        begin(library.store, plan.spec, 1, plan.header(_SHARD) | more)
         shard = ImportedShard(
-            lambda: StoredOperator.load(self.spec, self.schemas, replace(library)),
+            lambda: StoredOperator.load(plan.spec, self.schemas, replace(library)),
             lambda stored: stored.commit(more=more),
         )
         in_store(plan, self.exported.shards, shard)
 
-    def check_same(self, imported: str | None) -> None:
-        """Checks that a store which has a state began with this file."""
-        if imported != self.exported.origin.id:
-            raise begun_otherwise(self.file)
+
+def check_same(file: str | Path, imported: str | None) -> None:
+    """Checks that a store which has a state began with a file, of which it has the id (semantics 48.9).
+
+    The file may have been deleted. Only its head is read.
+    """
+    if imported is None or (Path(file).exists() and origin_of(file).id != imported):
+        raise begun_otherwise(str(file))

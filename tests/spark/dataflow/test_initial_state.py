@@ -1,5 +1,7 @@
 """Spark queries that begin with the state of another query (semantics 48)."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +10,12 @@ from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
+from panewise.checkpoints.layout import record_in
 from panewise.cli import main
 from panewise.errors import SpecError, StateError
 from panewise.spark import ParquetSink, WindowResult, windowed
 from panewise.standalone import StandaloneOperator
+from panewise.state import Manifest
 from tests.spark.conftest import Feed, at, beside
 
 ROWS = [
@@ -22,13 +26,13 @@ ROWS = [
 ]
 
 
-def result(feed: Feed, shards: int) -> WindowResult:
+def result(feed: Feed, shards: int, *more: pw.Aggregate) -> WindowResult:
     described = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts").groupBy("k")
     described = described.window(pw.Session("15 seconds")).accumulation("retracting").shards(shards)
     described = described.allowed_lateness("20 seconds").trigger(
         pw.AfterWatermark(early=pw.Always(), late=pw.Always())
     )
-    return described.agg(F.sum("v").alias("s"), F.collect_list("v").alias("all"))
+    return described.agg(F.sum("v").alias("s"), F.collect_list("v").alias("all"), *more)
 
 
 def panes(feed: Feed, *names: str) -> list[Any]:
@@ -51,7 +55,10 @@ def started(feed: Feed, of: WindowResult, name: str, file: str | None) -> None:
 
 
 def test_a_query_continues_another_one(feed: Feed) -> None:
-    """semantics 48.6, 48.9, 48.10: with other shards, and row for row what one query emits."""
+    """semantics 48.6, 48.9, 48.10: with other shards, and row for row what one query emits.
+
+    Once a micro-batch was committed, neither the file nor its pieces in the checkpoint are needed.
+    """
     rest, whole = beside(feed, "rest"), beside(feed, "whole")
     parts = [ROWS[:2], ROWS[2:], [[(201, "f", 14), (400, "g", 1), (600, "h", 1)]]]
     for number, part in enumerate(parts):
@@ -65,6 +72,7 @@ def test_a_query_continues_another_one(feed: Feed) -> None:
             continue
         started(feed, result(rest, 3), "second", file)  # goes on if it has begun with this file
         Path(file).unlink(missing_ok=True)
+        shutil.rmtree(Path(feed.sink("second"), "panewise", "import"), ignore_errors=True)
     assert panes(feed, "first-panes", "second-panes") == panes(feed, "one-panes")
 
 
@@ -90,24 +98,50 @@ def test_states_that_are_refused(feed: Feed) -> None:
         batch.write(panes=ParquetSink(feed.sink("of batch")), initial_state=file)
 
 
+def test_exports_between_two_micro_batches(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+    """semantics 48.14, 48.15: of a micro-batch that has begun, and a change that no shard has."""
+    feed.put((1, "a", 1))
+    started(feed, result(feed, 2), "first", None)
+    checkpoint = Path(feed.sink("first"))
+    last = max(int(file.name) for file in (checkpoint / "commits").glob("[0-9]*"))
+    export(feed, "first", "before")
+    assert "has begun" not in capsys.readouterr().out
+    shutil.copy(checkpoint / "offsets" / str(last), checkpoint / "offsets" / str(last + 1))
+    export(feed, "first", "after")
+    assert f"micro-batch {last + 1} has begun" in capsys.readouterr().out
+    record = Manifest.decode(record_in(checkpoint) or "")
+    changed = replace(record, spec={**record.spec, "keys": ["v"]}, version=record.version + 1)
+    (checkpoint / "panewise" / "operator" / "part-new").write_text(changed.encode())
+    command = ["state", "export", str(checkpoint), str(feed.folder / "of batch")]
+    assert main(command) == 2
+    assert "let the query run a micro-batch with rows first, or give --batch" in capsys.readouterr().err
+    assert main([*command, "--batch", str(last)]) == 0
+
+
 def test_to_a_process_and_back(feed: Feed) -> None:
-    """semantics 48.8: an operator in process continues a query, and a query continues the operator."""
+    """semantics 48.8: an operator in process continues a query, and a query continues the operator.
+
+    In process it gets another aggregate, which has not seen the rows before (47.3).
+    """
     feed.put((1, "a", 1), (5, "b", 2), (600, "h", 3))
     started(feed, result(feed, 2), "first", None)
     spec, types = result(feed, 2).spec, {"ts": "timestamp", "k": "string", "v": "bigint"}
-    back = str(feed.folder / "back")
-    with StandaloneOperator(spec, types, initial_state=export(feed, "first", "exported")) as operator:
+    back, store, n = str(feed.folder / "back"), feed.folder / "store", F.count().alias("n")
+    file = export(feed, "first", "exported")
+    with StandaloneOperator(spec, types, initial_state=file, store=store) as operator:
         assert operator.live()["k"].to_list() == ["h"]
         operator.add_message({"ts": at(605), "k": "h", "v": 4})
         assert [row["s"] for one in operator.drain() for row in one.rows.to_dicts() if row["op"] == "+"] == [
             7
         ]
+        operator.flush()
+    with StandaloneOperator(result(feed, 2, n).spec, types, store=store) as operator:
         operator.export_state(back)
     rest = beside(feed, "rest")
     rest.put((607, "h", 5), (900, "i", 1))
-    started(feed, result(rest, 3), "third", back)
-    last = {(row["k"], row["s"]) for row in feed.read("third-panes").to_dicts() if row["timing"] == "ON_TIME"}
-    assert last == {("h", 12)}
+    started(feed, result(rest, 3, n), "third", back)
+    on_time = (row for row in feed.read("third-panes").to_dicts() if row["timing"] == "ON_TIME")
+    assert {(row["k"], row["s"], row["n"]) for row in on_time} == {("h", 12, None)}
 
 
 def test_history_as_a_batch(feed: Feed) -> None:

@@ -8,6 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import panewise as pw
+from panewise import functions as F
 from panewise.spec import Specification, parts
 from panewise.spec.codec import from_dict
 from panewise.testing import run
@@ -65,3 +67,21 @@ def test_drawn(strategy: Any, script_of: Any, types: Any, data: st.DataObject) -
     once = dict(list(every_event.items())[:1])
     outputs = played(spec, script, data.draw(st.sampled_from([every_event, once])), cut, **options)
     agree(script, outputs, run(spec, script, "engine", **options))
+
+
+def test_an_added_aggregate() -> None:
+    """semantics 47.3, 48.7: it is null for rows that it has not seen, also in other shards."""
+    spec = pw.WindowOperator(keys=["k"], window=pw.Tumbling(10), aggregates=[F.sum("v").alias("s")])
+    more = replace(spec, aggregates=[F.sum("v").alias("s"), F.count().alias("n")])
+    script: list[Any] = [
+        {"op": "add", "rows": [{"event_time": 1, "k": "a", "v": 1}]},
+        {"op": "change", "spec": more},
+        {"op": "add", "rows": [{"event_time": 2, "k": "a", "v": 2}, {"event_time": 12, "k": "b", "v": 3}]},
+        {"op": "watermark", "to": 20},
+    ]
+    outputs = played(spec, script, {3: 5}, CUTS[1])
+    agree(script, outputs, run(spec, script, "engine"))
+    assert sorted((row["k"], row["s"], row["n"]) for row in outputs[-1]["panes"]) == [
+        ("a", 3, None),
+        ("b", 3, 1),
+    ]

@@ -34,13 +34,13 @@ class InitialState:
     """With which file a checkpoint began.
 
     Attributes:
-        pieces: the directory of the pieces.
+        checkpoint: the path of the checkpoint.
         id: the id of the exported state.
         file: the path of the file, as it was given.
         watermark: the watermark with which the query begins, in microseconds; None if there is none.
     """
 
-    pieces: str
+    checkpoint: str
     id: str
     file: str
     watermark: int | None
@@ -51,13 +51,23 @@ class InitialState:
         return {"id": self.id, "file": self.file, "watermark": self.watermark}
 
     def rows(self, session: SparkSession) -> DataFrame:
-        """Returns the pieces of all shards."""
-        return session.read.schema(envelope.IN).parquet(self.pieces)
+        """Returns the pieces of all shards; none once their first micro-batch has been committed.
+
+        Spark reads them in that one only, so they may have been deleted.
+        """
+        if _has_committed(session, self.checkpoint):
+            return session.createDataFrame([], envelope.IN)
+        return session.read.schema(envelope.IN).parquet(_directory(self.checkpoint))
 
     def while_starting(self, session: SparkSession, checkpoint: str) -> AbstractContextManager[None]:
         """Bounds the Arrow batches of a query that has not committed its first micro-batch yet."""
-        committed = exists(session, f"{checkpoint}/commits/0")
+        committed = _has_committed(session, checkpoint)
         return nullcontext() if committed else envelopes_in_small_batches(session, _MANY)
+
+
+def _has_committed(session: SparkSession, checkpoint: str) -> bool:
+    """Returns whether a micro-batch has been committed. Spark deletes the files of old ones."""
+    return exists(session, f"{checkpoint}/commits/[0-9]*")
 
 
 def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) -> InitialState | None:
@@ -73,7 +83,7 @@ def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) ->
         return None
     if file is not None and not _is_deleted(file, known["file"]) and origin_of(file).id != known["id"]:
         raise begun_otherwise(file)
-    return InitialState(_directory(checkpoint), **known)
+    return InitialState(checkpoint, **known)
 
 
 def _is_deleted(file: str, known: str) -> bool:
@@ -87,15 +97,18 @@ def imported_state(
     shards: list[int],
     checkpoint: str,
     file: str,
-) -> InitialState:
+) -> tuple[InitialState, Specification]:
     """Divides an exported file among the shards of a new checkpoint.
+
+    It also returns the specification, in which aggregates that were added to the state are marked.
 
     Raises:
         StateError: if the file is damaged, or the state was made with another specification or other types.
     """
     exported = ExportedState.open(file, spec, schemas, shards)
     _write(session, state_envelopes(exported.redistribution, exported.shards), _directory(checkpoint))
-    return InitialState(_directory(checkpoint), exported.origin.id, file, exported.origin.watermark)
+    initial = InitialState(checkpoint, exported.origin.id, file, exported.origin.watermark)
+    return initial, exported.redistribution.spec
 
 
 def check_streaming(df: DataFrame, file: str | None) -> None:

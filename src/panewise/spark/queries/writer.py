@@ -242,10 +242,10 @@ def _prepared(
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
         if options.initial_state is not None:
-            initial = imported_state(
+            initial, spec = imported_state(
                 session, dataflow.spec, columns, dataflow.shards, checkpoint, options.initial_state
             )
-            dataflow = replace(dataflow, initial_state=initial)
+            dataflow = replace(dataflow, initial_state=initial, spec=spec)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     else:
         continue_record(session, known, change, dataflow, checkpoint)

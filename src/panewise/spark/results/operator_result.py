@@ -230,7 +230,8 @@ class OperatorResult:
         Args:
             file: the file, on the disk of the driver. It gets its name when it is complete.
             watermark: the watermark to which the query then begins: the latest event time of the history less
-                the delay of the stream's watermark. Default: none, no window is complete.
+                the delay of the stream's watermark. Windows that end by then are emitted by nobody, unless
+                you also write the batch. Default: none, no window is complete.
             replace: whether a file of this name is replaced. Default: False.
 
         Example::
