@@ -392,7 +392,7 @@ def play(script: Script, cut: Cut | None = None, moves: Mapping[int, int] = {}) 
     live, clock, outputs, spec = LiveWindows(), 0, [], script.spec
     for number, (event, given) in enumerate(zip(script.events, script.given, strict=True)):
         shards = moves.get(number, shards)
-        if shards != query.shards and event.op != "restart" and query.entries:
+        if shards != query.shards and event.op not in ("restart", "change") and query.entries:
             query, live = query.moved(shards, spec), LiveWindows()
         if event.op in ("restart", "change"):
             microbatch._CACHE = Cache()
