@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.test_script_run import put, run_script
+from tests.spark.streaming_sql.test_script_run import put, run_script
 
 from panewise.errors import SqlError
 from panewise.spark.sinks.query_identity import query_id

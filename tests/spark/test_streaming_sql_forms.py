@@ -1,7 +1,7 @@
 """Forms of SQL that Spark's grammar lacks: on a batch their rows are those of another text of Spark's."""
 
 import pytest
-from tests.spark.test_streaming_sql import ROWS, collected, rows_of
+from tests.spark.streaming_sql.test_streaming_sql import ROWS, collected, rows_of
 
 from panewise.errors import SqlError
 from panewise.spark import DeduplicateResult, JoinResult, ParquetSink, WindowResult, sql

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.spark.test_script_run import SCRIPT
+from tests.spark.streaming_sql.test_script_run import SCRIPT
 
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
