@@ -2,6 +2,7 @@
 
 import logging
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,8 @@ from panewise.errors import StateError
 from panewise.spark import WindowBuilder, windowed
 from panewise.spark.queries import writer as writers
 from panewise.spark.queries.query_record import record_of, with_clock
+from panewise.spec.codec import to_dict
+from panewise.state import Manifest
 from tests.spark.conftest import Feed, emitted, write
 
 COUNT, SUM, LARGEST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("most")
@@ -64,14 +67,48 @@ def interrupted(*_: Any) -> Any:
     raise InterruptedError
 
 
+def test_a_change_waits_for_the_last_micro_batch_and_can_be_taken_back(
+    feed: Feed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 47.9: no repeated micro-batch has a change, and a removed value that returns is not lost."""
+    feed.put((0, "a", 1))
+    before, after = minutes(feed.stream()).agg(COUNT, SUM), minutes(feed.stream()).agg(COUNT)
+    run(feed, before)
+    commits = Path(feed.sink("checkpoint"), "commits")
+    last = max((file for file in commits.iterdir() if file.name.isdecimal()), key=lambda file: int(file.name))
+    hidden = last.rename(commits.with_name(last.name))
+    monkeypatch.setattr(writers, "_stepped", interrupted)
+    with pytest.raises(
+        StateError, match=r"removed\) \| micro-batch \d+ has begun and is not committed.*once with"
+    ):
+        run(feed, after)
+    assert recorded(feed).spec == to_dict(before.spec)
+    hidden.rename(last)
+    changed = minutes(feed.stream()).agg(COUNT, LARGEST)
+    for described, wanted in ((after, after), (changed, changed), (after, after), (before, before)):
+        with pytest.raises(InterruptedError):
+            run(feed, described)
+        assert {name["name"] for name in recorded(feed).spec["aggregates"]} == {
+            aggregate.name for aggregate in wanted.spec.aggregates
+        }
+    monkeypatch.undo()
+    feed.put((1, "a", 5), (100, "a", 1))
+    run(feed, before)
+    assert panes(feed).select("window_end", "n", "s").rows() == [(60, 2, 6)]
+
+
+def recorded(feed: Feed) -> Manifest:
+    record = record_of(feed.spark, feed.sink("checkpoint"))
+    assert record is not None
+    return record
+
+
 def test_a_change_that_is_refused_changes_nothing(feed: Feed) -> None:
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).agg(COUNT))
     with pytest.raises(StateError, match=r"^a changed specification \(window: "):
         run(feed, minutes(feed.stream()).window(pw.Tumbling("2 minutes")).agg(SUM))
-    record = record_of(feed.spark, feed.sink("checkpoint"))
-    assert record is not None
-    assert continued(record, minutes(feed.stream()).agg(COUNT).spec, 2).changes == ()
+    assert continued(recorded(feed), minutes(feed.stream()).agg(COUNT).spec, 2).changes == ()
 
 
 @pytest.mark.nightly
@@ -92,8 +129,6 @@ def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
         feed.put((200, "a", 1))
         described = minutes(feed.stream())
         run(feed, (described if every is None else described.clock(every)).agg(COUNT))
-    record = record_of(feed.spark, feed.sink("checkpoint"))
-    assert record is not None
-    assert record.header["clock"] == 30_000_000
+    assert recorded(feed).header["clock"] == 30_000_000
     with pytest.raises(StateError, match="this one has no clock"):
         with_clock({"clock": None}, minutes(feed.stream()).clock("1 minute").agg(COUNT).dataflow)
