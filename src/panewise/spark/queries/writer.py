@@ -181,18 +181,18 @@ def start(
     """
     check_streaming(dataflow.df, options.initial_state)
     check_alone(dataflow.fed, options.initial_state)
+    if dataflow.df.isStreaming and options.checkpoint is None:
+        raise SpecError(
+            "write() on a stream without a checkpoint",
+            "a checkpoint stores the state and the progress of the query",
+            "give checkpoint='/a/directory'",
+        )
     dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
     dispatch = _bound(dispatch, dataflow, names, earlier, options)
     if not dataflow.df.isStreaming:
         prepare_outputs(dispatch.sinks)
         dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
-    if options.checkpoint is None:
-        raise SpecError(
-            "write() on a stream without a checkpoint",
-            "a checkpoint stores the state and the progress of the query",
-            "give checkpoint='/a/directory'",
-        )
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
     dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
