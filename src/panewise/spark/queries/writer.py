@@ -39,13 +39,19 @@ from panewise.spark.queries.taken_over import taken_over
 from panewise.spark.session.settings import envelopes_in_small_batches
 from panewise.spark.shuffle.envelope import kind_of, numbered
 from panewise.spark.sinks.base import AnySink, BoundSink, OutputSink, PathSink, SinkOutput
-from panewise.spark.sinks.preparation import empty, prepare, prepare_outputs
+from panewise.spark.sinks.preparation import empty, prepare, prepare_batch
 from panewise.spark.sinks.sequence import sequenced, unused_name
 from panewise.spark.workers.unpack import Unpack
 from panewise.spec import Specification, parts
+<<<<<<< HEAD
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
 from panewise.spec.fields import check_choice, is_name
 from panewise.spec.operators.panes import OP
+=======
+from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.spec.fields import is_name
+from panewise.spec.operators.panes import BOUNDS, OP
+>>>>>>> mend-sinks
 
 
 @dataclass(frozen=True)
@@ -181,6 +187,7 @@ def start(
             another number of shards.
     """
     check_streaming(dataflow.df, options.initial_state)
+<<<<<<< HEAD
     check_alone(dataflow.fed, dataflow.dfs, options.initial_state)
     dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
     dispatch = _bound(dispatch, dataflow, names, earlier, options)
@@ -189,11 +196,21 @@ def start(
         dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
     if options.checkpoint is None:
+=======
+    check_alone(dataflow.fed, options.initial_state)
+    if dataflow.df.isStreaming and options.checkpoint is None:
+>>>>>>> mend-sinks
         raise SpecError(
             "write() on a stream without a checkpoint",
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
+    dispatch = _bound(dispatch, dataflow, names, earlier, options)
+    if not dataflow.df.isStreaming:
+        prepare_batch(dataflow.df.sparkSession, dispatch.sinks)
+        dispatch(_stepped(dataflow, sinks), 0)
+        return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
     dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
@@ -296,6 +313,7 @@ def _bound(
             session,
             options.checkpoint,
             _computed(dispatch, kind),
+            _keys(dispatch, kind, spec) if emitted else (),
         )
         sink.check(output)
         sinks[kind] = BoundSink(sink, output)
@@ -321,6 +339,14 @@ def _key(dispatch: Dispatch, kind: str, spec: Specification, schema: StructType)
     names = dispatch.unpackers[kind].output_names
     key = tuple(names.get(name, name) for name in parts(spec).row_key(spec))
     return key if not _computed(dispatch, kind) and _unchanged(dispatch, kind, schema, key) else ()
+
+
+def _keys(dispatch: Dispatch, kind: str, spec: Specification) -> tuple[frozenset[str], ...]:
+    """Returns, for each key of the operator, the columns of emitted rows that have it."""
+    names = dispatch.unpackers[kind].output_names
+    keys = [frozenset([names.get(key, key)]) for key in parts(spec).row_key(spec) if key not in BOUNDS]
+    selections = [step for step in dispatch.steps if isinstance(step, Selection) and kind == "panes"]
+    return tuple(reduce(lambda columns, step: step.names_of(columns), selections, key) for key in keys)
 
 
 def _computed(dispatch: Dispatch, kind: str) -> bool:
