@@ -43,15 +43,9 @@ from panewise.spark.sinks.preparation import empty, prepare, prepare_batch
 from panewise.spark.sinks.sequence import sequenced, unused_name
 from panewise.spark.workers.unpack import Unpack
 from panewise.spec import Specification, parts
-<<<<<<< HEAD
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
 from panewise.spec.fields import check_choice, is_name
-from panewise.spec.operators.panes import OP
-=======
-from panewise.spec.codec.same_aggregates import AddedAggregates
-from panewise.spec.fields import is_name
 from panewise.spec.operators.panes import BOUNDS, OP
->>>>>>> mend-sinks
 
 
 @dataclass(frozen=True)
@@ -187,19 +181,8 @@ def start(
             another number of shards.
     """
     check_streaming(dataflow.df, options.initial_state)
-<<<<<<< HEAD
     check_alone(dataflow.fed, dataflow.dfs, options.initial_state)
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
-    dispatch = _bound(dispatch, dataflow, names, earlier, options)
-    if not dataflow.df.isStreaming:
-        prepare_outputs(dispatch.sinks)
-        dispatch(_stepped(dataflow, sinks), 0)
-        return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
-    if options.checkpoint is None:
-=======
-    check_alone(dataflow.fed, options.initial_state)
     if dataflow.df.isStreaming and options.checkpoint is None:
->>>>>>> mend-sinks
         raise SpecError(
             "write() on a stream without a checkpoint",
             "a checkpoint stores the state and the progress of the query",
