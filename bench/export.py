@@ -23,9 +23,9 @@ from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.exported_operator import entries_of
 from panewise.engine.exported_state import ExportedState
 from panewise.engine.imported_shard import ImportedShard, begin, in_store
+from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.engine.store.division import shard_places
 from panewise.spark.workers.state_pieces import state_envelopes
 from panewise.state.export_file import ExportedFrom, writing
 from panewise.state.file_store import FileRunStore

@@ -58,3 +58,10 @@ def _read(folder: Path) -> pl.DataFrame:
 def _lines(panes: pl.DataFrame) -> Counter[str]:
     """Returns the panes without the column that differs from run to run."""
     return Counter(str(row) for row in panes.drop("processing_time").iter_rows(named=True))
+
+
+def test_only_delta_tables_are_written(tmp_path: Path) -> None:
+    """Other tables are refused (semantics 49.42), and two names of one table have both outputs (49.40)."""
+    job = ConnectorJob(tmp_path, "delta_places_job", (str(tmp_path), ",".join(map(str, jars(DELTA)))))
+    with job.started() as process:
+        assert process.wait(PATIENCE) == 0, job.log

@@ -272,7 +272,7 @@ def test_another_number_of_shards_is_refused() -> None:
     step(store, Cache(), rows((1, 10, 1)))
     with pytest.raises(
         StateError,
-        match=r"shards=4 \| this state was made with 1 shards, and their number is fixed \| give shards=1",
+        match=r"shards=4 \| .* with 1 shards, and their number is fixed \| give shards=1, .*initial_state=",
     ):
         StoredOperator.load(spec(), SCHEMA, RunLibrary(store, Cache()), shards=4)
 

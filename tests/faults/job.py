@@ -122,7 +122,7 @@ def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     for key, value in given.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=asked.checkpoints == "local")
-    if "spark.submit.pyFiles" in given and not Path(out).exists():  # not again after a restart
+    if "spark.submit.pyFiles" in given:
         sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
     blocked = [
         blocks / "panewise"

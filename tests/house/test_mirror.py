@@ -105,7 +105,7 @@ ELSEWHERE = {
     "spark/sinks/postgres_statements.py": "spark/sinks/test_postgres.py",
     "spark/sinks/table_modes.py": "spark/sinks/test_postgres.py",
     "spark/sinks/query_identity.py": "connectors/test_topic_to_delta.py",
-    "spark/queries/query_record.py": "spark/builders/test_upstream_inputs.py",
+    "spark/queries/taken_over.py": "spark/test_changes.py",
     "spark/results/rows_between.py": "spark/builders/test_upstream_inputs.py",
     "spark/columns/types.py": "spark/test_bounded.py",
     "spark/columns/restored_names.py": "spark/inputs/test_names.py",

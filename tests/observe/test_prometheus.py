@@ -47,8 +47,10 @@ def test_the_metrics_of_a_micro_batch() -> None:
         ("panewise_rows_in_total", *operator): 18,
         ("panewise_rows_applied_total", *operator): 10,
         ("panewise_rows_replayed_total", *operator): 2,
-        ("panewise_rows_late_total", *operator, "expired"): 4,
-        ("panewise_rows_invalid_total", *operator, "gap"): 2,
+        ("panewise_rows_late_total", *operator): 4,
+        ("panewise_rows_invalid_total", *operator): 2,
+        ("panewise_rows_late_by_reason_total", *operator, "expired"): 4,
+        ("panewise_rows_invalid_by_reason_total", *operator, "gap"): 2,
         ("panewise_panes_total", *operator, "EARLY"): 6,
         ("panewise_panes_total", *operator, "ON_TIME"): 0,
         ("panewise_panes_total", *operator, "LATE"): 2,
@@ -86,6 +88,17 @@ def test_ends_of_queries() -> None:
     assert [values["panewise_query_active", query] for query in ("ended", "failed", "running")] == [0, 0, 1]
     failures = [values["panewise_query_failures_total", query] for query in ("ended", "failed", "running")]
     assert failures == [0, 1, 0]
+
+
+def test_a_query_that_has_ended_has_no_state() -> None:
+    """Else alerts about its watermark would fire until the process ends (semantics 15.9)."""
+    metrics = PrometheusMetrics()
+    metrics.started("orders")
+    assert samples(metrics)["panewise_micro_batch_seconds_count", "orders"] == 0
+    metrics.add(MicroBatch("orders", 7, 9, 0.3, {"panewise": FIGURES}))
+    metrics.ended("orders", failed=False)
+    left = {name for name, *labels in samples(metrics) if name in GAUGES}
+    assert left == {"panewise_query_active"}
 
 
 def test_the_text_is_served_on_loopback() -> None:

@@ -12,12 +12,12 @@ import pyspark.sql.classic.dataframe
 import pytest
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame, SparkSession
-from tests.spark.test_over_builder import assert_equal, made, native, put_some, windows
 
 import panewise.spark.compat
 from panewise.errors import SpecError
 from panewise.spark.compat import Window, disable, enable, enabled, result_of
 from panewise.spark.compat import functions as F
+from tests.spark.builders.test_over import assert_equal, made, native, put_some, windows
 from tests.spark.conftest import Feed, emitted
 
 W = Window.partitionBy("k").orderBy("ts")

@@ -170,6 +170,22 @@ def test_a_row_is_late_by_the_watermark_of_the_micro_batch_before() -> None:
     assert sorted(late["k"]) == list("abcdefgh")
 
 
+def test_a_stream_is_not_idle_in_a_micro_batch_with_rows() -> None:
+    """The time for which a query was stopped makes none of its first rows late (semantics 12.12)."""
+    idle = pw.StreamTime(per="all", idle_after="5 seconds")
+    query = query_of(windows(pw.Tumbling("10 seconds"), watermark=idle))
+    batches: list[Batch] = [
+        ({INPUT: [(1, "a", 1), (4, "b", 1)]}, 100, 0),
+        ({INPUT: [(2, "a", 2), (3, "b", 2)]}, 3700, 0),
+        ({INPUT: [(11, "c", 4)]}, 3701, 0),
+    ]
+    *before, last = play(query, batches)
+    assert [rows_of(emitted) for emitted in before] == [None, None]
+    panes = rows_of(last)
+    assert panes is not None
+    assert sorted(panes.select("k", "s").rows()) == [("a", 3), ("b", 3)]
+
+
 def test_a_state_of_an_earlier_release_has_older_watermarks_in_some_shards() -> None:
     """semantics 18.3: fewer rows are late there, until its first micro-batch has passed; no row is lost."""
     query = query_of(windows(pw.Tumbling("1 second")))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.spark.test_script_run import put, run_script
 
 from panewise.errors import SqlError
 from panewise.spark.sinks.query_identity import query_id
@@ -15,6 +14,7 @@ from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.table_sinks import FileSink, KafkaTableSink, TableShape
 from panewise.sql.script.application import compile_script
+from tests.spark.streaming_sql.test_script_run import put, run_script
 from tests.sql.test_check_of_scripts import ROWS, VIEWS
 
 pytestmark = pytest.mark.spark

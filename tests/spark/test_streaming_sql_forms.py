@@ -1,12 +1,12 @@
 """Forms of SQL that Spark's grammar lacks: on a batch their rows are those of another text of Spark's."""
 
 import pytest
-from tests.spark.test_streaming_sql import ROWS, collected, rows_of
 
 from panewise.errors import SqlError
 from panewise.spark import DeduplicateResult, JoinResult, ParquetSink, WindowResult, sql
 from tests.nightly import first_here
 from tests.spark.conftest import Feed
+from tests.spark.streaming_sql.test_streaming_sql import ROWS, collected, rows_of
 
 MARKED = "t WATERMARK ts DELAY OF INTERVAL 1 SECOND"
 NEAR = "y.ts BETWEEN x.ts AND x.ts + INTERVAL 20 SECONDS"

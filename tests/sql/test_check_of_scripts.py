@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.spark.test_script_run import SCRIPT
 
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
 from panewise.sql.script.application import compile_script
 from panewise.sql.stages import OURS, WATERMARKED, JoinStage, TableStage, walk
 from tests.house.sources import ROOT
+from tests.spark.streaming_sql.test_script_run import SCRIPT
 from tests.sql import test_application, test_script
 from tests.sql.drawn_queries import grouped_queries, over_queries
 from tests.sql.player import NOON, documents, events_of

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise import Always, InputError, StateError, Tumbling, WindowOperator
+from panewise import Always, InputError, SpecError, StateError, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.standalone import Callbacks, Emission, StandaloneOperator
 from panewise.state.file_store import FILE
@@ -176,6 +176,27 @@ def test_a_store_continues_with_another_specification(
         assert operator.get_result()[0].rows["later"].to_list() == [0]
     with pytest.raises(StateError, match=r"materialize=\.\.\. with a changed specification"):
         StandaloneOperator(SPEC, TYPES, store=tmp_path, materialize=object())  # type: ignore[arg-type]
+
+
+def test_a_copy_that_lacks_aggregates_of_an_operator_without_a_state_is_refused(tmp_path: Path) -> None:
+    """semantics 47.10: the operator has not marked them, so its tables have no column for the mark."""
+    with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
+        operator.add_message(message(1))
+        operator.life_cycle.checkpoint("x")
+    more = replace(SPEC, aggregates=[*SPEC.aggregates, F.count().alias("later")])
+    with (
+        StandaloneOperator(more, TYPES, store=tmp_path) as operator,
+        pytest.raises(StateError, match=r"^the saved state 'x' \| it lacks aggregates"),
+    ):
+        operator.life_cycle.reset("x")
+    with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
+        operator.life_cycle.reset("x")
+        operator.flush()
+    with StandaloneOperator(more, TYPES, store=tmp_path) as operator:
+        operator.finish()
+        assert [row for it in operator.drain() for row in it.rows["later"]] == [None]
+    with pytest.raises(SpecError, match=r"added_aggregates='zero'"):
+        StandaloneOperator(SPEC, TYPES, added_aggregates="zero")  # type: ignore[arg-type]
 
 
 def test_a_store_belongs_to_one_process(tmp_path: Path) -> None:

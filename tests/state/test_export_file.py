@@ -47,7 +47,7 @@ def test_a_file_that_exists_is_replaced_on_request_only(tmp_path: Path) -> None:
     """semantics 48.1: and a write that fails leaves what there was."""
     path = written(tmp_path / "state")
     with (
-        pytest.raises(StateError, match=r"exists \| an export makes a new file \| .*--force"),
+        pytest.raises(StateError, match=r"exists \| an export makes a new file \| .*--force.*replace=True"),
         writing(path, ORIGIN),
     ):
         pass

@@ -242,15 +242,15 @@ def test_decimals(runtime: str) -> None:
         (
             ["add"],
             (
-                "events[0]='add' | an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark'] "
-                "| give {'op': ..., ...}"
+                "events[0]='add' | an event has an op of ['add', 'change', 'clock', 'finish', 'restart', "
+                "'watermark'] | give {'op': ..., ...}"
             ),
         ),
         (
             [{"op": "flush"}],
             (
-                "events[0]={'op': 'flush'} | an event has an op of ['add', 'clock', 'finish', 'restart', "
-                "'watermark'] | give {'op': ..., ...}"
+                "events[0]={'op': 'flush'} | an event has an op of ['add', 'change', 'clock', 'finish', "
+                "'restart', 'watermark'] | give {'op': ..., ...}"
             ),
         ),
         (

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -31,11 +31,17 @@ from panewise.errors import SpecError, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import to_dict
 from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.spec.evolution import REMEDY as PUT_BACK
 from panewise.spec.evolution import Continuation, continuation
 from panewise.state import Manifest, Run
 from panewise.state.manifest import REMEDY, checked
 from panewise.state.run_format import decode, encode
 
+EXPORT: Final = (
+    "start from a new checkpoint, with the exported state as initial_state= if the query has one operator"
+)
+_OF_IMPORTS: Final = "a state is imported by the specification that made it (semantics 48.7)"
+_BEGIN_SAME: Final = "begin with the specification of the file, and change it at a later start"
 _document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once
 _NUMBER = re.compile(r"^[0-9]+:")  # begins the names of columns of other tables than table 0
 _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the runtime gives again
@@ -193,9 +199,15 @@ def unreadable_spec(error: SpecError) -> StateError:
 
 
 def continued(
-    manifest: Manifest, spec: Specification, shards: int, added_aggregates: AddedAggregates = "null"
+    manifest: Manifest,
+    spec: Specification,
+    shards: int,
+    added_aggregates: AddedAggregates = "null",
+    remedy: str = PUT_BACK,
 ) -> Continuation:
     """Returns how a specification continues the state of a manifest.
+
+    `remedy` is what to do if it cannot.
 
     Raises:
         StateError: if it cannot (semantics 47.2), with the fields that changed; if the number of shards is
@@ -203,29 +215,34 @@ def continued(
     """
     try:
         same = manifest.spec == _document(spec)
-        change = Continuation(spec, spec) if same else continuation(manifest.spec, spec, added_aggregates)
+        change = (
+            Continuation(spec, spec) if same else continuation(manifest.spec, spec, added_aggregates, remedy)
+        )
     except SpecError as error:
         raise unreadable_spec(error) from error
     if manifest.shards != shards:
         rule = f"this state was made with {manifest.shards} shards, and their number is fixed"
-        raise StateError(
-            f"shards={shards}", rule, f"give shards={manifest.shards}, or start from a new checkpoint"
-        )
+        raise StateError(f"shards={shards}", rule, f"give shards={manifest.shards}, or {EXPORT}")
     return change
 
 
-def check_same(manifest: Manifest, spec: Specification, shards: int) -> None:
+def check_same(
+    manifest: Manifest,
+    spec: Specification,
+    shards: int,
+    rule: str = _OF_IMPORTS,
+    remedy: str = _BEGIN_SAME,
+) -> None:
     """Refuses the state of another specification or number of shards, where no change is taken over.
+
+    `rule` and `remedy` are those of the error. By default the state is one to be imported.
 
     Raises:
         StateError: if they differ; it names the fields that changed.
     """
-    change = continued(manifest, spec, shards)
+    change = continued(manifest, spec, shards, remedy=remedy)
     if change.changes:
-        rule = "here a state belongs to the specification that made it (semantics 47.9)"
-        raise StateError(
-            f"a changed specification ({change})", rule, "put the fields back, or start from a new checkpoint"
-        )
+        raise StateError(f"a changed specification ({change})", rule, remedy)
 
 
 def check_types(state: OperatorState, header: Mapping[str, Any]) -> None:

@@ -182,6 +182,10 @@ class Operator(Stateful, Protocol):
         """Moves both clocks together. `source` is the input that reports the watermark; None: all do."""
         ...
 
+    def note_rows(self, processing_time: int) -> None:
+        """Notes that the clock is read for a batch with valid rows, so that no stream is idle (12.12)."""
+        ...
+
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows of a port."""
         ...

@@ -18,8 +18,10 @@ COUNTERS: Final = {
     "panewise_rows_in": (_OPERATOR, "Rows that the operator has read."),
     "panewise_rows_applied": (_OPERATOR, "Rows that were added to a window, a frame or a side."),
     "panewise_rows_replayed": (_OPERATOR, "Rows that had been applied before, by position."),
-    "panewise_rows_late": ((*_OPERATOR, "reason"), "Late rows, by reason."),
-    "panewise_rows_invalid": ((*_OPERATOR, "reason"), "Invalid rows, by reason."),
+    "panewise_rows_late": (_OPERATOR, "Late rows."),
+    "panewise_rows_invalid": (_OPERATOR, "Invalid rows."),
+    "panewise_rows_late_by_reason": ((*_OPERATOR, "reason"), "Late rows, by reason."),
+    "panewise_rows_invalid_by_reason": ((*_OPERATOR, "reason"), "Invalid rows, by reason."),
     "panewise_panes": ((*_OPERATOR, "timing"), "Emitted rows, by timing. Rows that are not panes have none."),
 }
 GAUGES: Final = {
@@ -36,6 +38,8 @@ _COUNTS: Final = {
     "panewise_rows_in": "rows_in",
     "panewise_rows_applied": "applied",
     "panewise_rows_replayed": "replays",
+    "panewise_rows_late": "late",
+    "panewise_rows_invalid": "invalid",
 }
 # Each gauge of an operator, with its figure and the number of the figure's units in one of the gauge's.
 _FIGURES: Final = {
@@ -77,8 +81,8 @@ class PrometheusMetrics:
         for name, count in _COUNTS.items():
             self._counters[name].labels(query, operator).inc(figures.counts.get(count, 0))
         by_label = {
-            "panewise_rows_late": figures.late,
-            "panewise_rows_invalid": figures.invalid,
+            "panewise_rows_late_by_reason": figures.late,
+            "panewise_rows_invalid_by_reason": figures.invalid,
             "panewise_panes": _by_timing(figures),
         }
         for name, numbers in by_label.items():
@@ -94,9 +98,12 @@ class PrometheusMetrics:
         """Notes that a query has started."""
         self._gauges["panewise_query_active"].labels(query).set(1)
         self._counters["panewise_query_failures"].labels(query)  # 0 until it fails
+        self._seconds.labels(query)  # also while the first micro-batch runs
 
     def ended(self, query: str, *, failed: bool) -> None:
-        """Notes that a query has ended."""
+        """Notes that a query has ended. Its operators then have no state, watermark or delay."""
+        for name in _FIGURES:
+            self._gauges[name].remove_by_labels({"query": query})
         self._gauges["panewise_query_active"].labels(query).set(0)
         self._counters["panewise_query_failures"].labels(query).inc(int(failed))
 

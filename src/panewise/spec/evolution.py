@@ -7,13 +7,15 @@ of the user that are not at hand.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from panewise.errors import SpecError, StateError
 from panewise.spec.codec import changed_fields, complete, to_dict, without_functions
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates, definition
 from panewise.spec.fields import check_choice, silently
 from panewise.spec.protocol import Specification, parts
+
+REMEDY: Final = "put the field back, or start from a new checkpoint"
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,10 @@ class Continuation:
 
 
 def continuation(
-    document: Mapping[str, Any], spec: Any, added_aggregates: AddedAggregates = "null"
+    document: Mapping[str, Any],
+    spec: Any,
+    added_aggregates: AddedAggregates = "null",
+    remedy: str = REMEDY,
 ) -> Continuation:
     """Returns how a specification continues the state of another one.
 
@@ -67,6 +72,7 @@ def continuation(
         spec: the new specification.
         added_aggregates: what an added aggregate is in panes with rows from before the change: "null", or
             the result over the rows "from_now_on".
+        remedy: what to do if a change is refused.
 
     Raises:
         StateError: if a change is refused (semantics 47.2). It names the fields.
@@ -87,14 +93,14 @@ def continuation(
         return Continuation(spec, spec)
     family, before = parts(spec), _readable(document)
     if before is None or parts(before) is not family:
-        raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new)
+        raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new, remedy)
     spec = family.marked(before, spec, added_aggregates)
     old, new = complete(document), to_dict(spec)
     changed = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     reasons = {name: family.refuses_change(name, before, spec) for name in changed}
     refused = {name: reason for name, reason in reasons.items() if reason is not None}
     if refused:
-        raise _refused(refused, old, new)
+        raise _refused(refused, old, new, remedy)
     changes = [change for name in changed for change in _changes(name, old.get(name), new.get(name))]
     return Continuation(before, spec, tuple(changes))
 
@@ -109,12 +115,14 @@ def _readable(document: Mapping[str, Any]) -> Specification | None:
         return None
 
 
-def _refused(reasons: Mapping[str, str], old: Mapping[str, Any], new: Mapping[str, Any]) -> StateError:
+def _refused(
+    reasons: Mapping[str, str], old: Mapping[str, Any], new: Mapping[str, Any], remedy: str
+) -> StateError:
     differences = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in reasons)
     return StateError(
         f"a changed specification ({differences})",
         "; ".join(dict.fromkeys(reasons.values())),
-        "put the field back, or start from a new checkpoint",
+        remedy,
     )
 
 

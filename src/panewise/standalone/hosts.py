@@ -13,8 +13,10 @@ from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.stored_table import StoredTable
+from panewise.errors import StateError
 from panewise.spec import Specification
-from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
+from panewise.spec.fields import check_choice
 from panewise.standalone.initial_state import IMPORTED, StateInProcess, check_same
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.state import Manifest
@@ -50,7 +52,9 @@ class Host:
         initial_state: str | Path | None = None,
         added_aggregates: AddedAggregates = "null",
     ) -> None:
+        check_choice("added_aggregates", added_aggregates, ADDED_AGGREGATES)
         self._spec, self._schemas, self.changed = spec, schemas, False
+        self._added: AddedAggregates = added_aggregates
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
@@ -67,7 +71,7 @@ class Host:
         try:
             if initial_state is not None:
                 self._begin(initial_state)
-            self._load(added_aggregates)
+            self._load()
             self._note_change(store)
         except BaseException:
             self.close()
@@ -96,9 +100,9 @@ class Host:
         with self._store.commit():
             initial.in_store(library)
 
-    def _load(self, added_aggregates: AddedAggregates = "null") -> None:
+    def _load(self) -> None:
         library = RunLibrary(self._observed, self._cache)
-        self._stored = StoredOperator.load(self._spec, self._schemas, library, 1, added_aggregates)
+        self._stored = StoredOperator.load(self._spec, self._schemas, library, 1, self._added)
         header = self._stored.manifest.header
         self.operator, self.notes = self._stored.operator, header.get(FIELD, {})
         self._imported = {IMPORTED: header[IMPORTED]} if IMPORTED in header else {}
@@ -138,6 +142,9 @@ class Host:
         """Returns an operator with a saved state and its notes, None if there is none of this name.
 
         None as the name means the state before the first step.
+
+        Raises:
+            StateError: if the state lacks aggregates with which this operator has begun.
         """
         if name is None:
             return operator_for(self._spec, self._schemas), {}, False
@@ -148,7 +155,11 @@ class Host:
             stored = None if copy is None else (copy[0], json.loads(copy[1]))
         if stored is None:
             return None
-        operator, change = restored(self._spec, self._schemas, stored[0])
+        operator, change = restored(self._spec, self._schemas, stored[0], self._added)
+        if operator.spec != self._spec:
+            rule = "it lacks aggregates with which this operator has begun without a state (semantics 47.10)"
+            remedy = "open the store with the specification of the copy, reset, flush, and change it then"
+            raise StateError(f"the saved state {name!r}", rule, remedy)
         return operator, stored[1], bool(change.changes)
 
     def put(self, state: OperatorState) -> None:

@@ -85,7 +85,8 @@ def writing(path: Path, origin: ExportedFrom, *, replace: bool = False) -> Itera
         StateError: if there is a file of this name and `replace` is false, or it cannot be written.
     """
     if path.exists() and not replace:
-        raise StateError(f"{path} exists", "an export makes a new file", "give another name, or --force")
+        remedy = "give another name, or replace it: --force of the command, replace=True in Python"
+        raise StateError(f"{path} exists", "an export makes a new file", remedy)
     try:
         handle, name = tempfile.mkstemp(prefix=f"{path.name}.", suffix=".part", dir=path.parent)
     except OSError as error:

@@ -220,7 +220,7 @@ def test_other_specifications_have_no_policies() -> None:
     spec = pw.WindowOperator(window=pw.Tumbling(5), aggregates=[F.count()])
     with pytest.raises(InputError) as caught:
         run(spec, [{"op": "drain"}])
-    known = "an event has an op of ['add', 'clock', 'finish', 'restart', 'watermark']"
+    known = "an event has an op of ['add', 'change', 'clock', 'finish', 'restart', 'watermark']"
     assert str(caught.value) == f"events[0]={{'op': 'drain'}} | {known} | give {{'op': ..., ...}}"
 
 

@@ -193,5 +193,5 @@ def test_what_the_builder_refuses(feed: Feed) -> None:
     result = apply(feed.batch(), pw.DeduplicateOperator(keys=["k"], within=FAR, event_time="ts"))
     assert isinstance(result, DeduplicateResult)
     assert "State: k and time of the first row of each group" in result.explain()
-    with pytest.raises(SpecError, match=r"^rows='out' \|"):
-        ours(feed).within(FAR).write(rows="out", checkpoint=feed.sink("checkpoint"))
+    with pytest.raises(SpecError, match=r"^rows=7 \|"):
+        ours(feed).within(FAR).write(rows=7, checkpoint=feed.sink("checkpoint"))  # type: ignore[arg-type]

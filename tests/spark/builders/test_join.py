@@ -424,8 +424,8 @@ def test_what_is_refused_on_streams(feed: Feed, other: Feed) -> None:
         joined(rows, left).on("k").within(0, 1).select("r_v").how("inner")
     with pytest.raises(SpecError, match=r"^write\(\) without a sink \| .* \| give rows=ParquetSink\(path\),"):
         result.write(checkpoint=feed.sink("checkpoint"))
-    with pytest.raises(SpecError, match=r"^left_late='out' \| .* \| give left_late=ParquetSink\('out'\)"):
-        result.write(left_late="out", checkpoint=feed.sink("checkpoint"))
+    with pytest.raises(SpecError, match=r"^left_late=7 \| .* \| give left_late=ParquetSink\('a/path'\)"):
+        result.write(left_late=7, checkpoint=feed.sink("checkpoint"))  # type: ignore[arg-type]
     ended = described(joined(left, right)).finish("at_end").how("inner")
     with pytest.raises(SetupError, match=r"use result\.write\(right_late=\.\.\., checkpoint"):
         _ = ended.right.late

@@ -261,8 +261,8 @@ def test_the_result_has_what_an_over_operator_has(feed: Feed) -> None:
     assert not hasattr(result, "then")
     with pytest.raises(SpecError, match=r"^write\(\) without a sink \| .* \| give rows=ParquetSink\(path\),"):
         result.write(checkpoint=feed.sink("checkpoint"))
-    with pytest.raises(SpecError, match=r"^rows='out' \| .* \| give rows=ParquetSink\('out'\)"):
-        result.write(rows="out", checkpoint=feed.sink("checkpoint"))
+    with pytest.raises(SpecError, match=r"^rows=7 \| .* \| give rows=ParquetSink\('a/path'\)"):
+        result.write(rows=7, checkpoint=feed.sink("checkpoint"))  # type: ignore[arg-type]
     ended = over(feed.batch()).finish("at_end").withColumn("total", F.sum("v").over(Window.orderBy("ts")))
     assert ended.rows.columns == ["ts", "k", "v", "total"]
 

@@ -13,7 +13,8 @@ from panewise import functions as F
 from panewise.checkpoints.layout import record_in
 from panewise.cli import main
 from panewise.errors import SpecError, StateError
-from panewise.spark import ParquetSink, WindowResult, windowed
+from panewise.spark import ParquetSink, WindowResult, apply, windowed
+from panewise.spark.queries import writer as writers
 from panewise.standalone import StandaloneOperator
 from panewise.state import Manifest
 from tests.spark.conftest import Feed, at, beside
@@ -76,7 +77,7 @@ def test_a_query_continues_another_one(feed: Feed) -> None:
     assert panes(feed, "first-panes", "second-panes") == panes(feed, "one-panes")
 
 
-def test_states_that_are_refused(feed: Feed) -> None:
+def test_states_that_are_refused(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     """semantics 48.5, 48.7, 48.9: states that are there already, other specifications, batches."""
     feed.put((1, "a", 1), (2, "b", 2))
     started(feed, result(feed, 2), "first", None)
@@ -86,11 +87,35 @@ def test_states_that_are_refused(feed: Feed) -> None:
     stream = feed.stream().withWatermark("ts", "10 seconds")
     described = windowed(stream, event_time="ts").groupBy("k").options(timestamp="end")
     changed = described.window(pw.Tumbling(5)).agg(F.count().alias("n"))
-    with pytest.raises(StateError, match="a changed specification"):
+    with pytest.raises(
+        StateError, match=r"a changed specification .* \| begin with the specification of the"
+    ):
         started(feed, changed, "new", file)
     both = windowed(changed, "timestamp").window(pw.Tumbling(50)).agg(F.count())
     with pytest.raises(SpecError, match="the state of one operator is imported"):
         started(feed, both, "of two", file)
+    own = windowed(feed.stream(), event_time="ts").watermark(pw.StreamTime()).window(pw.Tumbling(5))
+    rows = own.options(timestamp="end").agg(F.count().alias("n")).panes.select("timestamp", "n")
+    of_rows = windowed(rows, "timestamp").watermark(pw.StreamTime()).window(pw.Tumbling(50))
+    both = of_rows.agg(F.count())
+    with pytest.raises(SpecError, match="the state of one operator is imported"):
+        started(feed, both, "of two", file)
+    with pytest.raises(SpecError, match="added_aggregates='zero'"):
+        changed.write(panes=ParquetSink(feed.sink("zero")), added_aggregates="zero")  # type: ignore[arg-type]
+    with monkeypatch.context() as patched:
+        patched.setattr(writers, "_stepped", lambda *_: pytest.fail("it begins"))
+        with pytest.raises(pytest.fail.Exception):
+            started(feed, result(feed, 2), "interrupted", file)
+        more = replace(result(feed, 2).spec, allowed_lateness=0)
+        with pytest.raises(
+            StateError, match=r"stores the state of the file, as it was made \(semantics 47.9\)"
+        ):
+            started(
+                feed,
+                apply(feed.stream().withWatermark("ts", "10 seconds"), more, shards=2),
+                "interrupted",
+                file,
+            )
     with pytest.raises(SpecError, match="the history of an operator are batch DataFrames"):
         changed.export_state(feed.folder / "of stream")
     batch = windowed(feed.batch(), event_time="ts").groupBy("k").window(pw.Tumbling(5)).agg(F.count())

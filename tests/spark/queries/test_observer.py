@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
-from pyspark.sql.streaming.listener import StreamingQueryProgress
+from pyspark.sql.streaming.listener import QueryProgressEvent, QueryTerminatedEvent, StreamingQueryProgress
 
 import panewise as pw
 from panewise import functions as F
@@ -45,7 +45,7 @@ def test_a_query_is_watched(feed: Feed, observer: Observer, caplog: pytest.LogCa
     text = observer.prometheus_text()
     for line in (
         'panewise_rows_in_total{operator="panewise",query="watched"} 5.0',
-        'panewise_rows_late_total{operator="panewise",query="watched",reason="expired"} 1.0',
+        'panewise_rows_late_by_reason_total{operator="panewise",query="watched",reason="expired"} 1.0',
         'panewise_panes_total{operator="panewise",query="watched",timing="ON_TIME"} 1.0',
         'panewise_query_active{query="watched"} 0.0',
         'panewise_query_failures_total{query="watched"} 0.0',
@@ -81,13 +81,30 @@ def test_a_port_that_is_used(spark: SparkSession, observer: Observer) -> None:
         other.close()
 
 
+def test_a_query_that_had_started_before(spark: SparkSession, observer: Observer) -> None:
+    """Its end is that of the query of this name (semantics 15.9)."""
+    observer.onQueryProgress(QueryProgressEvent(progress_of("earlier")))
+    run = progress_of("earlier").runId
+    observer.onQueryTerminated(QueryTerminatedEvent(run, run, "an error", None))
+    lines = observer.prometheus_text().splitlines()
+    assert 'panewise_query_failures_total{query="earlier"} 1.0' in lines
+    assert 'panewise_query_active{query="earlier"} 0.0' in lines
+
+
 def test_observations_of_others_are_left_out() -> None:
     """A query may observe other things with `df.observe` (semantics 15.9)."""
-    progress = StreamingQueryProgress.fromJson(
+    report = micro_batch(progress_of(None))
+    assert (report.query, report.batch, report.rows) == ("6f1a1f3c-3f4e-4a3e-8a39-0d7f8d3f3b11", 3, 4)
+    assert (report.seconds, report.operators) == (0.25, {})
+    PrometheusMetrics().add(report)
+
+
+def progress_of(name: str | None) -> StreamingQueryProgress:
+    return StreamingQueryProgress.fromJson(
         {
             "id": "6f1a1f3c-3f4e-4a3e-8a39-0d7f8d3f3b11",
             "runId": "6f1a1f3c-3f4e-4a3e-8a39-0d7f8d3f3b12",
-            "name": None,
+            "name": name,
             "timestamp": "2024-01-01T00:00:00.000Z",
             "batchId": 3,
             "batchDuration": 5,
@@ -102,7 +119,3 @@ def test_observations_of_others_are_left_out() -> None:
             "observedMetrics": {"mine": {"most": 4}},
         }
     )
-    report = micro_batch(progress)
-    assert (report.query, report.batch, report.rows) == ("6f1a1f3c-3f4e-4a3e-8a39-0d7f8d3f3b11", 3, 4)
-    assert (report.seconds, report.operators) == (0.25, {})
-    PrometheusMetrics().add(report)

@@ -12,12 +12,12 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
-from panewise.spark import ParquetSink, WindowResult, windowed
+from panewise.spark import KafkaSink, ParquetSink, WindowResult, windowed
 from panewise.spark.sinks.arguments import check_sinks, resolved_sink
 from panewise.spark.sinks.base import PathSink
 from tests.spark.conftest import Feed
 
-SAME = "outputs with the same path overwrite each other's micro-batches | give each sink a path of its own"
+SAME = "two outputs of a query have one place, and would overwrite or mix their rows | give each a place of"
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,21 @@ SAME = "outputs with the same path overwrite each other's micro-batches | give e
 def test_two_sinks_with_one_path(one: str, other: str) -> None:
     with pytest.raises(SpecError, match=re.escape(f"panes and late with the path {other!r} | {SAME}")):
         check_sinks({"panes": ParquetSink(one), "late": ParquetSink(other)})
+
+
+BROKER = {"kafka.bootstrap.servers": "a:1, b:2"}
+AGAIN = {"kafka.bootstrap.servers": "b:2,a:1"}
+
+
+def test_a_topic_with_upserts_has_one_output() -> None:
+    """Others may append to a topic together (semantics 49.11)."""
+    kinds = {"rows": "panes", "second_panes": "panes", "late": "late", "invalid": "invalid"}
+    for others in ({"late": KafkaSink("t", AGAIN)}, {"second_panes": KafkaSink("t", AGAIN, mode="append")}):
+        with pytest.raises(SpecError, match=r"^rows and .* with the topic 't' \| a topic with upserts"):
+            check_sinks({"rows": KafkaSink("t", BROKER), **others}, "rows", kinds)
+    dead = {"late": KafkaSink("t", AGAIN), "invalid": KafkaSink("t", BROKER)}
+    check_sinks({"rows": KafkaSink("other", BROKER), **dead}, "rows", kinds)
+    check_sinks({"rows": KafkaSink("t", BROKER, mode="append"), **dead}, "rows", kinds)
 
 
 class TextSink(PathSink):
@@ -59,7 +74,7 @@ def test_a_sink_of_another_format_has_a_path_of_its_own() -> None:
 def test_a_link_to_another_sink(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "out")
-    with pytest.raises(SpecError, match="overwrite each other"):
+    with pytest.raises(SpecError, match="have one place"):
         check_sinks({"panes": ParquetSink(f"{tmp_path}/out"), "counts": ParquetSink(f"{tmp_path}/link")})
 
 
@@ -134,7 +149,7 @@ def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
         result.write("out/x", checkpoint=checkpoint)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match=r"^two sinks for panes \| an output has one sink \| give one"):
         result.write({"panes": ParquetSink("/a")}, panes=ParquetSink("/b"), checkpoint=checkpoint)
-    with pytest.raises(SpecError, match="overwrite each other"):
+    with pytest.raises(SpecError, match="have one place"):
         result.write(panes=ParquetSink("/out"), late=ParquetSink("/out/"), checkpoint=checkpoint)
     with pytest.raises(
         SpecError,

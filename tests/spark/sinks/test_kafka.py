@@ -16,6 +16,7 @@ from panewise import Window
 from panewise import functions as F
 from panewise.errors import SetupError, SpecError
 from panewise.spark import (
+    DeltaSink,
     KafkaSink,
     WindowBuilder,
     deduplicate,
@@ -207,6 +208,21 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
         {"panes": KafkaSink("t", BROKER, key=["k"])},
         r", ORDER BY or LIMIT \| sorted rows are not in the order .* \| leave that out",
     ),
+    (
+        lambda df: sessions(df).agg(F.count().alias("n")),
+        {"panes": KafkaSink("t", BROKER, key=["window_start"])},
+        r", key=\['window_start'\] \| only rows with the same keys of the operator .* \| add all keys of",
+    ),
+    (
+        lambda df: sql(SQL.format("upper(k) AS k", ""), t=df),
+        {"panes": KafkaSink("t", BROKER, key=["k", "window_start"])},
+        r", key=\['k', 'window_start'\] \| only rows with the same keys of the operator",
+    ),
+    (
+        lambda df: sql(SQL.format("k AS user", ""), t=df),
+        {"panes": DeltaSink("t", mode="upsert", key=["window_start"])},
+        r"^panes with mode='upsert', key=\['window_start'\] \| only rows with the same keys of the operator",
+    ),
     (lambda df: sessions(df).agg(F.count().alias("n")), {"panes": 7}, r"^panes=7 \| a sink is a path"),
 ]
 
@@ -217,6 +233,16 @@ def test_what_the_sink_cannot_write_is_refused(feed: Feed) -> None:
     for result, sinks, message in REFUSED:
         with pytest.raises(SpecError, match=message):
             result(feed.batch()).write(sinks)
+
+
+def test_a_key_with_all_keys_of_the_operator(feed: Feed) -> None:
+    """They may have other names, and the key may lack the window (semantics 49.4)."""
+    feed.put((0, "a", 1))
+    named = sql(SQL.format("k AS user", ""), t=feed.batch())
+    panes = sessions(feed.batch()).agg(F.count().alias("n"))
+    for result, key in ((named, ["user"]), (panes, ["k"])):
+        with pytest.raises(SetupError, match=r"^a session without kafka"):  # it is checked last
+            result.write(panes=KafkaSink("t", BROKER, key=key))
 
 
 @pytest.mark.parametrize("format", ["json", "avro"])

@@ -12,6 +12,7 @@ from panewise import SpecError
 from panewise.spark import ParquetSink
 from panewise.spark.sinks.compaction import RowsDirectory, replaced
 from panewise.spark.sinks.directories import Directories
+from panewise.spark.sinks.preparation import prepare_batch
 
 
 @pytest.fixture
@@ -111,6 +112,18 @@ def test_a_path_with_compacted_rows_of_another_query_is_refused(
         SpecError, match=r"ParquetSink\(.* \| the path has compacted rows .* \| give another path"
     ):
         sink.prepare(rows(spark).limit(0))
+    plain = ParquetSink(sink.path)
+    for check in (lambda: plain.prepare(rows(spark).limit(0)), lambda: plain.check_batch(spark)):
+        with pytest.raises(SpecError, match="the path has compacted rows"):
+            check()
+
+
+def test_a_batch_compacts_and_expires_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """See semantics 49.47."""
+    for sink in (ParquetSink(f"{tmp_path}/o", compact_every=2), ParquetSink(f"{tmp_path}/o", retain="1 day")):
+        with pytest.raises(SpecError, match=r"on a batch \| a batch is one micro-batch, .* \| leave out"):
+            prepare_batch(spark, {"panes": sink})
+    prepare_batch(spark, {"panes": ParquetSink(f"{tmp_path}/o")})
 
 
 @pytest.mark.nightly

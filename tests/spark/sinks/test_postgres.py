@@ -7,18 +7,20 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
 import panewise as pw
-from panewise import SpecError
+from panewise import SetupError, SpecError, StateError
 from panewise import functions as F
 from panewise.spark import PostgresSink
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.postgres_copy import CopyRows
 from panewise.spark.sinks.postgres_statements import Statements
+from panewise.spark.sinks.postgres_table import prepare_table
 from tests.connectors.database import Database, running
 from tests.connectors.jars import POSTGRES
 
@@ -91,8 +93,8 @@ def test_results_replace_each_other(spark: SparkSession, database: Database, tmp
     ]
     query.write(0, ("late", 0, 1, "+"))  # of a driver that is taken for dead
     assert database.rows("SELECT count(*) FROM results") == [(2,)]
-    assert database.rows("SELECT target, batch FROM panewise_batches WHERE target = 'results'") == [
-        ("results", 1)
+    assert database.rows("SELECT target, batch FROM panewise_batches WHERE target LIKE 'results%'") == [
+        ("results panes", 1)
     ]
     assert database.rows("SELECT count(*) FROM pg_class WHERE relname LIKE 'panewise_staging%'") == [(0,)]
 
@@ -138,7 +140,7 @@ def test_a_driver_that_is_taken_for_dead(
     query = Query(PostgresSink(database.dsn, "drivers"), output(spark, tmp_path)).start()
     copied, restarted = PostgresSink._copied, list[bool]()
 
-    def then_restarted(self: PostgresSink, *arguments: Any) -> list[str]:
+    def then_restarted(self: PostgresSink, *arguments: Any) -> dict[str, int]:
         attempts = copied(self, *arguments)
         if not restarted:
             restarted.append(True)
@@ -149,7 +151,7 @@ def test_a_driver_that_is_taken_for_dead(
     query.write(0, ("a", 0, 1, "+"))
     assert database.rows("SELECT count(*) FROM drivers") == [(1,)]
     assert database.rows("SELECT count(*) FROM pg_class WHERE relname LIKE 'panewise_staging%'") == [(0,)]
-    first = Statements("drivers", {"n": "bigint"}, (), "a query", 0, "first")
+    first = Statements("drivers", {"n": "bigint"}, (), "a query", 0, "first", "panes")
     second = replace(first, attempt="second")
     database.run(first.make_staging())
     (drop,) = database.rows(second.leftovers())
@@ -159,6 +161,45 @@ def test_a_driver_that_is_taken_for_dead(
     assert not database.rows(first.is_written())
 
 
+def test_a_crash_of_the_server_between_copying_and_merging(
+    spark: SparkSession, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It empties the staging table; the micro-batch is then repeated (semantics 49.44)."""
+    query = Query(PostgresSink(database.dsn, "crashes"), output(spark, tmp_path)).start()
+    copied = PostgresSink._copied
+
+    def then_emptied(self: PostgresSink, rows: Any, statements: Statements, *more: Any) -> dict[str, int]:
+        attempts = copied(self, rows, statements, *more)
+        database.run(f"TRUNCATE {statements.staging}")
+        return attempts
+
+    monkeypatch.setattr(PostgresSink, "_copied", then_emptied)
+    with pytest.raises(StateError, match=r"^0 of 2 rows in .* \| .* a crash of the server .* \| start the"):
+        query.write(0, ("a", 0, 1, "+"), ("b", 0, 1, "+"))
+    monkeypatch.undo()
+    query.write(0, ("a", 0, 1, "+"), ("b", 0, 1, "+"))
+    assert database.rows("SELECT count(*) FROM crashes") == [(2,)]
+
+
+def test_two_spellings_of_one_table(spark: SparkSession, database: Database, tmp_path: Path) -> None:
+    """The rows of both outputs are there: the numbers are stored for each output (semantics 49.40)."""
+    for table, name in (("spelled", "panes"), ("public.spelled", "late"), ("spelled", "second_panes")):
+        query = Query(PostgresSink(database.dsn, table), output(spark, tmp_path, name=name)).start()
+        query.write(0, (name, 0, 1, "+"))
+    assert database.rows("SELECT count(*) FROM spelled") == [(3,)]
+
+
+def test_a_table_of_another_schema_of_the_search_path(
+    spark: SparkSession, database: Database, tmp_path: Path
+) -> None:
+    """It is the table; no other is created in the first schema (semantics 49.42)."""
+    database.run("CREATE SCHEMA nearer", "CREATE TABLE farther (k text, window_start bigint, n bigint)")
+    database.run("ALTER TABLE farther ADD op text, ADD sequence bigint")
+    sink = PostgresSink(f"{database.dsn}?options=-csearch_path%3Dnearer,public", "farther")
+    Query(sink, output(spark, tmp_path)).start().write(0, ("a", 0, 1, "+"))
+    assert database.rows("SELECT count(*) FROM public.farther") == [(1,)]
+
+
 ALL_TYPES = """
 SELECT true AS b, CAST(-1 AS TINYINT) AS i8, CAST(2 AS SMALLINT) AS i16, 3 AS i32, 4L AS i64,
   CAST('NaN' AS DOUBLE) AS f64, CAST(0.5 AS FLOAT) AS f32, CAST(1.25 AS DECIMAL(10, 2)) AS d,
@@ -166,8 +207,10 @@ SELECT true AS b, CAST(-1 AS TINYINT) AS i8, CAST(2 AS SMALLINT) AS i16, 3 AS i3
   TIMESTAMP'2024-01-01 00:00:00.000001Z' AS t, TIMESTAMP_NTZ'2024-01-01 01:02:03' AS local,
   INTERVAL '1 02:03:04.5' DAY TO SECOND AS i, array(1, NULL) AS list, array('a', '{"') AS texts,
   named_struct('a', 1, 'b', CAST(NULL AS INT)) AS struct, map('k', array(1L)) AS map,
+  named_struct('at', TIMESTAMP'2024-01-01 00:00:00.000001Z') AS inner,
   CAST(NULL AS STRING) AS nothing, '' AS empty, array(array(1)) AS nested
 """
+INNER = {"at": "2024-01-01T00:00:00.000001Z"}
 
 
 def test_all_types(spark: SparkSession, database: Database, tmp_path: Path) -> None:
@@ -181,7 +224,7 @@ def test_all_types(spark: SparkSession, database: Database, tmp_path: Path) -> N
     assert row[6:12] == (0.5, Decimal("1.25"), "tab\t, \\ and '", b"\x00\xff", date(2024, 2, 29), row[11])
     assert row[11] == datetime(2024, 1, 1, microsecond=1, tzinfo=UTC)
     assert row[12:14] == (datetime(2024, 1, 1, 1, 2, 3), timedelta(days=1, hours=2, minutes=3, seconds=4.5))  # noqa: DTZ001
-    assert row[14:] == ([1, None], ["a", '{"'], {"a": 1, "b": None}, {"k": [1]}, None, "", [[1]], True)
+    assert row[14:] == ([1, None], ["a", '{"'], {"a": 1, "b": None}, {"k": [1]}, INNER, None, "", [[1]], True)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +239,14 @@ def test_all_types(spark: SparkSession, database: Database, tmp_path: Path) -> N
             "k text, window_start bigint, n date, sequence bigint, UNIQUE (k, window_start)",
             'column "n" is of type date',
         ),
+        (
+            "k text, window_start bigint, n integer, sequence bigint, PRIMARY KEY (k, window_start)",
+            r"the rows have n bigint, and the table has integer there \| change the table",
+        ),
+        (
+            "k text, window_start bigint, n bigint, sequence bigint, UNIQUE (k, window_start)",
+            r"to its unique index nulls are different \| make the index NULLS NOT DISTINCT",
+        ),
     ],
 )
 def test_a_table_that_cannot_take_the_rows_is_refused(
@@ -207,6 +258,63 @@ def test_a_table_that_cannot_take_the_rows_is_refused(
     with pytest.raises(SpecError, match=message) as raised:
         query.start()
     assert "panewise@" not in str(raised.value)  # a dsn may have a password
+
+
+@pytest.mark.parametrize(
+    "key", ["PRIMARY KEY (window_start, k)", "UNIQUE NULLS NOT DISTINCT (k, window_start) INCLUDE (n)"]
+)
+def test_a_table_that_can_take_the_rows(
+    spark: SparkSession, database: Database, tmp_path: Path, key: str
+) -> None:
+    """Nulls of its key are equal, or refused (semantics 49.42)."""
+    columns = "k text, window_start bigint, n bigint, sequence bigint, more text"
+    database.run("DROP TABLE IF EXISTS taking", f"CREATE TABLE taking ({columns}, {key})")
+    query = Query(PostgresSink(database.dsn, "taking", mode="upsert"), output(spark, tmp_path)).start()
+    query.write(0, ("a", 0, 1, "+"))
+    query.write(1, ("a", 0, 2, "+"))
+    assert database.rows("SELECT k, n FROM taking") == [("a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("sink", "error", "message"),
+    [
+        (
+            PostgresSink("postgresql://u:secret@127.0.0.1:1/x", "t"),
+            SetupError,
+            r"cannot be reached: .* \| start the server",
+        ),
+        (PostgresSink("secret", "t"), SpecError, r"\| a dsn is a URL .* \| give one"),
+        (
+            PostgresSink("", "missing.t"),
+            SpecError,
+            r"cannot be made: schema .* does not exist \| create the schema",
+        ),
+    ],
+)
+def test_a_database_that_cannot_be_written(
+    spark: SparkSession,
+    database: Database,
+    tmp_path: Path,
+    sink: PostgresSink,
+    error: type[Exception],
+    message: str,
+) -> None:
+    """Errors say what to do, and do not show the dsn (semantics 49.42)."""
+    sink = sink if sink.dsn else replace(sink, dsn=database.dsn)
+    with pytest.raises(error, match=message) as raised:
+        Query(sink, output(spark, tmp_path)).start()
+    assert "secret" not in str(raised.value)
+
+
+def test_an_older_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """See semantics 49.42."""
+    connection = MagicMock()
+    connection.info.server_version = 140012
+    connection.__exit__.return_value = None
+    monkeypatch.setattr(psycopg, "connect", lambda dsn: connection)
+    statements = Statements("t", {"n": "bigint"}, (), None, 0, "first", "panes")
+    with pytest.raises(SetupError, match=r"^t \| .* 15 or newer, and the server has 14 \| write to a newer"):
+        prepare_table("", statements, "t")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,9 @@ def test_what_an_argument_stands_for() -> None:
 )
 def test_two_outputs_in_one_table_are_refused(one: Any, other: Any) -> None:
     """See semantics 49.40."""
-    with pytest.raises(SpecError, match=r"panes and late with the .* \| outputs with the same path"):
+    with pytest.raises(
+        SpecError, match=r"panes and late with the .* \| two outputs of a query have one place"
+    ):
         check_sinks({"panes": one, "late": other})
 
 

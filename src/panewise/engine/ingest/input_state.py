@@ -147,6 +147,14 @@ class SingleInput(ABC, Generic[P, S]):
         """
         return self._tick(self.state.clocks.moved(self.plan.entry, processing_time, watermark, source))
 
+    def note_rows(self, processing_time: int) -> None:
+        """Notes that the clock is read for a batch with valid rows, so the stream is not idle (12.12)."""
+        inputs = self.plan.row_driven_inputs
+        if inputs is not None and inputs.moves_while_idle:
+            clocks = self.state.clocks
+            active = clocks.inputs.active(max(processing_time, clocks.processing_time))
+            self.state = replace(self.state, clocks=replace(clocks, inputs=active))
+
     def finish(self, port: str | None = None) -> Output:
         """Ends the input (semantics 12.2)."""
         return self._tick(replace(self.state.clocks, finished=True))

@@ -203,6 +203,9 @@ class TwoSidedOperator(UncombinedOperator, ABC):
     ) -> Iterable[Output]:
         """Adds valid rows of both sides as one batch, and moves the watermarks that rows drive (36.7)."""
 
+    def note_rows(self, processing_time: int) -> None:
+        """Does nothing: idle sides are those that have reported no watermark (semantics 36.5)."""
+
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
     ) -> Output:

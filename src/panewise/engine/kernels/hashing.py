@@ -90,3 +90,9 @@ def hash_order(hashes: Hashes) -> Places:
     places: Places = packed.view(np.intp)
     ordered = hashes[places]
     return places if (ordered[1:] >= ordered[:-1]).all() else np.argsort(hashes, kind="stable")
+
+
+def shard_places(frame: pl.DataFrame, keys: list[str], shards: int) -> Places:
+    """Returns the place of the shard of each row, from 0. A stable hash of the keys decides it."""
+    places: Places = ((row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(shards)).astype(np.intp)
+    return places

@@ -124,6 +124,10 @@ class NestedEngine(ABC, Generic[F, S]):
         """Replaces the replay marks of a port by those of the rows that all shards have received."""
         self.first.raise_marks(marks, port)
 
+    def note_rows(self, processing_time: int) -> None:
+        """Notes that the clock is read for a batch with valid rows."""
+        self.first.note_rows(processing_time)
+
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows of a port."""
         return self._one(lambda: self.first.add(rows, port))

@@ -6,7 +6,7 @@ input never decreases. That of the operator could, when an idle input reports ag
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 import polars as pl
@@ -60,6 +60,14 @@ class InputWatermarks:
             if name in latest:
                 after = after.reported(name, saturating_add(latest[name], -inputs.delay_of(name)), now)
         return after
+
+    def active(self, now: int) -> "InputWatermarks":
+        """Returns the inputs if all of them have rows now, whose event times are not known yet."""
+        if self.since is None:
+            return self
+        return replace(
+            self, reports=tuple((name, replace(report, reported_at=now)) for name, report in self.reports)
+        )
 
     def read(self, processing_time: int | None) -> "InputWatermarks":
         """Returns the inputs after a reading of the clock. Only the first reading changes them."""

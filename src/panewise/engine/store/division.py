@@ -7,12 +7,6 @@ to.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-import polars as pl
-
-from panewise.engine.kernels.hashing import row_hashes
-
 
 @dataclass(frozen=True)
 class Division:
@@ -34,8 +28,3 @@ class Division:
     owner: str | None = None
     by_owner: str = ""
     flag: str | None = None
-
-
-def shard_places(frame: pl.DataFrame, keys: list[str], shards: int) -> npt.NDArray[np.intp]:
-    """Returns the place of the shard of each row, from 0. A stable hash of the keys decides it."""
-    return ((row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(shards)).astype(np.intp)

@@ -58,7 +58,8 @@ def _live_pane(pane: dict[str, Any], old: WindowOperator, new: WindowOperator) -
     """Returns a live pane with the columns of the new specification, in their order."""
     sources = {what.name: source_of(what, old) for what in new.measures}
     values = {name: None if known is None else pane[known.name] for name, known in sources.items()}
-    stamp = {} if new.timestamp is None else {"timestamp": None}  # the caller sets it
+    by_window = new.timestamp is not None and "timestamp" not in values
+    stamp = {"timestamp": None} if by_window else {}  # the caller sets it
     before = {name: pane[name] for name in (*old.keys, "window_start", "window_end")}
     delta = {} if new.delta is False else {"delta": pane["delta"]}
     return {**before, **stamp, **values, **delta, **{name: pane[name] for name in _OF_LIVE_PANES}}

@@ -18,6 +18,7 @@ from panewise.engine.exported_state import ExportedState, begun_otherwise
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.columns.types import arrow_schema
+from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.session.settings import envelopes_in_small_batches
 from panewise.spark.shuffle import envelope
 from panewise.spark.sinks.paths import exists
@@ -120,9 +121,9 @@ def check_streaming(df: DataFrame, file: str | None) -> None:
         )
 
 
-def check_alone(fed: Mapping[str, Any], file: str | None) -> None:
-    """Refuses an initial state of a query with several operators."""
-    if file is not None and fed:
+def check_alone(fed: Mapping[str, Any], dfs: Mapping[str, DataFrame], file: str | None) -> None:
+    """Refuses an initial state of a query with several operators, some behind a DataFrame."""
+    if file is not None and (fed or any(df.isStreaming and operators_upstream(df) for df in dfs.values())):
         rule = "the state of one operator is imported (semantics 48.7)"
         fault = f"initial_state={file!r} of a query with several operators"
         raise SpecError(fault, rule, "write the rows of the first operator, and read them in a second query")

@@ -79,6 +79,9 @@ class Observer(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - PySpark's name
         """Spark calls this after each micro-batch."""
         report = micro_batch(event.progress)
+        if event.progress.runId not in self._names:  # it has started before it was observed
+            self._names[event.progress.runId] = report.query
+            self._metrics.started(report.query)
         self._metrics.add(report)
         line = log_line(report) if self._log else None
         if line is not None:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from panewise.chrono import Duration
-from panewise.engine.checkpoint import check_same
+from panewise.engine.checkpoint import EXPORT, check_same
 from panewise.engine.evolution import log_change
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
@@ -21,7 +21,7 @@ from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
-from panewise.spec.evolution import Continuation
+from panewise.spec.evolution import REMEDY, Continuation
 from panewise.state import Manifest
 from panewise.state.manifest import newest_record
 
@@ -30,6 +30,7 @@ _READS = "reads"  # the field of the record that says what of Spark's checkpoint
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
 _CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
 _NEVER = Duration(1 << 60)  # the interval of a clock stream that has been removed
+AFTER = "after"  # the field of the record with the last micro-batch before its specification, -1 for none
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
 
 
@@ -48,10 +49,19 @@ def _text(session: SparkSession, text: str) -> DataFrame:
 
 def record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
     """Returns the record of the operator of a checkpoint, or None if the checkpoint is new."""
+    return newest_record(_texts(session, checkpoint))
+
+
+def records_of(session: SparkSession, checkpoint: str) -> list[Manifest]:
+    """Returns all records of the operator of a checkpoint, in no order."""
+    return [Manifest.decode(text.strip()) for text in _texts(session, checkpoint) if text.strip()]
+
+
+def _texts(session: SparkSession, checkpoint: str) -> list[str]:
     if not exists(session, _path(checkpoint)):
-        return None
+        return []
     rows = session.read.text(_path(checkpoint), wholetext=True).collect()
-    return newest_record(row[0] for row in rows)
+    return [row[0] for row in rows]
 
 
 def _path(checkpoint: str) -> str:
@@ -87,16 +97,23 @@ def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
     before, now = known[_CLOCK], dataflow.clock
     if before is None and now is not None:
         rule = "a checkpoint fixes the sources of a query, and this one has no clock"
-        raise StateError(f"clock({str(now)!r})", rule, "leave clock out, or start from a new checkpoint")
+        raise StateError(f"clock({str(now)!r})", rule, f"leave clock out, or {EXPORT}")
     if before is None:
         return dataflow
     return replace(dataflow, clock=_NEVER if now is None else min(now, Duration(before)))
 
 
 def continue_record(
-    session: SparkSession, known: Manifest, change: Continuation, dataflow: Dataflow, checkpoint: str
+    session: SparkSession,
+    known: Manifest,
+    change: Continuation,
+    dataflow: Dataflow,
+    checkpoint: str,
+    after: int | None,
 ) -> None:
     """Adds a record if the specification or the clock has changed. Of the former it says so in the log.
+
+    `after` is the last micro-batch before the change, None if the specification has not changed.
 
     Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
     specification, so later runs find the same one, however far this run gets.
@@ -104,7 +121,8 @@ def continue_record(
     header, clock = dict(known.header), dataflow.clock
     if header.get(_CLOCK) is not None and clock is not None and clock != _NEVER:
         header[_CLOCK] = clock.us
-    if change.changes or header != known.header:
+    header |= {} if after is None else {AFTER: after}
+    if header != known.header or after is not None:
         record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
         _text(session, record).write.mode("append").text(_path(checkpoint))
     if change.changes:
@@ -140,7 +158,11 @@ def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
         raise StateError(fault, rule, "use the same inputs, or start from a new checkpoint")
     for port, feed in dataflow.fed.items():
         record = before[port]
-        check_same(Manifest(record["spec"], record["shards"]), feed.first.spec, len(feed.first.shards))
+        manifest, rule = (
+            Manifest(record["spec"], record["shards"]),
+            "only the last operator of a query may change",
+        )
+        check_same(manifest, feed.first.spec, len(feed.first.shards), f"{rule} (semantics 47.9)", REMEDY)
         _check_firsts(record, feed.first)
 
 
@@ -153,7 +175,7 @@ def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str
     if place is None or place == checkpoint or exists(session, _path(place)):
         return
     rule = "a checkpoint cannot be moved, as Spark stores absolute paths in it"
-    remedy = f"move it back, or make a link to it at {place}, or start from a new checkpoint"
+    remedy = f"move it back, or make a link to it at {place}, or {EXPORT}"
     raise StateError(f"the checkpoint {checkpoint}, which was made at {place}", rule, remedy)
 
 
@@ -172,7 +194,8 @@ def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:
     for name, words in _WORDS.items():
         if before is not None and before[name] != now[name]:
             rule = f"a checkpoint fixes the {words}: this one has {before[name] or 'none'} (semantics 48.13)"
-            remedy = "put them back, or export the state and begin a new checkpoint with initial_state="
+            alone = before["ours"] == now["ours"] == 1  # the state of several operators cannot be imported
+            remedy = f"put them back, or {EXPORT if alone else 'start from a new checkpoint'}"
             raise StateError(f"a query with {now[name] or 'no'} {words}", rule, remedy)
 
 

@@ -42,6 +42,10 @@ class Selection:
         """Returns whether a column of the rows stays unchanged under its name."""
         return any(own == name and text.strip("`") == name for text, own in self.columns)
 
+    def names_of(self, columns: Collection[str]) -> frozenset[str]:
+        """Returns the names under which it selects one of these columns of the rows."""
+        return frozenset(own for text, own in self.columns if text.strip("`") in columns)
+
     def only_reads(self, names: Collection[str]) -> bool:
         """Returns whether each column is one of these columns of the rows, perhaps under another name."""
         return all(_is_column(text, names) for text, _ in self.columns)

@@ -18,7 +18,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
-from panewise.engine.checkpoint import continued
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow, note, unpacked
@@ -36,16 +35,17 @@ from panewise.spark.queries.query_record import (
     write_note,
 )
 from panewise.spark.queries.selection import Selection, Sorted
+from panewise.spark.queries.taken_over import taken_over
 from panewise.spark.session.settings import envelopes_in_small_batches
 from panewise.spark.shuffle.envelope import kind_of, numbered
 from panewise.spark.sinks.base import AnySink, BoundSink, OutputSink, PathSink, SinkOutput
-from panewise.spark.sinks.preparation import empty, prepare, prepare_outputs
+from panewise.spark.sinks.preparation import empty, prepare, prepare_batch
 from panewise.spark.sinks.sequence import sequenced, unused_name
 from panewise.spark.workers.unpack import Unpack
 from panewise.spec import Specification, parts
-from panewise.spec.codec.same_aggregates import AddedAggregates
-from panewise.spec.fields import is_name
-from panewise.spec.operators.panes import OP
+from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
+from panewise.spec.fields import check_choice, is_name
+from panewise.spec.operators.panes import BOUNDS, OP
 
 
 @dataclass(frozen=True)
@@ -126,6 +126,7 @@ class WriteOptions:
     added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
+        check_choice("added_aggregates", self.added_aggregates, ADDED_AGGREGATES)
         if self.available_now and self.processing_time is not None:
             rule = "a run that stops when everything is processed has no interval between micro-batches"
             fault = f"available_now=True with processing_time={self.processing_time!r}"
@@ -180,19 +181,19 @@ def start(
             another number of shards.
     """
     check_streaming(dataflow.df, options.initial_state)
-    check_alone(dataflow.fed, options.initial_state)
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
-    dispatch = _bound(dispatch, dataflow, names, earlier, options)
-    if not dataflow.df.isStreaming:
-        prepare_outputs(dispatch.sinks)
-        dispatch(_stepped(dataflow, sinks), 0)
-        return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
-    if options.checkpoint is None:
+    check_alone(dataflow.fed, dataflow.dfs, options.initial_state)
+    if dataflow.df.isStreaming and options.checkpoint is None:
         raise SpecError(
             "write() on a stream without a checkpoint",
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
+    dispatch = _bound(dispatch, dataflow, names, earlier, options)
+    if not dataflow.df.isStreaming:
+        prepare_batch(dataflow.df.sparkSession, dispatch.sinks)
+        dispatch(_stepped(dataflow, sinks), 0)
+        return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
     dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
@@ -231,8 +232,8 @@ def _prepared(
     known = record_of(session, checkpoint)
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
-        change = continued(known, dataflow.spec, len(dataflow.shards), options.added_aggregates)
-        dataflow = with_clock(known.header, replace(dataflow, spec=change.spec))
+        taken = taken_over(session, known, dataflow, checkpoint, options.added_aggregates)
+        dataflow = with_clock(known.header, replace(dataflow, spec=taken.change.spec))
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
         check_reads(known.header, dataflow)
@@ -248,7 +249,7 @@ def _prepared(
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     else:
-        continue_record(session, known, change, dataflow, checkpoint)
+        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after)
     return dataflow
 
 
@@ -295,6 +296,7 @@ def _bound(
             session,
             options.checkpoint,
             _computed(dispatch, kind),
+            _keys(dispatch, kind, spec) if emitted else (),
         )
         sink.check(output)
         sinks[kind] = BoundSink(sink, output)
@@ -320,6 +322,14 @@ def _key(dispatch: Dispatch, kind: str, spec: Specification, schema: StructType)
     names = dispatch.unpackers[kind].output_names
     key = tuple(names.get(name, name) for name in parts(spec).row_key(spec))
     return key if not _computed(dispatch, kind) and _unchanged(dispatch, kind, schema, key) else ()
+
+
+def _keys(dispatch: Dispatch, kind: str, spec: Specification) -> tuple[frozenset[str], ...]:
+    """Returns, for each key of the operator, the columns of emitted rows that have it."""
+    names = dispatch.unpackers[kind].output_names
+    keys = [frozenset([names.get(key, key)]) for key in parts(spec).row_key(spec) if key not in BOUNDS]
+    selections = [step for step in dispatch.steps if isinstance(step, Selection) and kind == "panes"]
+    return tuple(reduce(lambda columns, step: step.names_of(columns), selections, key) for key in keys)
 
 
 def _computed(dispatch: Dispatch, kind: str) -> bool:

@@ -266,8 +266,10 @@ class OperatorResult:
             check_output(kind, self.dataflow.static)
         for output in earlier.values():
             check_output(output.kind, output.dataflow.static)
-        named = {self._argument(kind): sink for kind, sink in wanted.items()}
-        check_sinks(named | {name: output.sink for name, output in earlier.items()}, self.OUTPUT)
+        kinds = {self._argument(kind): kind for kind in wanted}
+        named = {name: wanted[kind] for name, kind in kinds.items()}
+        kinds |= {name: output.kind for name, output in earlier.items()}
+        check_sinks(named | {name: output.sink for name, output in earlier.items()}, self.OUTPUT, kinds)
         check_sequence(options.sequence, [*wanted, *(output.kind for output in earlier.values())])
         if self.at_end and is_stream and not options.available_now:
             raise SpecError(

@@ -5,8 +5,10 @@ from pathlib import PurePath
 from typing import Any
 
 from panewise.errors import SpecError
+from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import OutputSink, PathSink
 from panewise.spark.sinks.delta import DeltaSink
+from panewise.spark.sinks.kafka import KafkaSink, replaces, topic_of
 from panewise.spark.sinks.parquet import ParquetSink
 from panewise.spark.sinks.paths import is_path, place
 
@@ -23,10 +25,12 @@ def resolved_sink(sink: Any) -> Any:
     return ParquetSink(sink) if is_path(sink) else DeltaSink(sink)
 
 
-def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
+def check_sinks(
+    sinks: Mapping[str, object], output: str = "panes", kinds: Mapping[str, str] | None = None
+) -> None:
     """Checks that there is a sink, that each can take rows, and that no two write to one path.
 
-    `output` is the first output of the operator family.
+    `output` is the first output of the operator family. `kinds` are those of the envelopes of the outputs.
     """
     if not sinks:
         raise SpecError(
@@ -44,10 +48,27 @@ def check_sinks(sinks: Mapping[str, object], output: str = "panes") -> None:
             _check_place(by_place, name, place(sink.path), f"path {sink.path!r}")
         elif isinstance(sink, OutputSink) and sink.place is not None:
             _check_place(by_place, name, sink.place, f"sink {sink!r}")
+    _check_topics(sinks, kinds or {})
+
+
+def _check_topics(sinks: Mapping[str, object], kinds: Mapping[str, str]) -> None:
+    """Refuses a topic of several outputs if one of them upserts: others may have records with its keys."""
+    writers: dict[str, list[str]] = {}
+    upserts: dict[str, str] = {}
+    for name, sink in sinks.items():
+        if isinstance(sink, KafkaSink):
+            writers.setdefault(topic_of(sink), []).append(name)
+            if replaces(sink, kind_of(kinds.get(name, name))):
+                upserts[topic_of(sink)] = sink.topic
+    for records, topic in upserts.items():
+        if len(writers[records]) > 1:
+            rule = "a topic with upserts has the records of one output (semantics 49.11)"
+            remedy = "give each a topic of its own"
+            raise SpecError(f"{' and '.join(writers[records])} with the topic {topic!r}", rule, remedy)
 
 
 def _check_place(by_place: dict[str, str], name: str, where: str, shown: str) -> None:
     other = by_place.setdefault(where, name)
     if other != name:
-        rule = "outputs with the same path overwrite each other's micro-batches"
-        raise SpecError(f"{other} and {name} with the {shown}", rule, "give each sink a path of its own")
+        rule = "two outputs of a query have one place, and would overwrite or mix their rows"
+        raise SpecError(f"{other} and {name} with the {shown}", rule, "give each a place of its own")

@@ -32,6 +32,7 @@ class SinkOutput:
             process, where it is missing.
         checkpoint: the checkpoint of the query, None on a batch DataFrame.
         computed: whether SQL does more to the rows than select columns, such as by HAVING.
+        keys: for each key of the operator, the columns that have it. Empty for rows without a key by 49.2.
     """
 
     name: str
@@ -44,6 +45,7 @@ class SinkOutput:
     session: SparkSession
     checkpoint: str | None
     computed: bool = False
+    keys: tuple[frozenset[str], ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the attributes without the session, which no other process can have."""
@@ -117,6 +119,9 @@ class PathSink(ABC):
     @abstractmethod
     def prepare(self, empty: DataFrame) -> None:
         """Makes the path readable before there are rows."""
+
+    def check_batch(self, session: SparkSession) -> None:  # noqa: B027 - a default
+        """Checks that the sink can write a batch DataFrame, for which it is not prepared."""
 
     @abstractmethod
     def prepared(self, session: SparkSession) -> bool:

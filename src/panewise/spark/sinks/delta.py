@@ -13,7 +13,7 @@ from panewise.errors import SpecError
 from panewise.spark.inputs.names import in_backticks
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
-from panewise.spark.sinks.paths import is_path, place
+from panewise.spark.sinks.paths import exists, is_path, place
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.sinks.table_modes import (
     OPERATION,
@@ -34,8 +34,8 @@ _CHANGES: Final = "panewise_changes"  # the view from which MERGE reads
 class DeltaSink(OutputSink):
     """Writes a Delta table, each row exactly once.
 
-    Delta stores the query and the number of the micro-batch with each commit. A repeated micro-batch changes
-    nothing. A query with a new checkpoint is another query: its rows are added.
+    Delta stores the query, the output and the number of the micro-batch with each commit. A repeated
+    micro-batch changes nothing. A query with a new checkpoint is another query: its rows are added.
 
     The session needs Delta (see :func:`panewise.spark.connectors`). The table is created if it is missing.
 
@@ -71,6 +71,9 @@ class DeltaSink(OutputSink):
         """Creates the table if it is missing; otherwise checks whether it can take the rows."""
         wanted, fault = columns_written(self, output), f"{output.name}={self!r}"
         try:
+            if self._is_other(output.session):
+                rule = "what is there is no Delta table"
+                raise SpecError(fault, rule, "give another name, or delete what is there")
             self._save(empty(output.session, wanted), "ignore")
             existing = self._read(output.session).schema
         except AnalysisException as error:
@@ -82,11 +85,25 @@ class DeltaSink(OutputSink):
         """Writes one micro-batch in one commit."""
         query = output.query(rows.sparkSession)
         written = rows_written(self, rows, output)
-        with _numbered(rows.sparkSession, query, batch_id):
+        # Two outputs may name one table differently.
+        writer = None if query is None else f"{query}/{output.name}"
+        with _numbered(rows.sparkSession, writer, batch_id):
             if self.mode == "upsert":
                 self._merge(written, output)
             else:
                 self._save(written, "append")
+
+    def _is_other(self, session: SparkSession) -> bool:
+        """Returns whether there is something that is no Delta table, such as a view or other files."""
+        if not is_path(self.table):
+            return session.catalog.tableExists(self.table) and not _provided(session, self.table)
+        if not exists(session, self.table):
+            return False
+        try:
+            return not isinstance(self._read(session).schema, StructType)
+        except AnalysisException:  # an empty directory is nothing
+            files = session.read.option("recursiveFileLookup", "true").text(self.table)
+            return bool(files.inputFiles())
 
     def _save(self, rows: DataFrame, mode: str) -> None:
         writer = rows.write.format("delta").mode(mode)
@@ -121,16 +138,23 @@ class DeltaSink(OutputSink):
         return f"delta.{in_backticks(self.table)}" if is_path(self.table) else self.table
 
 
+def _provided(session: SparkSession, table: str) -> bool:
+    """Returns whether Delta provides a table of this name. A view has no provider."""
+    rows = session.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
+    providers = [row.data_type.lower() for row in rows if row.col_name == "Provider"]
+    return providers[-1:] == ["delta"]  # columns of the table come first
+
+
 @contextmanager
-def _numbered(session: SparkSession, query: str | None, batch_id: int) -> Iterator[None]:
-    """Gives the commits inside the query and the number, by which Delta recognizes what it has.
+def _numbered(session: SparkSession, writer: str | None, batch_id: int) -> Iterator[None]:
+    """Gives the commits inside the writer and the number, by which Delta recognizes what it has.
 
     A streaming query has a session of its own in its micro-batches, so no other query sees these settings.
     """
-    if query is None:
+    if writer is None:
         yield
         return
-    session.conf.set(_APPLICATION, query)
+    session.conf.set(_APPLICATION, writer)
     session.conf.set(_VERSION, str(batch_id))
     try:
         yield

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from panewise.errors import SetupError, SpecError
-from panewise.spark.kafka_options import checked_options
+from panewise.spark.kafka_options import SERVERS, checked_options
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.kafka_records import ROW, Format, appended, dead_letters, upserts
@@ -91,7 +91,7 @@ class KafkaSink(OutputSink):
             if name not in columns.names:
                 rule = f"the columns are {columns.names}"
                 raise SpecError(f"{fault} with the key {name!r}", rule, "name one of these")
-        if self._upserts(output):
+        if replaces(self, output.kind):
             self._check_upserts(fault, output)
         check_connectors(output.session, ["kafka"])
         if self.format == "avro":
@@ -102,14 +102,11 @@ class KafkaSink(OutputSink):
         key = self._key(output)
         if output.kind in _DEAD:
             records = dead_letters(rows, output, key, self.format)
-        elif self._upserts(output):
+        elif replaces(self, output.kind):
             records = upserts(rows, output, key, self.format)
         else:
             records = appended(rows, output, key, self.format)
         records.write.format("kafka").options(**self.options).option("topic", self.topic).save()
-
-    def _upserts(self, output: SinkOutput) -> bool:
-        return (self.mode or ("upsert" if output.kind == "panes" else "append")) == "upsert"
 
     def _key(self, output: SinkOutput) -> tuple[str, ...]:
         return output.key if self.key is None else self.key
@@ -123,10 +120,21 @@ class KafkaSink(OutputSink):
         if not key:
             rule = "no columns are known to identify these rows (semantics 49.2)"
             raise SpecError(fault, rule, "give key=[...], or mode='append'")
-        check_results(fault, output, "mode='append'")
+        check_results(fault, output, key, "mode='append'")
         if not {"op", "processing_time"}.isdisjoint(key) and output.op is not None:
             rule = "a retraction differs from its row in op and processing_time (semantics 20.5)"
             raise SpecError(fault, rule, "leave them out of the key")
+
+
+def replaces(sink: KafkaSink, kind: str) -> bool:
+    """Returns whether records of this kind of output replace each other."""
+    return (sink.mode or ("upsert" if kind == "panes" else "append")) == "upsert"
+
+
+def topic_of(sink: KafkaSink) -> str:
+    """Returns the topic with its brokers, in one spelling. Several outputs may have one if all append."""
+    servers = sorted(sink.options[SERVERS].replace(" ", "").split(","))
+    return f"{','.join(servers)} {sink.topic}"
 
 
 def _columns(output: SinkOutput) -> StructType:

@@ -10,24 +10,18 @@ from panewise.spark.columns.schemas import columns_of
 from panewise.spark.inputs.names import quoted
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
+from panewise.spark.sinks.json_options import JSON_OPTIONS
+from panewise.spark.sinks.sequence import unused_name
 
 Format: TypeAlias = Literal["json", "avro"]
 ROW: Final = "row"  # the column of late and invalid rows that has the row
 _OPERATION, _SEQUENCE, _OUTPUT = "operation", "sequence", "output"  # headers
-# Nulls are written, and all digits of instants, in any time zone of the session. So keys are equal where
-# their values are, also in other sessions.
-_JSON: Final = {
-    "ignoreNullFields": "false",
-    "timeZone": "UTC",
-    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
-    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
-}
 
 
 def upserts(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
     """Returns one record for each key: its last row without `op`, or no value if that is a retraction."""
     assert output.sequence is not None, "emitted rows have a sequence"
-    operation = _unused(_OPERATION, columns_of(rows))
+    operation = unused_name(columns_of(rows), _OPERATION)
     changes = net_effect(rows, key, output.sequence, operation, output.op)
     names = [name for name in output.schema.names if name != output.op]
     value = F.when(quoted(operation) == "upsert", _encoded(_struct(names), form))
@@ -47,7 +41,7 @@ def appended(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Fo
 def dead_letters(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
     """Returns a record for each late or invalid row. What is known besides the row is in the headers."""
     headers = {
-        field.name: F.to_json(field.name, _JSON) if field.name == "windows" else F.col(field.name)
+        field.name: F.to_json(field.name, JSON_OPTIONS) if field.name == "windows" else F.col(field.name)
         for field in output.schema.fields
         if field.name != ROW
     }
@@ -66,7 +60,7 @@ def _struct(names: Iterable[str]) -> Column:
 
 def _encoded(struct: Column, form: Format) -> Column:
     """Returns a struct as Spark's functions write it."""
-    return F.to_json(struct, _JSON) if form == "json" else F.call_function("to_avro", struct)
+    return F.to_json(struct, JSON_OPTIONS) if form == "json" else F.call_function("to_avro", struct)
 
 
 def _records(
@@ -80,10 +74,3 @@ def _records(
     )
     columns = [value.alias("value"), F.array(*pairs).alias("headers")]
     return rows.select(*columns if key is None else (key.alias("key"), *columns))
-
-
-def _unused(name: str, columns: Iterable[str]) -> str:
-    used = {column.lower() for column in columns}
-    while name in used:
-        name += "_"
-    return name

@@ -27,11 +27,12 @@ class ParquetSink(PathSink):
     Args:
         path: the directory, on any file system that Spark writes to.
         compact_every: how many micro-batches become one directory, 2 or more. Default: none do.
-        retain: how long rows stay after they are written, such as "30 days". Then their directory is deleted,
-            at a later micro-batch with rows. Default: for ever.
+        retain: how long rows stay after they are written or compacted, such as "30 days". Then their
+            directory is deleted, at a later micro-batch with rows. Default: for ever.
 
     Raises:
-        SpecError: if `compact_every` is below 2, or `retain` is no duration above 0.
+        SpecError: if `compact_every` is below 2, or `retain` is no duration above 0. By `write` also if one
+            of them is given for a batch DataFrame, or another query has compacted directories there.
     """
 
     path: str
@@ -58,14 +59,27 @@ class ParquetSink(PathSink):
         Raises:
             SpecError: if another query has compacted directories there, which would hide rows of this one.
         """
-        if self._tidies:
-            directories = self._directories(empty.sparkSession)
-            if directories.exists(_EMPTY) and any(part.compacted for part in parts(directories)):
-                rule = "the path has compacted rows of a query with another checkpoint"
-                raise SpecError(
-                    f"ParquetSink({self.path!r})", rule, "give another path, or delete what is there"
-                )
+        self._check_compacted(empty.sparkSession)
         empty.write.mode("overwrite").parquet(f"{self.path}/{_EMPTY}")
+
+    def check_batch(self, session: SparkSession) -> None:
+        """Checks that nothing is to be compacted or deleted, or is compacted.
+
+        Raises:
+            SpecError: if it is.
+        """
+        if self._tidies:
+            rule = "a batch is one micro-batch, at whose end no others are compacted or deleted"
+            raise SpecError(f"{self!r} on a batch", rule, "leave out compact_every and retain")
+        self._check_compacted(session)
+
+    def _check_compacted(self, session: SparkSession) -> None:
+        """Refuses compacted directories of another query. Connect cannot list them."""
+        if not self._tidies and not is_classic(session):
+            return
+        if any(part.compacted for part in parts(self._directories(session))):
+            rule = "the path has compacted rows of a query with another checkpoint"
+            raise SpecError(f"ParquetSink({self.path!r})", rule, "give another path, or delete what is there")
 
     def prepared(self, session: SparkSession) -> bool:
         """Returns whether the path is readable."""

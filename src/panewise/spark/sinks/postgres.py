@@ -1,6 +1,6 @@
 """A sink that writes a table of PostgreSQL, each row exactly once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -8,11 +8,12 @@ from uuid import uuid4
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from panewise.errors import SpecError
+from panewise.errors import SpecError, StateError
 from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.postgres_copy import COPIED, CopyRows, psycopg
 from panewise.spark.sinks.postgres_statements import Statements
+from panewise.spark.sinks.postgres_table import prepare_table
 from panewise.spark.sinks.postgres_types import as_copied, declared
 from panewise.spark.sinks.table_modes import (
     OPERATION,
@@ -76,20 +77,7 @@ class PostgresSink(OutputSink):
 
     def prepare(self, output: SinkOutput) -> None:
         """Creates the table and that of the numbers of micro-batches; checks whether it can take the rows."""
-        statements = self._statements(output)
-        with self._connected() as connection:
-            for statement in statements.create():
-                connection.execute(statement)
-        with self._connected() as connection:
-            connection.execute(statements.make_staging())
-            try:
-                connection.execute(f"EXPLAIN {statements.insert([])}")
-            except psycopg().Error as error:
-                rule = f"the table takes no such rows: {str(error).splitlines()[0]}"
-                remedy = "change the table, or give another one; without a table the sink creates it"
-                raise SpecError(f"{output.name}={self!r}", rule, remedy) from error
-            finally:
-                connection.rollback()
+        prepare_table(self.dsn, self._statements(output), f"{output.name}={self!r}")
 
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
         """Writes one micro-batch in one transaction."""
@@ -116,20 +104,28 @@ class PostgresSink(OutputSink):
     def _statements(self, output: SinkOutput, query: str | None = None, batch_id: int = 0) -> Statements:
         columns = declared(columns_written(self, output))
         attempt = uuid4().hex[:8]
-        return Statements(self.table, columns, key_of(self, output), query, batch_id, attempt)
+        return Statements(self.table, columns, key_of(self, output), query, batch_id, attempt, output.name)
 
-    def _copied(self, rows: DataFrame, statements: Statements, output: SinkOutput) -> list[str]:
-        """Copies rows into the staging table; returns the numbers of the attempts that count."""
+    def _copied(self, rows: DataFrame, statements: Statements, output: SinkOutput) -> dict[str, int]:
+        """Copies rows into the staging table; returns how many, by the numbers of the attempts that count."""
         types = {column.name: column.dataType for column in columns_written(self, output)}
         columns = [as_copied(F.col(in_backticks(name)), dtype).alias(name) for name, dtype in types.items()]
         deleted = F.col(OPERATION) == "delete" if self.mode == "upsert" else F.lit(False)
         copied = rows.select(deleted.alias("__deleted"), *columns)
         copy = CopyRows(self.dsn, statements.copy())
-        return [row.attempt for row in copied.mapInArrow(copy, COPIED).collect()]
+        return {row.attempt: row.copied for row in copied.mapInArrow(copy, COPIED).collect()}
 
 
-def _merge(connection: Any, statements: Statements, attempts: Sequence[str]) -> None:
-    """Merges the copied rows into the table."""
+def _merge(connection: Any, statements: Statements, attempts: Mapping[str, int]) -> None:
+    """Merges the copied rows into the table.
+
+    A server that crashes empties the staging table when it starts again. So the rows are counted.
+    """
+    (count,) = connection.execute(statements.count_copied(attempts)).fetchone()
+    if count != sum(attempts.values()):
+        rule = "the rows of a micro-batch are merged together, and a crash of the server deletes copied ones"
+        fault = f"{count} of {sum(attempts.values())} rows in {statements.staging}"
+        raise StateError(fault, rule, "start the query again: it repeats the micro-batch")
     if statements.key:
         for nulls in connection.execute(statements.nulls_in_deleted_keys(attempts)).fetchall():
             connection.execute(statements.delete(attempts, nulls))

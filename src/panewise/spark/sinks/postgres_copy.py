@@ -1,7 +1,7 @@
 """Copies the rows of a partition into a table of PostgreSQL. Spark's workers run it."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final
 from uuid import uuid4
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from panewise.errors import SetupError
 
-COPIED: Final = "attempt STRING, rows BIGINT"  # what a task returns
+COPIED: Final = "attempt STRING, copied BIGINT"  # what a task returns
 
 
 def psycopg() -> Any:
@@ -38,7 +38,7 @@ class CopyRows:
         statement: the statement COPY ... FROM STDIN.
     """
 
-    dsn: str
+    dsn: str = field(repr=False)
     statement: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -53,4 +53,4 @@ class CopyRows:
                 count += batch.num_rows
                 for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                     copy.write_row((attempt, *row))
-        yield pa.RecordBatch.from_pydict({"attempt": [attempt], "rows": [count]})
+        yield pa.RecordBatch.from_pydict({"attempt": [attempt], "copied": [count]})

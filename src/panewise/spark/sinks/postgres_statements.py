@@ -32,6 +32,7 @@ class Statements:
         batch: the number of the micro-batch.
         attempt: a name for this attempt to write it. A driver that is taken for dead, and goes on, has a
             staging table of its own.
+        output: the name of the output in `write`.
     """
 
     table: str
@@ -40,6 +41,7 @@ class Statements:
     query: str | None
     batch: int
     attempt: str
+    output: str
 
     @property
     def target(self) -> str:
@@ -55,25 +57,53 @@ class Statements:
     def _staging_of_query(self) -> str:
         """What the names of the staging tables of this query and table begin with."""
         writer = self.attempt if self.query is None else self.query
-        return f"panewise_staging_{sha256(f'{writer} {self.table}'.encode()).hexdigest()[:12]}_"
+        return f"panewise_staging_{sha256(f'{writer} {self._written}'.encode()).hexdigest()[:12]}_"
+
+    @property
+    def _written(self) -> str:
+        """What the numbers of micro-batches are stored for: two outputs may name one table differently."""
+        return f"{self.table} {self.output}"
 
     def _beside(self, name: str) -> str:
         """Returns a table in the schema of the target."""
         schema, dot, _ = self.table.rpartition(".")
         return f"{quoted(schema)}.{quoted(name)}" if dot else quoted(name)
 
-    def create(self) -> list[str]:
-        """Returns what creates the table and that of the numbers, if they are missing.
+    def create(self) -> dict[str, str]:
+        """Returns what creates the table and that of the numbers, by their names in quotes.
 
         Null is a value of a key, as in the keys of operators.
         """
         columns = [f"{quoted(name)} {dtype}" for name, dtype in self.columns.items()]
         columns += [f"UNIQUE NULLS NOT DISTINCT ({_names(self.key)})"] if self.key else []
         numbers = "query text, target text, batch bigint NOT NULL, PRIMARY KEY (query, target)"
-        return [
-            f"CREATE TABLE IF NOT EXISTS {self.target} ({', '.join(columns)})",
-            f"CREATE TABLE IF NOT EXISTS {self._beside(BATCHES)} ({numbers})",
-        ]
+        tables = {self.target: ", ".join(columns), self._beside(BATCHES): numbers}
+        return {table: f"CREATE TABLE IF NOT EXISTS {table} ({parts})" for table, parts in tables.items()}
+
+    def is_there(self, table: str) -> str:
+        """Returns the query for whether a table exists, in any schema of the search path."""
+        return f"SELECT 1 WHERE to_regclass({literal(table)}) IS NOT NULL"
+
+    def other_types(self) -> str:
+        """Returns the query for columns of the table whose types are not those of the staging table."""
+        own, wanted = (f"format_type({a}.atttypid, {a}.atttypmod)" for a in "ts")
+        return (
+            f"SELECT t.attname, {own}, {wanted} FROM pg_attribute t JOIN pg_attribute s USING (attname)"
+            f" WHERE t.attrelid = to_regclass({literal(self.target)})"
+            f" AND s.attrelid = to_regclass({literal(self.staging)})"
+            f" AND s.attnum > 0 AND {own} <> {wanted} ORDER BY s.attnum"
+        )
+
+    def unique_indexes(self) -> str:
+        """Returns the query for unique indexes: their columns, and whether nulls are equal, or not there."""
+        return (
+            "SELECT array_agg(a.attname::text), i.indnullsnotdistinct OR bool_and(a.attnotnull)"
+            " FROM pg_index i CROSS JOIN unnest(i.indkey) WITH ORDINALITY AS k (number, place)"
+            " JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.number"
+            f" WHERE i.indrelid = to_regclass({literal(self.target)}) AND i.indisunique AND i.indimmediate"
+            " AND i.indpred IS NULL AND i.indexprs IS NULL AND k.place <= i.indnkeyatts"
+            " GROUP BY i.indexrelid, i.indnullsnotdistinct"
+        )
 
     def leftovers(self) -> str:
         """Returns the query for staging tables that failed attempts of this query have left."""
@@ -100,24 +130,28 @@ class Statements:
         """Returns the query for whether the table has this micro-batch."""
         return (
             f"SELECT 1 FROM {self._beside(BATCHES)} WHERE query = {literal(str(self.query))}"
-            f" AND target = {literal(self.table)} AND batch >= {self.batch}"
+            f" AND target = {literal(self._written)} AND batch >= {self.batch}"
         )
 
     def note_batch(self) -> str:
         """Returns what stores the number of the micro-batch. It returns no row if the table has it."""
         return (
             f"INSERT INTO {self._beside(BATCHES)} AS b VALUES"
-            f" ({literal(str(self.query))}, {literal(self.table)}, {self.batch})"
+            f" ({literal(str(self.query))}, {literal(self._written)}, {self.batch})"
             " ON CONFLICT (query, target) DO UPDATE SET batch = EXCLUDED.batch"
             " WHERE b.batch < EXCLUDED.batch RETURNING 1"
         )
 
-    def nulls_in_deleted_keys(self, attempts: Sequence[str]) -> str:
+    def count_copied(self, attempts: Iterable[str]) -> str:
+        """Returns the query for how many rows of attempts the staging table has."""
+        return f"SELECT count(*) FROM {self.staging} s WHERE {_counted(attempts)}"
+
+    def nulls_in_deleted_keys(self, attempts: Iterable[str]) -> str:
         """Returns the query for which columns of the keys of deleted rows are null."""
         nulls = ", ".join(f"s.{quoted(name)} IS NULL" for name in self.key)
         return f"SELECT DISTINCT {nulls} FROM {self.staging} s WHERE {_counted(attempts)} AND s.{_DELETED}"
 
-    def delete(self, attempts: Sequence[str], nulls: Iterable[bool]) -> str:
+    def delete(self, attempts: Iterable[str], nulls: Iterable[bool]) -> str:
         """Returns what deletes rows whose keys have these nulls.
 
         An index serves `=` and IS NULL, but not IS NOT DISTINCT FROM.
@@ -132,7 +166,7 @@ class Statements:
             f" WHERE {_counted(attempts)} AND s.{_DELETED} AND {' AND '.join(matched)}"
         )
 
-    def insert(self, attempts: Sequence[str]) -> str:
+    def insert(self, attempts: Iterable[str]) -> str:
         """Returns what inserts rows, or updates those with the same key."""
         names = _names(self.columns)
         values = ", ".join(f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in self.columns)
@@ -147,6 +181,6 @@ def _names(names: Iterable[str]) -> str:
     return ", ".join(map(quoted, names))
 
 
-def _counted(attempts: Sequence[str]) -> str:
+def _counted(attempts: Iterable[str]) -> str:
     """Returns the condition for rows of the attempts that count."""
     return f"s.{_ATTEMPT} = ANY (ARRAY[{', '.join(map(literal, attempts))}]::uuid[])"

@@ -16,6 +16,7 @@ from pyspark.sql.types import (
 )
 
 from panewise.errors import SpecError
+from panewise.spark.sinks.json_options import JSON_OPTIONS
 
 _LONGEST: Final = 63  # bytes in a name; PostgreSQL cuts what is longer
 _JSON: Final = "jsonb"
@@ -97,5 +98,5 @@ def declared(fields: Iterable[StructField]) -> dict[str, str]:
 def as_copied(column: Column, dtype: DataType) -> Column:
     """Returns a column as COPY takes it: nested values, other than lists of plain ones, are JSON."""
     if postgres_type(dtype) == _JSON:
-        return F.to_json(column, {"ignoreNullFields": "false"})
+        return F.to_json(column, JSON_OPTIONS)
     return column

@@ -10,7 +10,15 @@ from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
 
 
-def prepare_outputs(sinks: Mapping[str, AnySink]) -> None:
+def prepare_batch(session: SparkSession, sinks: Mapping[str, AnySink]) -> None:
+    """Prepares the sinks that know their outputs, and checks paths, on a batch DataFrame."""
+    for sink in sinks.values():
+        if isinstance(sink, PathSink):
+            sink.check_batch(session)
+    _prepare_outputs(sinks)
+
+
+def _prepare_outputs(sinks: Mapping[str, AnySink]) -> None:
     """Prepares the sinks that know their outputs."""
     for sink in sinks.values():
         if isinstance(sink, BoundSink):
@@ -24,7 +32,7 @@ def prepare(
 
     `targets` are the schemas of the outputs. Sinks that know their outputs decide that themselves.
     """
-    prepare_outputs(sinks)
+    _prepare_outputs(sinks)
     for kind, sink in sinks.items():
         if isinstance(sink, PathSink) and (new or not sink.prepared(session)):
             sink.prepare(empty(session, targets[kind]))

@@ -1,6 +1,6 @@
 """The column that orders the emitted rows of a key (semantics 49.1)."""
 
-from collections.abc import Collection
+from collections.abc import Iterable
 from typing import Final
 
 from pyspark.sql import DataFrame
@@ -19,13 +19,13 @@ def sequenced(rows: DataFrame, batch_id: int, name: str) -> DataFrame:
     return rows.withColumn(name, F.lit(batch_id << _BITS) + in_task)
 
 
-def unused_name(names: Collection[str]) -> str:
-    """Returns a name for a sequence that is not to be written.
+def unused_name(names: Iterable[str], name: str = "__sequence") -> str:
+    """Returns a name that none of these columns has. The default is for a sequence that is not to be written.
 
     >>> unused_name(["k", "__SEQUENCE"])
     '__sequence_'
     """
-    name, used = "__sequence", {column.lower() for column in names}
+    used = {column.lower() for column in names}
     while name in used:
         name += "_"
     return name

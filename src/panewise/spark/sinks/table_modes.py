@@ -60,8 +60,8 @@ def key_of(sink: KeyedSink, output: SinkOutput) -> tuple[str, ...]:
 
 def check_results_of(sink: KeyedSink, output: SinkOutput) -> None:
     """Checks, with "upsert", that the last row of a key is its result."""
-    if key_of(sink, output):
-        check_results(f"{output.name} with mode='upsert'", output, "mode='append'")
+    if key := key_of(sink, output):
+        check_results(f"{output.name} with mode='upsert'", output, key, "mode='append'")
 
 
 def columns_written(sink: KeyedSink, output: SinkOutput) -> StructType:

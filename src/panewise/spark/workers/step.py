@@ -90,6 +90,8 @@ def step(
     says so.
     """
     before = {port: operator.marks(port) for port in operator.plan.ports}
+    if processing_time is not None and any(batch.seen for batch in shard_batch.ports.values()):
+        operator.note_rows(processing_time)
     yield operator.advance(processing_time)
     ports = operator.plan.ports
     batches = {name: shard_batch.ports.get(name, PortBatch()) for name in ports}

@@ -1,0 +1,109 @@
+"""Which change of a specification `write` takes over, and when (semantics 47.9).
+
+Spark repeats a micro-batch that has begun and is not committed. Sinks that have its rows skip those of the
+repeat. But what a change emits at once would be in the repeat alone, and so be lost. So a change waits until
+the last micro-batch is committed.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+from panewise.engine.checkpoint import continued
+from panewise.errors import StateError
+from panewise.spark.dataflow.dataflow import Dataflow
+from panewise.spark.dataflow.initial_state import FIELD
+from panewise.spark.queries.query_record import AFTER, records_of
+from panewise.spark.sinks.paths import exists
+from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.spec.evolution import Continuation
+from panewise.state import Manifest
+
+_NONE: Final = -1  # the number before that of the first micro-batch
+
+
+@dataclass(frozen=True)
+class TakenOver:
+    """How a specification continues a checkpoint.
+
+    Attributes:
+        change: what has changed since the record that the stored states belong to.
+        after: the last micro-batch before the change; None if the newest record has this specification.
+    """
+
+    change: Continuation
+    after: int | None = None
+
+
+def taken_over(
+    session: SparkSession,
+    known: Manifest,
+    dataflow: Dataflow,
+    checkpoint: str,
+    added_aggregates: AddedAggregates = "null",
+) -> TakenOver:
+    """Returns how a dataflow continues a checkpoint, of which `known` is the newest record.
+
+    Raises:
+        StateError: if it cannot, or not now.
+    """
+    before = _in_use(session, known, checkpoint)
+    if before is not known:
+        with suppress(StateError):  # the change that the newest record has may be one of no return
+            change = _change(known, dataflow, added_aggregates)
+            if not change.changes:
+                return TakenOver(change)
+    change = _change(before, dataflow, added_aggregates)
+    if before is known and not change.changes:
+        return TakenOver(change)
+    return TakenOver(change, _last_before(session, known, change, checkpoint))
+
+
+def _change(record: Manifest, dataflow: Dataflow, added_aggregates: AddedAggregates) -> Continuation:
+    return continued(record, dataflow.spec, len(dataflow.shards), added_aggregates)
+
+
+def _in_use(session: SparkSession, known: Manifest, checkpoint: str) -> Manifest:
+    """Returns the newest record with which a micro-batch was committed; the first one if none was."""
+    if AFTER not in known.header:
+        return known
+    committed, records = _last(session, f"{checkpoint}/commits"), records_of(session, checkpoint)
+    if known.header[AFTER] < committed:
+        return known
+    in_use = [record for record in records if record.header.get(AFTER, _NONE - 1) < committed]
+    return max(in_use, key=lambda record: record.version, default=known)
+
+
+def _last_before(session: SparkSession, known: Manifest, change: Continuation, checkpoint: str) -> int:
+    """Returns the last committed micro-batch.
+
+    Raises:
+        StateError: if another one has begun, or if the state of a file is not stored yet.
+    """
+    committed = _last(session, f"{checkpoint}/commits")
+    latest = _last(session, f"{checkpoint}/offsets")
+    fault = f"a changed specification ({str(change) or 'that of before'})"
+    if latest > committed:
+        rule = (
+            f"micro-batch {latest} has begun and is not committed. Spark repeats it, and sinks may skip what "
+            "the change emits (semantics 47.9)"
+        )
+        remedy = "start once with the specification as it was and available_now=True, and change it then"
+        raise StateError(fault, rule, remedy)
+    if committed == _NONE and FIELD in known.header:
+        rule = "the first micro-batch stores the state of the file, as it was made (semantics 47.9)"
+        remedy = "start with the specification of the file, or with another checkpoint, and change it then"
+        raise StateError(fault, rule, remedy)
+    return committed
+
+
+def _last(session: SparkSession, directory: str) -> int:
+    """Returns the highest number that is the name of a file."""
+    if not exists(session, directory):
+        return _NONE
+    files = session.read.format("binaryFile").load(directory).select("path").collect()
+    names = [PurePosixPath(file.path).name for file in files]
+    return max((int(name) for name in names if name.isdecimal()), default=_NONE)

@@ -1,0 +1,63 @@
+"""Prepares Delta tables where there is something else, and writes two outputs into one table.
+
+``python -m tests.connectors.delta_places_job OUT JARS``. It fails if a place is not refused or not accepted.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import panewise as pw
+from panewise import SpecError
+from panewise.spark import DeltaSink, configure
+from panewise.spark.sinks.base import SinkOutput
+from tests.connectors.delta_sink import SETTINGS
+from tests.faults.job import CONF
+
+SPEC = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[pw.functions.count().alias("n")])
+
+
+def main(out: str, jars: str) -> None:
+    settings = {**CONF, **SETTINGS, "spark.jars": jars, "spark.sql.warehouse.dir": f"{out}/tables"}
+    builder = SparkSession.builder.master("local[2]").appName("panewise and Delta")
+    for key, value in {**settings, "spark.local.dir": f"{out}/local"}.items():
+        builder = builder.config(key, value)
+    spark = configure(builder.getOrCreate(), local_checkpoints=True)
+    rows = spark.range(1)
+    Path(f"{out}/metadata").write_text(json.dumps({"id": "a query"}), encoding="utf-8")
+    output = SinkOutput("late", "late", rows.schema, SPEC, (), None, None, spark, out)
+    rows.write.parquet(f"{out}/files")
+    rows.write.format("parquet").saveAsTable("files")
+    spark.sql("CREATE VIEW shown AS SELECT * FROM files")
+    rows.createOrReplaceTempView("passing")
+    Path(f"{out}/empty").mkdir()
+    _refused(output, f"{out}/files", "files", "shown", "passing")
+    for table in (f"{out}/empty", f"{out}/new", "made"):
+        for _ in range(2):
+            DeltaSink(table).prepare(output)
+    (location,) = spark.sql("DESCRIBE DETAIL made").select("location").first() or ("",)
+    written: Mapping[str, SinkOutput] = {"made": output, str(location): replace(output, name="invalid")}
+    for table, of in written.items():
+        for _ in range(2):
+            DeltaSink(table).write(rows, 0, of)
+    assert spark.table("made").count() == 2
+    spark.stop()
+
+
+def _refused(output: SinkOutput, *tables: str) -> None:
+    for table in tables:
+        try:
+            DeltaSink(table).prepare(output)
+        except SpecError as error:
+            if "what is there is no Delta table" not in str(error):
+                raise
+        else:
+            raise AssertionError(f"{table} is accepted")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,28 @@
+"""What the record of a checkpoint refuses, and the remedies that it names."""
+
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import SparkSession
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import StateError
+from panewise.spark import windowed
+from panewise.spark.queries.query_record import check_place, check_reads, with_clock
+
+
+@pytest.mark.parametrize(("ours", "remedy"), [(1, "initial_state="), (2, "or start from a new checkpoint$")])
+def test_an_export_is_a_remedy_for_one_operator(spark: SparkSession, ours: int, remedy: str) -> None:
+    """semantics 48.7, 48.13: the state of several operators is not imported."""
+    stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 second")
+    dataflow = windowed(stream, "timestamp").window(pw.Tumbling("1 minute")).agg(F.count()).dataflow
+    reads = {"sources": 2, "stateful": [], "ours": ours}
+    refusals: list[Callable[[], object]] = [lambda: check_reads({"reads": reads}, dataflow)]
+    if ours == 1:
+        clocked = windowed(stream, "timestamp").window(pw.Tumbling("1 minute")).clock("1 minute")
+        refusals.append(lambda: with_clock({"clock": None}, clocked.agg(F.count()).dataflow))
+        refusals.append(lambda: check_place(spark, {"checkpoint": "/no/such/place"}, "/another"))
+    for refused in refusals:
+        with pytest.raises(StateError, match=remedy):
+            refused()
