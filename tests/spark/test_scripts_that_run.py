@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from panewise.errors import SqlError
 from panewise.spark.sinks.query_identity import query_id
+from panewise.spark.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.script_run import ScriptRun
-from panewise.spark.streaming_sql.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.table_sinks import FileSink, KafkaTableSink, TableShape
 from panewise.sql.script.application import compile_script
 from tests.spark.streaming_sql.test_script_run import put, run_script

@@ -45,9 +45,10 @@ def with_watermark(
         SpecError: if there is no such column of type TIMESTAMP, the stream has a watermark already, or a
             duration is below 0.
 
-    Example:
-        >>> stream = with_watermark(df, "ts", "10 minutes", max_future_skew="1 hour")     # doctest: +SKIP
-        >>> builder = windowed(stream, "ts").options(max_future_skew="1 hour")            # doctest: +SKIP
+    Example::
+
+        stream = with_watermark(df, "ts", "10 minutes", max_future_skew="1 hour")
+        builder = windowed(stream, "ts").options(max_future_skew="1 hour")
     """
     lag, skew = not_negative(delay, "delay"), not_negative(max_future_skew, "max_future_skew")
     _check(df, event_time)

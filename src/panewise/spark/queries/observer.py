@@ -112,11 +112,11 @@ def observe(spark: SparkSession, *, log: bool = True) -> Observer:
     Raises:
         SetupError: if the extra `metrics` is not installed.
 
-    Example:
-        >>> observer = observe(spark)                             # doctest: +SKIP
-        >>> query = result.write("checkpoint", panes="panes")     # doctest: +SKIP
-        >>> observer.serve(port=9464)                             # doctest: +SKIP
-        9464
+    Example::
+
+        observer = observe(spark)
+        query = result.write(panes="out/panes", checkpoint="checkpoint")
+        observer.serve(port=9464)
     """
     observer = Observer(spark, log=log)
     spark.streams.addListener(observer)
