@@ -30,7 +30,7 @@ class ExportedState:
     def open(
         cls, file: str | Path, spec: Specification, schemas: Schema | Schemas, shards: Sequence[int]
     ) -> "ExportedState":
-        """Opens a file whose state goes to shards with these numbers.
+        """Opens a file whose state is divided among shards with these numbers.
 
         Raises:
             StateError: if it is damaged, has several operators, or was made with another specification or

@@ -65,7 +65,7 @@ class ImportedShard:
 
 
 def in_memory(redistribution: Redistribution, stored: Mapping[int, Mapping[str, bytes]]) -> Operator:
-    """Returns an operator in memory with the whole state, which goes to one shard."""
+    """Returns an operator in memory with the whole state, in one shard."""
     operator, (shard,) = redistribution.operator, redistribution.shards
     state = operator.with_header(redistribution.header(shard))
     horizons = operator.horizons(state.clocks)

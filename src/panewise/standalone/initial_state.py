@@ -18,7 +18,7 @@ _SHARD: Final = 0
 
 @dataclass(frozen=True)
 class StateInProcess:
-    """An exported state, all of which goes to one shard.
+    """An exported state, all of which is in one shard.
 
     Attributes:
         field: the field of the header with what an operator in process stores beside its state.

@@ -18,6 +18,7 @@ from panewise.spark.inputs.checks import DELAY, watermarked
 from panewise.spark.inputs.names import in_backticks
 from panewise.spec.fields import not_negative
 
+_LONGEST: Final = 1 << 61  # microseconds, some 73,000 years
 GUARDED: Final = "__panewise_event_time"  # the copy. Spark's plan shows it
 
 
@@ -55,8 +56,9 @@ def with_watermark(
     if not df.isStreaming:
         return df
     column = F.col(in_backticks(event_time))
-    ahead = F.unix_micros(column) - F.unix_micros(F.current_timestamp())
-    marked = df.withColumn(GUARDED, F.when(ahead <= skew.us, column))
+    # A sum with the present, and a bounded one, because a difference of extreme instants would overflow.
+    latest = F.unix_micros(F.current_timestamp()) + min(skew.us, _LONGEST)
+    marked = df.withColumn(GUARDED, F.when(F.unix_micros(column) <= latest, column))
     marked = marked.withWatermark(GUARDED, f"{lag.us} microseconds").drop(GUARDED)
     metadata = schema_of(df)[event_time].metadata or {}
     return marked.withMetadata(event_time, {**metadata, DELAY: lag.us // 1000})

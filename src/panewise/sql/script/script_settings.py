@@ -9,7 +9,12 @@ from panewise.sql.script.steps import Trigger
 
 # The settings of a script. All others are those of the session.
 OWN_SETTINGS: Final = ("panewise.checkpoint", "panewise.finish", "panewise.trigger")
-_OF_SESSION: Final = ("panewise.cacheMegabytes", "panewise.mirrorMegabytes", "panewise.metrics")
+_OF_SESSION: Final = (
+    "panewise.cacheMegabytes",
+    "panewise.mirrorMegabytes",
+    "panewise.stateMegabytes",
+    "panewise.metrics",
+)
 _FINISH: Final = ("at_end", "never")
 _AVAILABLE: Final = frozenset({"availablenow", "available now", "available_now", "once"})
 
