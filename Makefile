@@ -24,7 +24,7 @@ export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names notebooks scaffold format bench bench-peers nightly soak kills lock clean
+.PHONY: help env venv demo demo-join test matrix check names features notebooks scaffold format bench bench-peers nightly soak kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -74,6 +74,9 @@ names: $(READY) ## write the list of public names, which a test compares with th
 
 scaffold: $(READY) ## write the skeleton of an extension: KIND=match NAME=nearest_key; see docs/extending.md
 	@$(PYTHON) tools/scaffold.py "$(KIND)" "$(NAME)"
+
+features: $(READY) ## write the page of features from its list
+	@$(PYTHON) -m tools.features
 
 notebooks: $(READY) ## run the notebooks and store their outputs, which a test compares
 	@$(PYTHON) -m tools.notebooks
