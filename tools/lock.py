@@ -1,8 +1,8 @@
 """Resolves pyproject.toml into requirements.lock: exact versions with hashes, for every platform.
 
 Versions in the present lock are kept unless pyproject.toml excludes them; `--upgrade` updates all of them.
-`--peers` resolves bench/peers-requirements.in into bench/peers-requirements.txt instead, and `--docs` the group
-`docs` of pyproject.toml into requirements-docs.lock.
+`--peers` resolves bench/peers-requirements.in into bench/peers-requirements.txt instead.
+`--docs` resolves the group `docs` of pyproject.toml into requirements-docs.lock instead.
 The lock names no index: an installation uses the index that pip is configured with.
 """
 

@@ -1,4 +1,4 @@
-"""Writes the pages of the site that are lists of something in the project; a test compares them: `make names`.
+"""Writes the pages of the site that list something in the project: `make names`. A test compares them.
 
 - docs/decisions/index.md: the records of decisions.
 """
@@ -21,7 +21,7 @@ def _decisions() -> str:
     lines = [
         "# Decisions",
         "",
-        "Each record says what was decided, why, and what follows. A later record may replace an earlier one.",
+        "Each record says what was decided, and why. A later record may replace an earlier one.",
         "",
     ]
     for path in sorted((DOCS / "decisions").glob("[0-9]*.md")):

@@ -1,4 +1,7 @@
-"""Tests of the snippets of docs/how-to/window-functions.md (batch code of pyspark, also on a stream) and docs/joins.md."""
+"""Tests of the snippets of two pages: window functions and joins.
+
+Those of docs/how-to/window-functions.md are batch code of pyspark that also runs on a stream.
+"""
 
 import re
 from pathlib import Path
