@@ -1,4 +1,4 @@
-"""Writes docs/reference/features.md from docs/reference/features.yaml.
+"""The page docs/reference/features.md, from docs/reference/features.yaml. `make names` writes it.
 
 The list has each feature, weak point and open point that was found in the five systems whose windows panewise
 implements. A test compares the page with the list, and the list with the public names and the semantics.
@@ -42,7 +42,11 @@ def page(groups: dict[str, dict[str, Any]]) -> str:
     states = Counter(feature["state"] for group in groups.values() for feature in group["features"])
     rows = [f"| {state} | {states[state]} | {meaning} |" for state, meaning in STATES.items()]
     table = ["| state | features | meaning |", "|---|---|---|", *rows, ""]
-    return HEAD + "\n".join([*table, *(line for group in groups.values() for line in _group(group))])
+    return (
+        HEAD
+        + "\n".join([*table, *(line for group in groups.values() for line in _group(group))]).rstrip()
+        + "\n"
+    )
 
 
 def _group(group: dict[str, Any]) -> list[str]:
@@ -66,7 +70,3 @@ def _row(feature: dict[str, Any]) -> str:
         feature.get("how", ""),
     )
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(load()).rstrip() + "\n", encoding="utf-8")

@@ -1,10 +1,10 @@
-"""The list of features of the five systems, and the page that is made from it."""
+"""The list of features of the five systems, from which a page of the site is made."""
 
 import re
 from collections import Counter
 from pathlib import Path
 
-from tools.features import LIST, PAGE, STATES, load, page
+from tools.features import LIST, STATES, load
 
 ROOT = Path(__file__).resolve().parents[2]
 GROUPS = load()
@@ -27,10 +27,6 @@ SIZES = {
     "apex-open": 20,
     "kafka-ibm-open": 32,
 }
-
-
-def test_the_page_is_made_from_the_list() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(GROUPS).rstrip() + "\n", "run make features"
 
 
 def test_each_feature_of_the_inventories_is_there_once() -> None:
