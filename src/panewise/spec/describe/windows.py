@@ -15,21 +15,10 @@ from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.triggers.composite import AfterWatermark, finish
 from panewise.spec.triggers.simple import Always, Never
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import (
-    AnyWindow,
-    Calendar,
-    Cumulating,
-    Global,
-    Hopping,
-    Session,
-    Tumbling,
-    closed_at_end,
-    counted,
-    gap_columns,
-    merging,
-)
+from panewise.spec.windows.kinds import AnyWindow, Calendar, Cumulating, Global, Hopping, Session, Tumbling
 from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
+from panewise.spec.windows.traits import closed_at_end, counted, gap_columns, merging
 
 
 def describe(spec: WindowOperator) -> str:

@@ -31,8 +31,9 @@ from panewise.spec.triggers.composite import (
 )
 from panewise.spec.triggers.simple import AfterCount
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
-from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
+from panewise.spec.windows.kinds import AnyWindow, Global
 from panewise.spec.windows.overlap import too_many
+from panewise.spec.windows.traits import columns_of, counted
 
 UNLIMITED: Final = "unlimited"
 _ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field, so that comparison ignores it
