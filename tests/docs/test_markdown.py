@@ -7,16 +7,25 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+
+
+def _uses_spark(page: Path) -> bool:
+    return bool(re.search(r"^ *>>> .*\bspark\.", page.read_text(encoding="utf-8"), re.MULTILINE))
 
 
 PAGES = [
     path
-    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+    for path in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))
     if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
+# Those that need a session are run by tests/spark/test_site_pages.py, and so are the parts of the tutorial.
+SPARK_PAGES = [page for page in PAGES if _uses_spark(page) or page.parent.name == "tutorial"]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", sorted({*PAGES} - {*SPARK_PAGES}), ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_examples(page: Path) -> None:
     flags = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=flags)
