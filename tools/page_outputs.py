@@ -1,7 +1,7 @@
 """Runs the examples of pages, and writes the outputs that they print: `python -m tools.page_outputs PAGE...`.
 
-A test runs the examples and compares. So nobody writes an output by hand. Examples of several pages share their
-names, as in tests/docs/test_tutorial.py.
+A test runs the examples and compares. So nobody writes an output by hand. The examples of several pages share
+their names, as those of the tutorial do in tests/spark/test_site_pages.py.
 """
 
 import contextlib

@@ -10,8 +10,10 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 
-def _uses_spark(page: Path) -> bool:
-    return bool(re.search(r"^ *>>> .*\bspark\.", page.read_text(encoding="utf-8"), re.MULTILINE))
+def _takes_a_session(page: Path) -> bool:
+    text = page.read_text(encoding="utf-8")
+    uses = re.search(r"^ *>>> .*\bspark\.", text, re.MULTILINE)
+    return uses is not None and not re.search(r"^ *>>> spark = ", text, re.MULTILINE)
 
 
 PAGES = [
@@ -20,7 +22,7 @@ PAGES = [
     if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), re.MULTILINE)
 ]
 # Those that need a session are run by tests/spark/test_site_pages.py, and so are the parts of the tutorial.
-SPARK_PAGES = [page for page in PAGES if _uses_spark(page) or page.parent.name == "tutorial"]
+SPARK_PAGES = [page for page in PAGES if _takes_a_session(page) or page.parent.name == "tutorial"]
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,9 @@ FILES, STEP = 14, timedelta(hours=2)
 
 
 def write(folder: Path = FOLDER) -> None:
-    """Writes `flights/` and `weather/` below `folder`: what became known on 8 March 2013, the day of a snow storm.
+    """Writes `flights/` and `weather/` below `folder`: those of 8 March 2013, the day of a snow storm.
 
-    Each has 14 files, one for each two hours from 4:00 in New York on.
+    Each has 14 files, one for each two hours in which rows became known, from 4:00 in New York on.
     """
     flights, weather = (_in_files(rows) for rows in load())
     on_that_day = pl.col("scheduled").dt.convert_time_zone(ZONE.key).dt.date() == STORM
