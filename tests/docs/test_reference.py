@@ -1,5 +1,6 @@
 """The reference has each public name, with an example that runs, each setting and each command."""
 
+import doctest
 import inspect
 import re
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from panewise.cli import main
 from panewise.spark import configure
 from panewise.sql.script.script_settings import _OF_SESSION, OWN_SETTINGS
 from tests.house.sources import ROOT, check_each, files
+from tools import docstrings
 from tools.reference_pages import FOLDER, PublicName, public_names
 
 EXAMPLE: Final = re.compile(r"^ *>>> .*?(?=\n *\n|\Z)", re.DOTALL | re.MULTILINE)
@@ -80,6 +82,11 @@ def test_the_arguments_of_commands(command: str, capsys: pytest.CaptureFixture[s
     options = set(re.findall(r"--[\w-]+", capsys.readouterr().out)) - {"--help"}
     shown = named_options(Path("cli.md"), f"panewise {command}")
     assert options == shown
+
+
+def test_examples_of_docstrings_become_blocks() -> None:
+    failed, tried = doctest.testmod(docstrings)
+    assert (failed, tried) == (0, 1)
 
 
 def named_options(page: Path, heading: str) -> set[str]:

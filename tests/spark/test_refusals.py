@@ -43,7 +43,7 @@ QUERIES: Final[list[tuple[Callable[[DataFrame], DataFrame], str]]] = [
 
 
 @pytest.mark.versions
-@pytest.mark.parametrize(("row", "query"), zip(ROWS, QUERIES, strict=True), ids=[row[0] for row in ROWS])
+@pytest.mark.parametrize(("row", "query"), [*zip(ROWS, QUERIES, strict=True)], ids=[row[0] for row in ROWS])
 def test_spark_refuses(
     row: tuple[str, str],
     query: tuple[Callable[[DataFrame], DataFrame], str],
