@@ -13,7 +13,7 @@ from panewise.engine.aggregate.partials import Part
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START, WAS_STORED
-from panewise.engine.ingest.validate import InputPort
+from panewise.engine.ingest.port import InputPort
 from panewise.engine.kernels.small_frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
