@@ -60,7 +60,7 @@ class Job:
     prefix: str
 
     def stored(self, name: str) -> str:
-        """Returns the column in which the tables store a part of the partials."""
+        """Returns the column in which the tables store a partial column."""
         return f"{self.prefix}{name}"
 
 
