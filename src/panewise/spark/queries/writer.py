@@ -39,7 +39,8 @@ from panewise.spark.queries.taken_over import taken_over
 from panewise.spark.session.settings import envelopes_in_small_batches
 from panewise.spark.shuffle.envelope import kind_of, numbered
 from panewise.spark.sinks.base import AnySink, BoundSink, OutputSink, PathSink, SinkOutput
-from panewise.spark.sinks.preparation import empty, prepare, prepare_batch
+from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.preparation import check_new, empty, prepare, prepare_batch
 from panewise.spark.sinks.sequence import sequenced, unused_name
 from panewise.spark.workers.unpack import Unpack
 from panewise.spec import Specification, parts
@@ -239,6 +240,8 @@ def _prepared(
         check_reads(known.header, dataflow)
         initial = known_state(known.header, checkpoint, options.initial_state)
         dataflow = replace(dataflow, initial_state=initial)
+    elif not exists(session, f"{checkpoint}/metadata"):
+        check_new(session, dispatch.sinks)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
