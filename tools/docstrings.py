@@ -1,4 +1,4 @@
-"""Makes Markdown of docstrings, as an extension of griffe: examples become blocks, and roles code in lines."""
+"""Makes Markdown of docstrings, as an extension of griffe: blocks of examples, and code in lines of roles."""
 
 import re
 from typing import Any
@@ -14,9 +14,9 @@ _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`~?([^`]+)`")
 
 
 def markdown(text: str) -> str:
-    """Returns a docstring as Markdown.
+    r"""Returns a docstring as Markdown.
 
-    >>> print(markdown("See :func:`run`.\\n\\n>>> 1 + 1\\n2\\n\\nSource: S1."))
+    >>> print(markdown("See :func:`run`.\n\n>>> 1 + 1\n2\n\nSource: S1."))
     See `run`.
     <BLANKLINE>
     ```pycon

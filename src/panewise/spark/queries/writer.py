@@ -38,7 +38,8 @@ from panewise.spark.queries.taken_over import taken_over
 from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
-from panewise.spark.sinks.preparation import prepare, prepare_batch
+from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.preparation import check_new, prepare, prepare_batch
 
 
 def start(
@@ -122,6 +123,8 @@ def _prepared(
         check_reads(known.header, dataflow)
         initial = known_state(known.header, checkpoint, options.initial_state)
         dataflow = replace(dataflow, initial_state=initial)
+    elif not exists(session, f"{checkpoint}/metadata"):
+        check_new(session, dispatch.sinks)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
