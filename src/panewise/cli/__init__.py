@@ -3,13 +3,14 @@
 ``panewise state CHECKPOINT`` shows the state that the operators of a query have stored.
 ``panewise state export CHECKPOINT FILE`` writes it to a file, from which another query can begin.
 ``panewise sql SCRIPT`` runs a script of SQL on Spark.
+``panewise watch JOURNAL`` shows running queries on a page that updates itself.
 """
 
 import argparse
 import sys
 from collections.abc import Sequence
 
-from panewise.cli import sql, state, state_export
+from panewise.cli import sql, state, state_export, watch
 from panewise.cli.state import as_json, as_text
 from panewise.errors import PanewiseError
 
@@ -27,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     state.add_command(commands)
     state_export.add_command(commands)
     sql.add_command(commands)
+    watch.add_command(commands)
     words = list(sys.argv[1:] if arguments is None else arguments)
     namespace = parser.parse_args(state_export.as_one_word(words))
     try:
