@@ -13,7 +13,10 @@ from panewise.cli import main
 
 def test_the_page_is_served_until_it_is_interrupted(tmp_path: Path) -> None:
     """It prints the address, which is of this machine only, and needs no Spark (semantics 15.20)."""
-    code = "import sys; sys.modules['pyspark'] = None; from panewise.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = (
+        "import sys; sys.modules['pyspark'] = None; "
+        "from panewise.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "watch", str(tmp_path / "later")],
         stdout=subprocess.PIPE,

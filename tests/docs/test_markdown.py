@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[2]
         "docs/stores.md",
         "docs/sinks.md",
         "docs/sql.md",
+        "docs/operations/watch.md",
     ],
 )
 def test_examples(path: str) -> None:

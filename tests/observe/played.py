@@ -54,7 +54,9 @@ class Played:
 
     def activity(self, operator: Any) -> Activity:
         """Returns an activity to which nothing was added."""
-        return Activity(ActivitySettings.of(self.spec, self.keys, 1, operator.plan.pane_schema))
+        return Activity.begun(
+            ActivitySettings.of(self.spec, self.keys, 1, operator.plan.pane_schema), operator
+        )
 
     def text(
         self, rows: Any, watermark: float | None, now: int = 0
@@ -65,7 +67,7 @@ class Played:
         by_input: Mapping[str, Any] = rows if isinstance(rows, Mapping) else {INPUT: rows}
         shard_batch = ShardBatch({port: self._batch(operator, port, of) for port, of in by_input.items()})
         activity = self.activity(operator)
-        activity.add_rows(operator, shard_batch)
+        activity.add_rows(operator, shard_batch.ports)
         moves = {} if watermark is None else {None: micros(watermark)}
         output = StepOutput.concatenated(step(operator, shard_batch, now, moves))
         tally = Tally(activity=activity)

@@ -57,7 +57,9 @@ def test_the_shards_with_most_state_are_reported() -> None:
 
 def test_the_keys_with_most_rows_are_reported() -> None:
     """A key is in one shard, but a query may read it on two sides (semantics 15.19)."""
-    activity = merged([text(keys=[["a", 5], ["b", 2]]), text(keys=[["c", 4], ["d", 3]]), text(keys=[["a", 1]])])
+    activity = merged(
+        [text(keys=[["a", 5], ["b", 2]]), text(keys=[["c", 4], ["d", 3]]), text(keys=[["a", 1]])]
+    )
     assert activity is not None
     assert activity.keys == {"a": 6, "c": 4}
 

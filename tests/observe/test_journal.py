@@ -41,7 +41,9 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert read[3] == Ended("orders", "7f", 9, "no memory")
     figures = read[1].operators["panewise"]  # type: ignore[union-attr]
     assert (figures.counts, figures.late, figures.state) == ({"rows_in": 5}, {"expired": 1}, {"watermark": 7})
-    assert figures.activity == Activity("windows", windows={(0, 60): (1, 0, 0, 0, 0, 1, 0)}, shards={}, keys={})
+    assert figures.activity == Activity(
+        "windows", windows={(0, 60): (1, 0, 0, 0, 0, 1, 0)}, shards={}, keys={}
+    )
 
 
 def test_the_journal_is_bounded(tmp_path: Path) -> None:
@@ -54,7 +56,9 @@ def test_the_journal_is_bounded(tmp_path: Path) -> None:
     assert max(sizes) <= MEGABYTE
     assert len(segments(tmp_path)) == 4
     assert segments(tmp_path)[0] > 1
-    batches = [entry.batch for entry in JournalReader(tmp_path).new_entries() if isinstance(entry, MicroBatch)]
+    batches = [
+        entry.batch for entry in JournalReader(tmp_path).new_entries() if isinstance(entry, MicroBatch)
+    ]
     assert batches == list(range(batches[0], 400))
 
 
@@ -124,7 +128,9 @@ def test_a_reader_whose_segment_was_deleted(tmp_path: Path) -> None:
 def test_one_observer_writes(tmp_path: Path) -> None:
     """Another one would mix its lines and segments with these (semantics 15.17)."""
     journal = Journal(tmp_path)
-    with pytest.raises(SetupError, match="of another observer | one observer writes .* | give each its own"):
+    with pytest.raises(
+        SetupError, match=r"of another observer \| one observer writes .* \| give each its own"
+    ):
         Journal(tmp_path)
     journal.close()
     Journal(tmp_path).close()
@@ -152,7 +158,7 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     file = journal._file
     descriptor = file.fileno()
     monkeypatch.setattr(journal, "_file", Full())
-    with pytest.raises(OSError, match="9 of .* bytes were written"):
+    with pytest.raises(OSError, match=r"9 of .* bytes were written"):
         journal.add(report(0))
     monkeypatch.setattr(journal, "_file", file)
     journal.add(report(1))
@@ -164,13 +170,15 @@ def test_a_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("megabytes", [0, -1])
 def test_limits(tmp_path: Path, megabytes: int) -> None:
-    with pytest.raises(SetupError, match=f"journal_mb={megabytes} | .* one megabyte or more | give 16"):
+    with pytest.raises(SetupError, match=rf"journal_mb={megabytes} \| .* one megabyte or more \| give 16"):
         Journal(tmp_path, megabytes=megabytes)
 
 
 def test_a_path_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SetupError, match="journal=.* | a journal is a directory .* | give another directory"):
+    with pytest.raises(
+        SetupError, match=r"journal=.* \| a journal is a directory .* \| give another directory"
+    ):
         Journal(tmp_path / "file")
 
 

@@ -70,7 +70,9 @@ def test_an_output_of_an_operator() -> None:
     from panewise import functions as F
     from panewise.engine.windows.operator import WindowEngine
 
-    spec = WindowOperator(keys=["k"], event_time="ts", window=Tumbling("1 minute"), aggregates=[F.count().alias("n")])
+    spec = WindowOperator(
+        keys=["k"], event_time="ts", window=Tumbling("1 minute"), aggregates=[F.count().alias("n")]
+    )
     rows = {"ts": [at(0), at(10), at(70)], "k": ["a", "b", "a"]}
     frame = pl.DataFrame(rows, schema={"ts": pl.Datetime("us", "UTC"), "k": pl.String})
     operator = WindowEngine(spec, dict(frame.schema))
@@ -134,7 +136,9 @@ def test_files(tmp_path: Path) -> None:
     page = (tmp_path / "panes.html").read_text()
     assert page.startswith("<!doctype html>")
     assert made.svg in page
-    with pytest.raises(SpecError, match=r"save\(.*panes.png'\) \| a picture is SVG.* \| end the name in .svg"):
+    with pytest.raises(
+        SpecError, match=r"save\(.*panes.png'\) \| a picture is SVG.* \| end the name in .svg"
+    ):
         made.save(tmp_path / "panes.png")
 
 
@@ -145,10 +149,19 @@ def test_files(tmp_path: Path) -> None:
         ({"panes": None}, r"panes: NoneType \| panes is a frame \| give"),
         ({"panes": [5]}, r"panes: a list of int \| panes is a frame \| give"),
         ({"panes": PANES, "late": "x"}, r"late: str \| late is a frame \| give"),
-        ({"panes": [{"v": 1}]}, r"panes with the columns \['v'\] \| .*event_time='timestamp' \| name the column"),
-        ({"panes": [], "late": [{"row": {"v": 1}}]}, r"columns \['v'\] \| late rows have the column event_time"),
+        (
+            {"panes": [{"v": 1}]},
+            r"panes with the columns \['v'\] \| .*event_time='timestamp' \| name the column",
+        ),
+        (
+            {"panes": [], "late": [{"row": {"v": 1}}]},
+            r"columns \['v'\] \| late rows have the column event_time",
+        ),
         ({"panes": [{"timestamp": "x"}]}, r"timestamp='x' \| the column timestamp has .* \| cast the column"),
-        ({"panes": [{"timestamp": True}]}, r"timestamp=True \| the column timestamp has .* \| cast the column"),
+        (
+            {"panes": [{"timestamp": True}]},
+            r"timestamp=True \| the column timestamp has .* \| cast the column",
+        ),
     ],
 )
 def test_what_is_no_frame(arguments: dict[str, Any], message: str) -> None:
@@ -171,5 +184,5 @@ def test_arguments(arguments: dict[str, Any], message: str) -> None:
 def test_the_package_has_no_other_names() -> None:
     import panewise.observe
 
-    with pytest.raises(AttributeError, match="module 'panewise.observe' has no attribute 'pictures_of'"):
+    with pytest.raises(AttributeError, match=r"module 'panewise.observe' has no attribute 'pictures_of'"):
         _ = panewise.observe.pictures_of

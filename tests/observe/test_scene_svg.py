@@ -40,7 +40,9 @@ def test_marks_have_the_colour_of_their_timing_and_their_number() -> None:
     """Early, on-time and late panes, and retractions (semantics 15.21, 15.22)."""
     root = drawn(one_row({"early": 2, "on_time": 3, "late": 4, "retracted": 5, "rows": 0}))
     rectangles = classes(root, "rect")
-    assert [rectangles.count(mark) for mark in ("early", "on_time", "late", "retracted")] == [2] * 4  # with the legend
+    assert [rectangles.count(mark) for mark in ("early", "on_time", "late", "retracted")] == [
+        2
+    ] * 4  # with the legend
     assert "rows" not in rectangles
     assert {"2", "3", "4", "−5", "9", "#7"} <= set(texts(root))
     (title,) = titles(root)
@@ -67,7 +69,11 @@ def test_late_rows_are_crosses_with_their_reasons() -> None:
 def test_the_watermark_is_a_line() -> None:
     rows = [Arrival(f"#{n}", {}, None if n == 2 else NOON + n * SECOND) for n in range(5)]
     root = drawn(Scene(rows))
-    (line,) = [node for node in root.iter(f"{SVG}path") if node.get("class") == "watermark" and "V" in node.get("d", "")]
+    (line,) = [
+        node
+        for node in root.iter(f"{SVG}path")
+        if node.get("class") == "watermark" and "V" in node.get("d", "")
+    ]
     assert line.get("d", "").count("M") == 2  # it breaks where there is none
     assert "watermark" in texts(root)
 
@@ -75,7 +81,9 @@ def test_the_watermark_is_a_line() -> None:
 def test_nothing_becomes_markup() -> None:
     """Labels, titles and reasons are texts (semantics 15.20)."""
     evil = "<script>alert(1)</script>&\"'"
-    scene = Scene([Arrival(evil, {WINDOW: Cell({"early": 1})}, NOON, late={evil: 1})], title=evil, arrival_name=evil)
+    scene = Scene(
+        [Arrival(evil, {WINDOW: Cell({"early": 1})}, NOON, late={evil: 1})], title=evil, arrival_name=evil
+    )
     root = drawn(scene)
     assert not list(root.iter(f"{SVG}script"))
     assert texts(root).count(evil) == 3
@@ -87,7 +95,9 @@ def test_numbers_are_not_under_other_marks() -> None:
     bounds = (NOON, NOON + 600 * SECOND)
     free = drawn(Scene([Arrival("#0", {bounds: Cell({"early": 8})})]))
     crossed = drawn(Scene([Arrival("#0", {bounds: Cell({"early": 8})}, NOON + 300 * SECOND)]))
-    places = [[node.get("x") for node in root.iter(f"{SVG}text") if node.text == "8"] for root in (free, crossed)]
+    places = [
+        [node.get("x") for node in root.iter(f"{SVG}text") if node.text == "8"] for root in (free, crossed)
+    ]
     assert len(places[0]) == len(places[1]) == 1
     assert places[0] != places[1]
     narrow = Scene([Arrival("#0", {(NOON, NOON + 1): Cell({"early": 8}), bounds: Cell()})])
@@ -106,7 +116,8 @@ def test_there_are_some_ticks_on_any_axis(first: int, length: int, counted: bool
     ticks = list(axis.ticks())
     assert 1 <= len(ticks) <= 201
     assert all(100 <= x <= 1000 for x, _ in ticks)
-    assert axis.long(first) and axis.title
+    assert axis.long(first)
+    assert axis.title
 
 
 def test_ticks_of_days_are_at_midnight_of_the_zone() -> None:

@@ -21,7 +21,8 @@ STYLE: Final = """
   --early: #d99a1c; --on_time: #2c8a4b; --late: #7a4fa8; --rows: #3b7ea1; --retracted: #6d7683;
   --watermark: #1f6fb5; --late-rows: #c8332b; font: 11px system-ui, sans-serif }
 @media (prefers-color-scheme: dark) { .pw { --paper: #14191f; --ink: #e3e8ee; --faint: #98a4b1;
-  --grid: #28303a; --open: #24364b; --edge: #48688d; --early: #e0ab3f; --on_time: #43a866; --late: #a37bd0; --rows: #58a5cc;
+  --grid: #28303a; --open: #24364b; --edge: #48688d; --early: #e0ab3f; --on_time: #43a866;
+  --late: #a37bd0; --rows: #58a5cc;
   --retracted: #8b95a3; --watermark: #5aa9ec; --late-rows: #f0726a } }
 .pw .paper { fill: var(--paper) } .pw text { fill: var(--ink) } .pw .faint { fill: var(--faint) }
 .pw .title { font-size: 13px; font-weight: 600 } .pw .grid { stroke: var(--grid); stroke-width: 1 }

@@ -116,7 +116,9 @@ def test_several_operators_of_a_query(journal: Journal) -> None:
 
 def test_figures(journal: Journal) -> None:
     """Rates, watermark, state, late rows by reason, shards and keys (semantics 15.21)."""
-    entries = played(MINUTES, [([(5, "a", 1), (6, "b", 1)], 0), ([(200, "a", 1)], 180), ([(7, "a", 1)], 190)], keys=3)
+    entries = played(
+        MINUTES, [([(5, "a", 1), (6, "b", 1)], 0), ([(200, "a", 1)], 180), ([(7, "a", 1)], 190)], keys=3
+    )
     operator = only(model_of(journal, *entries).view())
     figures = dict(operator["figures"])
     # 4 rows in the 20.5 s from the beginning of the first to the end of the last micro-batch

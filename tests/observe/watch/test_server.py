@@ -31,7 +31,9 @@ def server(tmp_path: Path) -> Iterator[WatchServer]:
     running.close()
 
 
-def request(server: WatchServer, path: str, method: str = "GET", **headers: str) -> tuple[HTTPResponse, bytes]:
+def request(
+    server: WatchServer, path: str, method: str = "GET", **headers: str
+) -> tuple[HTTPResponse, bytes]:
     connection = HTTPConnection("127.0.0.1", server.port, timeout=10)
     try:
         connection.request(method, path, headers=headers)
@@ -125,7 +127,7 @@ def test_other_names_of_this_machine_are_refused(server: WatchServer, host: str,
 
 def test_an_address_that_others_can_reach(tmp_path: Path) -> None:
     """It is served under every name, if that was requested (semantics 15.20)."""
-    server = WatchServer(tmp_path, host="0.0.0.0")  # noqa: S104 - that is what is tested
+    server = WatchServer(tmp_path, host="0.0.0.0")
     server.start()
     try:
         assert request(server, "/view", Host="spark.example")[0].status == 200
@@ -149,14 +151,18 @@ def test_the_page_updates_itself(server: WatchServer, tmp_path: Path) -> None:
     assert view(server) == second
 
 
-@pytest.mark.parametrize("query", ["?revision=", "?revision=x", "?revision=-1", "?revision=1&revision=2", "?x=1"])
+@pytest.mark.parametrize(
+    "query", ["?revision=", "?revision=x", "?revision=-1", "?revision=1&revision=2", "?x=1"]
+)
 def test_other_revisions_get_everything(server: WatchServer, query: str) -> None:
     _, content = request(server, f"/view{query}")
     assert "queries" in json.loads(content)
 
 
 def test_a_port_that_is_used(server: WatchServer, tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=rf"port={server.port} \| the address can be used: .* \| give a free port"):
+    with pytest.raises(
+        SetupError, match=rf"port={server.port} \| the address can be used: .* \| give a free port"
+    ):
         WatchServer(tmp_path, port=server.port)
     with pytest.raises(SetupError, match=r"port=70000 \| the address can be used: .* \| give a free port"):
         WatchServer(tmp_path, port=70000)

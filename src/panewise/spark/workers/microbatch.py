@@ -134,9 +134,10 @@ class ShardRunner:
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
-        activity = None if settings.activity is None else Activity(settings.activity)
-        if activity is not None:
-            activity.add_rows(stored.operator, shard_batch)
+        operator, activity = stored.operator, None
+        if settings.activity is not None:
+            activity = Activity.begun(settings.activity, operator)
+            activity.add_rows(operator, shard_batch.ports)
         tally = Tally(timed=settings.emits_panes, activity=activity)
         outputs = chain(changed, self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in buffer.many_panes(outputs):
@@ -157,7 +158,7 @@ class ShardRunner:
             envelopes, emitted = iter(list(envelopes)), {}
         del output, buffer
         if activity is not None:
-            activity.add_state(stored.operator)  # the commit makes runs of what the step has changed
+            activity.add_state(operator)  # the commit makes runs of what the step has changed
         self._commit(stored, watermark, feeds)
         figures = figures_of(stored, self._store.lengths)
         check_state_size(figures["state_bytes"], settings.state_mb, shard)
