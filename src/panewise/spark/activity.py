@@ -158,17 +158,19 @@ class Activity:
 
     def _windows_of(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Returns of how many keys the windows of stored rows were changed or, if they merge, deleted."""
-        dead = pl.col(TOMBSTONE)
-        deleted = dead.sum() if self.settings.merging else pl.lit(0)
+        counts = stored.group_by(START, END).agg(pl.len(), pl.col(TOMBSTONE).sum().alias("dead"))
         start, end = pl.col(START), pl.col(END) - self.settings.behind
         if self.settings.unbounded:
             start, end = (pl.lit(None, dtype=pl.Int64) for _ in BOUNDS)
-        # Numbers of rows of keys are in the same table, after all windows.
-        is_window = pl.lit(self.settings.unbounded) | (pl.col(START) < _AFTER_ALL)
-        bounds = stored.select(START, END, TOMBSTONE).filter(is_window)
-        windows = bounds.group_by(start.alias(BOUNDS[0]), end.alias(BOUNDS[1]))
-        return windows.agg(
-            (~dead).sum().cast(pl.Int64).alias("changed"), deleted.cast(pl.Int64).alias("deleted")
+        else:
+            # Numbers of rows of keys are in the same table, after all windows.
+            counts = counts.filter(start < _AFTER_ALL)
+        deleted = pl.col("dead") if self.settings.merging else pl.lit(0)
+        return counts.select(
+            start.alias(BOUNDS[0]),
+            end.alias(BOUNDS[1]),
+            (pl.col("len").cast(pl.Int64) - pl.col("dead").cast(pl.Int64)).alias("changed"),
+            deleted.cast(pl.Int64).alias("deleted"),
         )
 
     def text(self, shard: int, figures: Mapping[str, Any]) -> str:
