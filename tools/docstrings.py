@@ -14,17 +14,9 @@ _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`~?([^`]+)`")
 
 
 def markdown(text: str) -> str:
-    r"""Returns a docstring as Markdown.
+    """Returns a docstring as Markdown.
 
-    >>> print(markdown("See :func:`run`.\n\n>>> 1 + 1\n2\n\nSource: S1."))
-    See `run`.
-    <BLANKLINE>
-    ```pycon
-    >>> 1 + 1
-    2
-    ```
-    <BLANKLINE>
-    Source: S1.
+    An example becomes a block of `pycon`.
     """
     fenced = _EXAMPLE.sub(lambda example: f"{example[1]}```pycon\n{example[0]}\n{example[1]}```", text)
     return _STAR.sub(lambda match: match[1] or r"\*", _ROLE.sub(r"`\1`", fenced))
