@@ -23,7 +23,7 @@ from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import PanewiseError, StateError
-from panewise.spark.activity import Activity
+from panewise.spark.activity import StepActivity
 from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.shuffle.envelope import encode, groups, pieces
 from panewise.spark.shuffle.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
@@ -136,7 +136,7 @@ class ShardRunner:
         buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
         operator, activity = stored.operator, None
         if settings.activity is not None:
-            activity = Activity.begun(settings.activity, operator)
+            activity = StepActivity.at_start(settings.activity, operator)
             activity.add_rows(operator, shard_batch.ports)
         tally = Tally(timed=settings.emits_panes, activity=activity)
         outputs = chain(changed, self._ended(stored), step(stored.operator, shard_batch, now, moves))
