@@ -37,6 +37,7 @@ from panewise.spark.queries.query_record import (
 from panewise.spark.queries.selection import Selection, Sorted
 from panewise.spark.queries.taken_over import taken_over
 from panewise.spark.session.settings import envelopes_in_small_batches
+from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of, numbered
 from panewise.spark.sinks.base import AnySink, BoundSink, OutputSink, PathSink, SinkOutput
 from panewise.spark.sinks.preparation import empty, prepare, prepare_batch
@@ -195,6 +196,7 @@ def start(
         dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
+    check_sinks(session)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
     dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
