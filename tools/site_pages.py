@@ -3,7 +3,8 @@
 - docs/decisions/index.md: the records of decisions;
 - docs/reference/api: the public names, by their subjects;
 - docs/reference/cli.md: the commands with their arguments;
-- docs/pictures/panes.svg, which is drawn from a run.
+- docs/pictures/panes.svg, which is drawn from a run;
+- docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml).
 """
 
 import re
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools import command_line, panes_picture, reference_pages
+from tools import command_line, features, panes_picture, reference_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -23,6 +24,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "reference" / "cli.md", command_line.page()
     yield from reference_pages.pages()
     yield panes_picture.PICTURE, panes_picture.picture()
+    yield features.PAGE, features.page(features.load())
 
 
 def _decisions() -> str:

@@ -31,6 +31,7 @@ ELSEWHERE = {
     # Every family uses the protocol, and a family of the tests shows that it is enough.
     "engine/registry.py": "families/test_pairs.py",
     "spec/families": "families/test_pairs.py",
+    "spec/carried_values.py": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
     "spec/net_effect.py": "standalone/test_net_effect.py",
     "testing/families.py": "families/test_pairs.py",
@@ -123,6 +124,8 @@ ELSEWHERE = {
     "testing/cogroups.py": "engine/cogroup/test_properties.py",
     "testing/deduplicates.py": "engine/deduplicate/test_properties.py",
     "testing/edges.py": "testing/test_strategies.py",
+    "testing/event.py": "testing/test_runner.py",
+    "testing/event_checks.py": "testing/test_runner.py",
     "testing/events.py": "testing/test_runner.py",
     "testing/over_specs.py": "engine/over/test_properties.py",
     "testing/ingest.py": "testing/test_runner.py",

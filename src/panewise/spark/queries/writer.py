@@ -21,7 +21,13 @@ from pyspark.sql.types import StructType
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow, note, unpacked
-from panewise.spark.dataflow.initial_state import check_alone, check_streaming, imported_state, known_state
+from panewise.spark.dataflow.initial_state import (
+    InitialState,
+    check_alone,
+    check_streaming,
+    imported_state,
+    known_state,
+)
 from panewise.spark.inputs.checks import same_name
 from panewise.spark.queries.query import Done, WindowQuery
 from panewise.spark.queries.query_record import (
@@ -203,22 +209,25 @@ def start(
     planned = replace(written, controls=controls)
 
     def begin() -> StreamingQuery:
-        tagged = _stepped(planned, sinks)
-        writer = tagged.writeStream.foreachBatch(dispatch)
-        writer = writer.option("checkpointLocation", str(options.checkpoint))
-        writer = writer if options.name is None else writer.queryName(options.name)
-        initial = dataflow.initial_state
-        bounded = (
-            nullcontext() if initial is None else initial.while_starting(session, str(options.checkpoint))
-        )
-        with bounded:
-            return (writer.trigger(**options.trigger) if options.trigger else writer).start()
+        return _started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
 
     def finish() -> StreamingQuery:
         write_note(session, controls, note(finish=1))
         return begin()
 
     return WindowQuery(begin(), finish if at_end else None)
+
+
+def _started(
+    stepped: DataFrame, dispatch: Dispatch, options: WriteOptions, initial: InitialState | None
+) -> StreamingQuery:
+    """Starts a query of Spark with these options, from an initial state if there is one."""
+    checkpoint = str(options.checkpoint)
+    writer = stepped.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
+    writer = writer if options.name is None else writer.queryName(options.name)
+    writer = writer.trigger(**options.trigger) if options.trigger else writer
+    with nullcontext() if initial is None else initial.while_starting(stepped.sparkSession, checkpoint):
+        return writer.start()
 
 
 def _prepared(

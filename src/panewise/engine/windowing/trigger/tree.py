@@ -16,7 +16,9 @@ import polars as pl
 from panewise.engine.aggregate.partials import Part
 from panewise.engine.columns import ADDED_ROWS, PENDING
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.trigger.leaves import Leaf, Periodic, leaf_of
+from panewise.engine.windowing.trigger.leaf import Leaf
+from panewise.engine.windowing.trigger.leaves import leaf_of
+from panewise.engine.windowing.trigger.leaves_of_time import Periodic
 from panewise.engine.windowing.trigger.periods import latest
 from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger

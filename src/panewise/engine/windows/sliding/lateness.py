@@ -159,29 +159,13 @@ def _late_for_some(
     slide, turn = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_TURN)
     mark = [name for name in ("__watermark",) if name in rows.columns]
     mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
-    there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
+    stored = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
     every = slide.windows_of(
-        pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)])
+        pl.concat([stored, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)])
     )
     expired = every.filter(clocks.expired(plan.spec, pl.col(END)))
-    around = rows.select(
-        *plan.keys, shifted(pl.col(TIME), -slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
-    )
-    windows, around = coded(
-        plan.keys,
-        expired.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()),
-        around,
-    )
-    windows = in_order(windows)
-    # A window that contains a row starts in [t - size, t]. `around` has this interval of starts for each row.
-    low, high = positions(windows, around)
-    which = np.repeat(np.arange(rows.height), high - low)
-    places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
-    pairs = (
-        take_rows(windows, places)
-        .select(START, END, _TURN)
-        .hstack([take_rows(rows.select(ORDER), which).to_series()])
-    )
+    windows = expired.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min())
+    pairs = _containing(plan, windows, rows)
     bounds = slide.output_bounds(pl.col(START), pl.col(END))
     missed = (
         pairs.filter(pl.col(_TURN) <= pl.col(ORDER))
@@ -192,3 +176,17 @@ def _late_for_some(
     return late.select(
         late_columns(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks)
     )
+
+
+def _containing(plan: WindowPlan, windows: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the ``__order`` of each row with the bounds of each window that contains the row."""
+    # A window that contains a row starts in [t - size, t]. `around` has this interval of starts for each row.
+    first_start = shifted(pl.col(TIME), -plan.slide.size)
+    around = rows.select(*plan.keys, first_start.alias(START), (pl.col(TIME) + 1).alias(END))
+    windows, around = coded(plan.keys, windows, around)
+    windows = in_order(windows)
+    low, high = positions(windows, around)
+    which = np.repeat(np.arange(rows.height), high - low)
+    places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
+    contained = take_rows(rows.select(ORDER), which).to_series()
+    return take_rows(windows, places).select(START, END, _TURN).hstack([contained])
