@@ -25,6 +25,8 @@ ifeq ($(sort $(MAKECMDGOALS)),check test)
 MAKEFLAGS += -j2
 endif
 
+# Tests start many processes, which must not compile the same modules again and again.
+unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
@@ -38,7 +40,8 @@ help: ## list the targets
 env: ## check that Python and Java have versions that panewise supports
 	@python3 tools/check_env.py
 
-# Modules are compiled when they are first imported (--no-compile): most never are.
+# Modules are compiled when they are first imported (--no-compile): most never are. Those that processes import
+# that start at the same time are imported here once, or each of these would compile them.
 # The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
 $(READY): requirements.lock
 	@python3 tools/check_env.py
@@ -48,6 +51,7 @@ $(READY): requirements.lock
 	  python3 -m venv $(VENV); \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock; \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	  $(PYTHON) -c "import hypothesis, pandas, polars, pyspark.sql.functions, pytest, sqlglot, xdist.remote, yaml"; \
 	  cp requirements.lock $(READY); \
 	fi
 
