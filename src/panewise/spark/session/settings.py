@@ -20,8 +20,8 @@ _SETTINGS = {
     PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # With any other value Spark computes the size of the whole Arrow batch after each row. That was half of
-    # the JVM's work on the way to Python (docs/performance.md). Batches still end at arrow.maxRecordsPerBatch
-    # rows.
+    # the JVM's work on the way to Python (docs/decisions/0075-measurements.md). Batches still end at
+    # arrow.maxRecordsPerBatch rows.
     _BATCH_BYTES: _UNBOUNDED,
 }
 _FEW = 4  # envelopes in an Arrow batch
