@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.campaigns import Parts
 from tests.driver_workers import quick_python
 from tests.engine.effort import FULL
 from tests.jvm import QUICK_JVM
@@ -93,11 +94,17 @@ def restored_settings(spark: "SparkSession") -> Iterator[None]:
             spark.conf.set(name, value)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option that divides long runs."""
+    parser.addoption("--part", default="1/1", metavar="N/M", help="run the Nth of M parts of the tests")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Ignores warnings about open sockets on PySpark 4.1.
+    """Divides long runs, and ignores warnings about open sockets on PySpark 4.1.
 
     Unlike 4.2, PySpark 4.1 leaves the domain sockets of its actions open. The running test is not at fault.
     """
+    config.pluginmanager.register(Parts(config.getoption("part")), "panewise-parts")
     if version("pyspark").startswith("4.1."):
         for leak in (
             "Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",

@@ -68,8 +68,8 @@ def script_of(document: dict[str, Any]) -> str | None:
             for event in events_of(document):
                 name = next((name for name in (stage.alias, stage.name, "rows") if name in event), None)
                 rows.setdefault(stage.name.lower(), []).extend(event[name] if name is not None else [])
-            if stage.watermark is not None and stage.watermark[2] is None:
-                rows[stage.name.lower()].append({stage.watermark[0]: NOON})
+            if stage.watermark is not None and stage.watermark.computed is None:
+                rows[stage.name.lower()].append({stage.watermark.name: NOON})
     if not all(rows.values()):
         return None
     views = [view(table, values, times) for table, values in rows.items()]

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from panewise.errors import SetupError
 from panewise.spark.session.connector_versions import check_connectors
-from panewise.spark.session.worker_python import check_workers
+from panewise.spark.session.worker_python import DRIVER_CHECKED, check_workers
 from panewise.spark.shuffle.envelope import LARGEST
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -90,7 +90,8 @@ def configure(
             one that is missing says which coordinates to put on `spark.jars.packages` for this version of
             Spark. :func:`panewise.spark.connectors` returns all of them.
         check: whether a small job checks, once for each session, that Spark's Python workers can import
-            panewise.
+            panewise. On a cluster, the first stream of the session also checks that the driver can start the
+            interpreter of the workers (semantics 15.12). False leaves out both.
 
     Raises:
         SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` or `state_mb` is below 0, a
@@ -114,6 +115,8 @@ def configure(
     if check and spark.conf.get(_WORKERS, "") != "true":
         check_workers(spark)
         spark.conf.set(_WORKERS, "true")
+    if not check:
+        spark.conf.set(DRIVER_CHECKED, "true")
     return spark
 
 
