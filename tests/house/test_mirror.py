@@ -88,7 +88,6 @@ ELSEWHERE = {
     "spark/workers/processor_settings.py": "spark/test_stream.py",
     "spark/session/standard_error.py": "demo/test_job.py",
     "spark/workers/whole_batch.py": "spark/test_batch.py",
-    "spark/columns/maps.py": "spark/inputs/test_names.py",
     "spark/workers/microbatch.py": "spark/test_micro_batches.py",
     "spark/builders/apply_spec.py": "spark/inputs/test_checks.py",
     "spark/queries/selection.py": "spark/streaming_sql/test_streaming_sql.py",
