@@ -111,7 +111,6 @@ ELSEWHERE = {
     "spark/results/rows_between.py": "spark/builders/test_upstream_inputs.py",
     "spark/columns/types.py": "spark/test_bounded.py",
     "spark/columns/restored_names.py": "spark/inputs/test_names.py",
-    "spark/workers/unpack.py": "spark/test_bounded.py",
     "spark/session/worker_python.py": "spark/session/test_settings.py",
     "spark/kafka_options.py": "spark/sinks/test_kafka.py",
     "spark/kafka_topics.py": "spark/sinks/test_kafka.py",
