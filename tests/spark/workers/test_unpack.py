@@ -9,7 +9,7 @@ from panewise import functions as F
 from panewise.engine.registry import operator_for
 from panewise.families import INPUT
 from panewise.spark.columns.types import spark_schema
-from panewise.spark.dataflow.output_schemas import unpack_of
+from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
 from panewise.spark.metrics import COLUMN
 from panewise.spark.workers.unpack import Unpack
 
@@ -28,6 +28,15 @@ def test_rejected_rows_have_the_columns_of_their_output(kind: str) -> None:
     rows = unpack.shaped(output.late if kind == "late" else output.invalid)
     assert rows.columns == unpack.target.names
     assert rows["row"].struct.field("k").to_list() == [1 if kind == "late" else 2]
+
+
+def test_rejected_rows_keep_their_schema_where_names_are_restored() -> None:
+    """semantics 35.4: their own columns have no inner names; the row in them has the names of the input."""
+    inputs, names = {INPUT: spark_schema(SCHEMA)}, {INPUT: {"t": "t", "k": "__k"}}
+    late = unpack_of("late", SPEC, {}, inputs, names)
+    restored = with_own_names(late, {"__k": "k"}, SPEC, inputs)
+    assert (restored.target, restored.output_names) == (late.target, late.output_names)
+    assert restored.restored == {"k": "__k"}
 
 
 @pytest.mark.parametrize(
