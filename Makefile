@@ -11,6 +11,8 @@ PYTHON := $(CURDIR)/$(VENV)/bin/python
 READY := $(VENV)/requirements.lock
 FLINK := .venv-flink
 FLINK_READY := $(FLINK)/flink-requirements.txt
+DOCS := .venv-docs
+DOCS_READY := $(DOCS)/requirements-docs.lock
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/peers-requirements.txt
 SPARK := all
@@ -23,11 +25,13 @@ ifeq ($(sort $(MAKECMDGOALS)),check test)
 MAKEFLAGS += -j2
 endif
 
+# Tests start many processes, which must not compile the same modules again and again.
+unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names notebooks scaffold format bench bench-peers nightly soak rounds kills lock clean
+.PHONY: help env venv demo demo-join test matrix check names docs docs-serve notebooks scaffold format bench bench-peers nightly soak rounds kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -36,7 +40,8 @@ help: ## list the targets
 env: ## check that Python and Java have versions that panewise supports
 	@python3 tools/check_env.py
 
-# Modules are compiled when they are first imported (--no-compile): most never are.
+# Modules are compiled when they are first imported (--no-compile): most never are. Those that processes import
+# that start at the same time are imported here once, or each of these would compile them.
 # The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
 $(READY): requirements.lock
 	@python3 tools/check_env.py
@@ -46,6 +51,7 @@ $(READY): requirements.lock
 	  python3 -m venv $(VENV); \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock; \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	  $(PYTHON) -c "import hypothesis, pandas, polars, pyspark.sql.functions, pytest, sqlglot, xdist.remote, yaml"; \
 	  cp requirements.lock $(READY); \
 	fi
 
@@ -72,11 +78,27 @@ check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 
-names: $(READY) ## write the list of public names, which a test compares with the code
+names: $(READY) ## write the list of public names, and the pages made from the code; tests compare them
 	@$(PYTHON) tools/public_names.py
+	@$(PYTHON) -m tools.site_pages
 
 scaffold: $(READY) ## write the skeleton of an extension: KIND=match NAME=nearest_key; see docs/extending.md
 	@$(PYTHON) tools/scaffold.py "$(KIND)" "$(NAME)"
+
+$(DOCS_READY): requirements-docs.lock
+	@if cmp -s requirements-docs.lock $(DOCS_READY); then touch $(DOCS_READY); else \
+	  echo "making $(DOCS) from requirements-docs.lock"; \
+	  rm -rf $(DOCS); \
+	  python3 -m venv $(DOCS); \
+	  $(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock; \
+	  cp requirements-docs.lock $(DOCS_READY); \
+	fi
+
+docs: $(DOCS_READY) ## build the site into out/site; a broken link is an error
+	@$(DOCS)/bin/zensical build --clean --strict
+
+docs-serve: $(DOCS_READY) ## serve the site on http://127.0.0.1:8000, and build it again when a page changes
+	@$(DOCS)/bin/zensical serve --dev-addr 127.0.0.1:8000
 
 notebooks: $(READY) ## run the notebooks and store their outputs, which a test compares
 	@$(PYTHON) -m tools.notebooks
@@ -122,7 +144,7 @@ bench-peers: $(READY) $(FLINK_READY) $(PEERS_READY) ## compare with Flink, Bytew
 	@$(PYTHON) -m bench.joins flink
 	@$(PYTHON) -m bench.standalone_peers
 
-nightly: $(READY) ## the tests and examples that `make test` leaves out, and the tests of each PySpark version
+nightly: $(READY) $(DOCS_READY) ## the tests and examples that `make test` leaves out, and the tests of each PySpark version
 	@python3 tools/check_env.py
 	@PANEWISE_EXAMPLES=full $(PYTHON) -m pytest -m "(nightly or drawn) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
 	@$(PYTHON) tools/matrix.py all -n 3 --dist loadfile
@@ -141,7 +163,8 @@ kills: $(READY) ## the part of the long campaigns that kills processes with stor
 
 lock: $(READY) ## resolve the dependencies in pyproject.toml into requirements.lock
 	@$(PYTHON) tools/lock.py
+	@$(PYTHON) tools/lock.py --docs
 	@$(PYTHON) tools/lock.py --peers
 
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) $(FLINK) $(PEERS) .venv-matrix-* out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(DOCS) $(FLINK) $(PEERS) .venv-matrix-* out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.spark import MemorySink, apply
+from tests.campaigns import seed_of
 from tests.connectors.database import Database, running
 from tests.connectors.jars import DELTA, jars
 from tests.faults.conftest import Expected
@@ -21,7 +22,6 @@ from tests.faults.rounds import Job, Plan
 from tests.faults.rounds_of import played
 from tests.faults.specs import ALL
 from tests.faults.stream_files import DDL
-from tests.parts import seed_of
 
 pytestmark = [pytest.mark.soak, pytest.mark.rounds]
 

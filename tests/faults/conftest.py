@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.campaigns import seed_of
 from tests.faults.job import Asked, begin
 from tests.faults.sinks import Contents, contents
 from tests.faults.stream_files import write_files
-from tests.parts import seed_of
 
 
 def some_files(source: Path, folder: Path, count: int) -> Path:

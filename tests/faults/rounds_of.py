@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from tests.campaigns import seed_of
 from tests.faults.clusters import spark_home
 from tests.faults.rounds import ROOT, Job, Plan, Victim, play
-from tests.parts import seed_of
 
 CLUSTER: Final = "local-cluster[2,1,1024]"
 VICTIMS: Final[tuple[tuple[Victim, str], ...]] = (

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.campaigns import part_of
 from tests.faults.conftest import Expected
 from tests.faults.rounds import Job, Plan
 from tests.faults.rounds_of import CLUSTER, OFTEN_SNAPSHOTS, VICTIMS, drawn, environment, played
 from tests.faults.sinks import check_same, contents
 from tests.faults.specs import ALL
 from tests.nightly import nightly
-from tests.parts import part_of
 
 FILES = 4
 LONG_FILES = 12

@@ -14,6 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.spark import MemorySink, apply
+from tests.campaigns import seed_of
 from tests.faults.conftest import Expected
 from tests.faults.moved_job import BEGINS, ENDED, FIRST, SECOND, STATE, Way, run
 from tests.faults.rounds import Job, Plan, cuts_of
@@ -23,7 +24,6 @@ from tests.faults.specs import ALL, CHANGED
 from tests.faults.specs import SECOND as WITH_A_SECOND
 from tests.faults.stream_files import DDL
 from tests.faults.test_restarts import without_numbers
-from tests.parts import seed_of
 
 FILES = 6
 HALF = FILES // 2

@@ -44,11 +44,9 @@ class _OverCompiler(FrameReader):
         self.operators: dict[OverKey, list[OverColumn]] = {}
 
     def stage(self, input: Stage, alias: str | None) -> Stage:  # noqa: A002 - the field's name
-        for item in self.select.items:
-            for window in windows_in(item.expr.node):
-                self._add(window)
-        if self.select.qualify is not None:
-            for window in windows_in(self.select.qualify.node):
+        qualify = [] if self.select.qualify is None else [self.select.qualify]
+        for expr in (*(item.expr for item in self.select.items), *qualify):
+            for window in windows_in(expr.node):
                 self._add(window)
         first = next((key.order[0] for key in self.operators if key.order), None)
         if first is not None and is_ours(input):
@@ -61,13 +59,12 @@ class _OverCompiler(FrameReader):
         stage: Stage = input
         for number, spec in enumerate(specs):
             last = number == len(specs) - 1
+            columns = self.columns.computed.values()
             stage = OverStage(
                 stage,
                 alias,
                 where if number == 0 else None,
-                tuple(
-                    column for column in self.columns.computed.values() if column.name in spec.columns_read
-                ),
+                tuple(column for column in columns if column.name in spec.columns_read),
                 spec,
                 outputs if last else None,
                 having if last else None,

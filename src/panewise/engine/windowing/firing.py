@@ -6,6 +6,7 @@ Invariant: a window that the test leaves out would not change in the evaluation.
 with the least and greatest values that the test reads, show which runs need not be read.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -192,17 +193,6 @@ def _emitting_firings(plan: WindowPlan, results: pl.DataFrame) -> pl.DataFrame:
 def _after_firings(
     plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
-    spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
-    names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
-    if plan.compares:
-        news = emitted.select(
-            *identity, pl.lit(True).alias(EMITTED), *(pl.col(name).alias(f"__new:{name}") for name in names)
-        )
-        marked = decided.join(
-            news, on=identity, how="left", nulls_equal=True, maintain_order="left"
-        ).with_columns(pl.col(EMITTED).fill_null(False))
-    else:  # every firing emits a pane
-        marked = decided.with_columns(pl.col(FIRE).fill_null(False).alias(EMITTED))
     fired = pl.col(FIRE)
     updates = [
         pl.when(fired).then(0).otherwise(pl.col(PENDING)).alias(PENDING),
@@ -214,17 +204,30 @@ def _after_firings(
         (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
         *plan.trigger.fired(_trigger_context(plan, clocks), pl.col(READY)),
-        *aggregation.cleared(
-            (fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)
+        *plan.aggregation.cleared(
+            (fired & (plan.spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)
         ),
     ]
-    if plan.compares:
-        updates.append((pl.col(LIVE) | pl.col(EMITTED)).alias(LIVE))
-        updates += [
-            pl.when(EMITTED)
-            .then(pl.col(f"__new:{name}"))
-            .otherwise(pl.col(live_column(name)))
-            .alias(live_column(name))
-            for name in names
-        ]
-    return marked.with_columns(updates)
+    if not plan.compares:  # every firing emits a pane
+        return decided.with_columns(pl.col(FIRE).fill_null(False).alias(EMITTED)).with_columns(updates)
+    names = list(plan.aggregation.result_types | LIVE_PANE)
+    return _with_panes(plan, decided, emitted, names).with_columns(*updates, *_live_panes(names))
+
+
+def _with_panes(
+    plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, names: list[str]
+) -> pl.DataFrame:
+    """Returns the windows with the columns `names` of the panes that they emit."""
+    panes = emitted.select(
+        *plan.identity, pl.lit(True).alias(EMITTED), *(pl.col(name).alias(f"__new:{name}") for name in names)
+    )
+    marked = decided.join(panes, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
+    return marked.with_columns(pl.col(EMITTED).fill_null(False))
+
+
+def _live_panes(names: list[str]) -> Iterator[pl.Expr]:
+    """Yields the columns of live panes. An emitted pane replaces the live one."""
+    yield (pl.col(LIVE) | pl.col(EMITTED)).alias(LIVE)
+    for name in names:
+        live = live_column(name)
+        yield pl.when(EMITTED).then(pl.col(f"__new:{name}")).otherwise(pl.col(live)).alias(live)

@@ -38,11 +38,8 @@ def of_sessions(
     plan: WindowPlan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
     """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
-    mine = (
-        key_watermarks.without(stored.of_keys(rows, plan.keys))
-        if plan.by_key
-        else stored.of_keys(rows, plan.keys)
-    )
+    mine = stored.of_keys(rows, plan.keys)
+    mine = key_watermarks.without(mine) if plan.by_key else mine
     assigned = sessions_at(clocks, plan.spec, plan.keys).assign(
         rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED)
     )

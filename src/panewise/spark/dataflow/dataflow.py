@@ -265,7 +265,28 @@ class Dataflow:
             packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
             run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
-        settings = Settings(
+        settings = self._settings(packed, schemas, direct, reports=reports)
+        target = envelope.OUT if direct is None else direct.target
+        stepped = (
+            _used_once(packed)
+            .groupBy("shard")
+            .transformWithStateInPandas(
+                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
+            )
+        )
+        stepped = observed(stepped, self._metrics_name(others))
+        return stepped if direct is None else without_metrics(stepped, drop=not selected)
+
+    def _settings(
+        self,
+        packed: DataFrame,
+        schemas: dict[str, dict[str, pl.DataType]],
+        direct: Unpack | None,
+        *,
+        reports: bool,
+    ) -> Settings:
+        """Returns what the step of each shard has to know."""
+        return Settings(
             self.spec,
             schemas,
             len(self.shards),
@@ -282,16 +303,6 @@ class Dataflow:
             self.initial_state is not None,
             None if self.initial_state is None else self.initial_state.watermark,
         )
-        target = envelope.OUT if direct is None else direct.target
-        stepped = (
-            _used_once(packed)
-            .groupBy("shard")
-            .transformWithStateInPandas(
-                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
-            )
-        )
-        stepped = observed(stepped, self._metrics_name(others))
-        return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
     def _initial(self, schemas: Mapping[str, Any]) -> Any:
         """Returns the initial state of the shards, None if there is none.
