@@ -8,7 +8,7 @@ can leave the range of its type and all carries are 0.
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Self
+from typing import Literal, Self
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.aggregate.sums import DIGITS
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.columns import CARRY, ROWS
-from panewise.engine.kernels.small_frames import filter_rows, greatest, grouped
+from panewise.engine.kernels.small_frames import filter_rows, greatest, grouped, with_values
 from panewise.spec import Aggregate
 
 _AT, _AGAIN = "__at", "__again"
@@ -53,6 +53,8 @@ class Aggregation:
             needed += [*parts_of(aggregate, index, schema), *completeness_of(aggregate, index)]
         self.parts: list[Part] = list({part.name: part for part in needed}.values())
         self.passing = list(passing)
+        # Building expressions takes as long as computing them for few rows.
+        self._expressions = dict[tuple[str, frozenset[str]], list[pl.Expr]]()
         self.ordered = any(a.ordered for a in aggregates)
         self.results = [unless_incomplete(a, i, result_of(a, i, schema)) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
@@ -65,7 +67,7 @@ class Aggregation:
     def with_parts(self, parts: list[Part], results: list[pl.Expr]) -> Self:
         """Returns a copy with other parts, and other expressions of the results."""
         other = copy(self)
-        other.parts, other.results = parts, results
+        other.parts, other.results, other._expressions = parts, results, {}
         return other
 
     @property
@@ -84,8 +86,7 @@ class Aggregation:
         """
         rows = rows.with_columns(self._copies) if self._copies else rows
         beyond = leaving_of_rows(self.parts, rows)
-        lifted = [chosen(part, beyond).lift.alias(part.name) for part in self._all_parts]
-        return self._typed(grouped(rows, by, lifted))
+        return self._typed(grouped(rows, by, self._chosen("lift", beyond)))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, and no other columns."""
@@ -104,14 +105,24 @@ class Aggregation:
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
         """Returns the expressions that merge groups of these partials. A group is in arrival order."""
         beyond = leaving(self.parts, partials, partials.height)
-        return [chosen(part, beyond).merge.alias(part.name) for part in self._all_parts]
+        return self._chosen("merge", beyond)
+
+    def _chosen(self, which: Literal["lift", "merge"], beyond: set[str]) -> list[pl.Expr]:
+        """Returns the expressions that :func:`chosen` chooses, each under the name of its part."""
+        key = which, frozenset(beyond)
+        if key not in self._expressions:
+            parts = ((part.name, chosen(part, beyond)) for part in self._all_parts)
+            self._expressions[key] = [
+                (part.lift if which == "lift" else part.merge).alias(name) for name, part in parts
+            ]
+        return self._expressions[key]
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results.
 
         `fires` is the Boolean column that marks the firing windows.
         """
-        return windows, filter_rows(windows, windows[fires]).with_columns(self.results)
+        return windows, with_values(filter_rows(windows, windows[fires]), self.results)
 
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
         """Returns the partial columns, with the partial of no rows where `where` is true.
