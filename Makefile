@@ -16,17 +16,22 @@ DOCS_READY := $(DOCS)/requirements-docs.lock
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/peers-requirements.txt
 SPARK := all
+# Of `make soak`, `make rounds` and `make kills`: which part to run, and what the rounds on Spark are drawn from.
+PART := 1/1
+SEED := 0
 
 # Both need .venv, and then run at the same time: mypy and ruff have a core while the tests wait for Spark.
 ifeq ($(sort $(MAKECMDGOALS)),check test)
 MAKEFLAGS += -j2
 endif
 
+# Tests start many processes, which must not compile the same modules again and again.
+unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names docs docs-serve notebooks scaffold format bench bench-peers nightly soak kills lock clean
+.PHONY: help env venv demo demo-join test matrix check names docs docs-serve notebooks scaffold format bench bench-peers nightly soak rounds kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -35,7 +40,8 @@ help: ## list the targets
 env: ## check that Python and Java have versions that panewise supports
 	@python3 tools/check_env.py
 
-# Modules are compiled when they are first imported (--no-compile): most never are.
+# Modules are compiled when they are first imported (--no-compile): most never are. Those that processes import
+# that start at the same time are imported here once, or each of these would compile them.
 # The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
 $(READY): requirements.lock
 	@python3 tools/check_env.py
@@ -45,6 +51,7 @@ $(READY): requirements.lock
 	  python3 -m venv $(VENV); \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock; \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	  $(PYTHON) -c "import hypothesis, pandas, polars, pyspark.sql.functions, pytest, sqlglot, xdist.remote, yaml"; \
 	  cp requirements.lock $(READY); \
 	fi
 
@@ -142,13 +149,17 @@ nightly: $(READY) $(DOCS_READY) ## the tests and examples that `make test` leave
 	@PANEWISE_EXAMPLES=full $(PYTHON) -m pytest -m "(nightly or drawn) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
 	@$(PYTHON) tools/matrix.py all -n 3 --dist loadfile
 
-soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted
+soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted; PART=3/24 is a part
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -m soak
+	@$(PYTHON) -m pytest -m soak --part $(PART)
+
+rounds: $(READY) ## the part of the long campaigns that kills queries on Spark; PART=3/16 SEED=1; reports to out/rounds-*.xml
+	@python3 tools/check_env.py
+	@PANEWISE_SEED=$(SEED) $(PYTHON) -m pytest tests/faults tests/connectors -m rounds --part $(PART) --junitxml=out/rounds-$(subst /,-of-,$(PART)).xml
 
 kills: $(READY) ## the part of the long campaigns that kills processes with stores; reports to out/kills.xml
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -m kills --junitxml=out/kills.xml
+	@$(PYTHON) -m pytest tests/stores tests/standalone -m kills --part $(PART) --junitxml=out/kills.xml
 
 lock: $(READY) ## resolve the dependencies in pyproject.toml into requirements.lock
 	@$(PYTHON) tools/lock.py

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.campaigns import seed_of
 from tests.faults.job import Asked, begin
 from tests.faults.sinks import Contents, contents
 from tests.faults.stream_files import write_files
@@ -31,7 +32,9 @@ class Expected:
     def source(self, cuts: tuple[int, ...]) -> Path:
         """Returns a directory of input, with one file for each cut."""
         if cuts not in self._sources:
-            self._sources[cuts] = write_files(self._factory.mktemp("input") / "in", seed=sum(cuts), cuts=cuts)
+            self._sources[cuts] = write_files(
+                self._factory.mktemp("input") / "in", seed=seed_of(sum(cuts)), cuts=cuts
+            )
         return self._sources[cuts]
 
     def folder(self, spec: str, cuts: tuple[int, ...]) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import ParquetSink, WindowQuery, apply, configure
+from panewise.spec import Specification
 from tests.faults.processes import wait_until
 from tests.faults.specs import ALL, JOINS, SECOND, STATIC, WITHOUT_LATE_ROWS
 from tests.faults.stream_files import DDL
@@ -50,8 +51,17 @@ class Asked:
     mirror: str = "writable"
 
 
-def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = Asked()) -> WindowQuery:
-    """Starts or resumes the query of a specification."""
+def begin(
+    spark: SparkSession,
+    source: str,
+    out: str,
+    name: str,
+    asked: Asked = Asked(),
+    *,
+    changed: Specification | None = None,
+    initial_state: str | None = None,
+) -> WindowQuery:
+    """Starts or resumes the query of a specification, or of what that is `changed` to."""
     stream = (
         spark.readStream.schema(DDL)
         .option("maxFilesPerTrigger", 1)
@@ -77,11 +87,13 @@ def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = 
         sinks["panes"] = FailingSink(sinks["panes"], Path(out), int(asked.fails_at))
     shards = int(asked.shards) if asked.shards else None
     finish: Any = "at_end" if asked.finish == "at_end" and name not in SECOND else "never"
-    result: Any = apply(inputs, ALL[name], finish=finish, shards=shards)
+    result: Any = apply(inputs, changed or ALL[name], finish=finish, shards=shards)
     if name in SECOND:
         result = apply(result, SECOND[name], finish="never", shards=shards)
     sinks[result.OUTPUT] = sinks.pop("panes")
-    return result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True)
+    return result.write(
+        **sinks, checkpoint=f"{out}/checkpoint", available_now=True, initial_state=initial_state
+    )
 
 
 @dataclass(frozen=True)

@@ -83,17 +83,18 @@ class Job:
         It is one, unless the driver died after the file source wrote its log and before the query wrote its
         own. Spark then gives the logged file to the next micro-batch, which has two files.
         """
-        batches = sorted(
-            (self.out / "checkpoint" / "offsets").glob("[0-9]*"), key=lambda path: int(path.name)
-        )
-        ends = [
-            int(re.findall(r'"logOffset":(-?\d+)', path.read_text(encoding="utf-8"))[0]) for path in batches
-        ]
-        return tuple(end - before for before, end in pairwise([-1, *ends]) if end > before)
+        return cuts_of(self.out / "checkpoint")
 
     def commits(self) -> int:
         """Returns the number of committed micro-batches."""
         return len(list((self.out / "checkpoint" / "commits").glob("[0-9]*")))
+
+
+def cuts_of(checkpoint: Path) -> tuple[int, ...]:
+    """Returns the number of files of each micro-batch with data in a checkpoint."""
+    batches = sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda path: int(path.name))
+    ends = [int(re.findall(r'"logOffset":(-?\d+)', path.read_text(encoding="utf-8"))[0]) for path in batches]
+    return tuple(end - before for before, end in pairwise([-1, *ends]) if end > before)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A local cluster whose driver is killed, and a standalone one, give the same output as local threads.
+"""A local cluster, also if its driver is killed, and a standalone one give the same output as local threads.
 
 panewise is shipped to their workers as a zip.
 """
@@ -11,7 +11,6 @@ from tests.faults.clusters import shipped, spark_home, standalone
 from tests.faults.conftest import Expected
 from tests.faults.rounds import Job, Plan, play
 from tests.faults.sinks import check_same, contents
-from tests.nightly import first_here
 
 FILES = 4
 SPEC = "session-retracting"
@@ -24,12 +23,26 @@ def _check_shipped(job: Job) -> None:
     assert " " not in line.removeprefix("panewise in workers: ")
 
 
-@pytest.mark.parametrize("files", first_here([1, FILES]))
+def _of_local_cluster(tmp_path: Path, source: Path, files: int) -> Job:
+    """Returns the job of a local cluster, whose workers import panewise from a zip."""
+    master, home = f"local-cluster[{min(files, 2)},1,1024]", {"SPARK_HOME": str(spark_home(tmp_path))}
+    return Job(tmp_path, source, SPEC, master, shipped(tmp_path), home)
+
+
+def test_a_local_cluster(tmp_path: Path, undisturbed: Expected) -> None:
+    """The executor has its own JVM, and a state store of its own (semantics 33)."""
+    source, expected = undisturbed(SPEC, 1)
+    job = _of_local_cluster(tmp_path, source, 1)
+    job.run()
+    _check_shipped(job)
+    check_same(contents(job.out, 1), expected, job.master)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("files", [1, FILES])
 def test_the_driver_of_a_local_cluster_is_killed(tmp_path: Path, undisturbed: Expected, files: int) -> None:
     """semantics 33"""
-    source, home = undisturbed.source((1,) * files), {"SPARK_HOME": str(spark_home(tmp_path))}
-    master = f"local-cluster[{min(files, 2)},1,1024]"
-    job = Job(tmp_path, source, SPEC, master, shipped(tmp_path), home)
+    job = _of_local_cluster(tmp_path, undisturbed.source((1,) * files), files)
     story = play(job, Plan(1, "driver", files))
     assert any("killed" in line for line in story), story
     _check_shipped(job)

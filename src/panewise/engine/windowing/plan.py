@@ -11,11 +11,11 @@ from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.arrival_order import ArrivalOrderAggregation
 from panewise.engine.aggregate.evicting import EvictingAggregation
 from panewise.engine.aggregate.holistic import range_aggregation
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START, WAS_STORED
-from panewise.engine.ingest.validate import InputPort
+from panewise.engine.ingest.port import InputPort
 from panewise.engine.kernels.small_frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
@@ -201,7 +201,7 @@ class WindowPlan(InputPort):
 
 
 def _aggregation(
-    spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]
+    spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[PartialColumn]
 ) -> Aggregation:
     """Returns the aggregates compiled for the kind of windows, and for an evictor if there is one."""
     if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):

@@ -36,8 +36,12 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.session_sweep import Swept, swept
 from panewise.spec import Custom, Session, closed_at_end, merging_at_touch
 
+<<<<<<< HEAD
 _OUTPUT = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
 _IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__horizon"
+=======
+_IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_stored", "__alive", "__doubtful", "__horizon"
+>>>>>>> main
 
 
 @dataclass(frozen=True)
@@ -109,25 +113,31 @@ class SessionLateness:
     def _expired(self, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows that are late because their merged session has expired when they arrive."""
         if self.horizon is None or self.by_row:
+<<<<<<< HEAD
             return rows, _none_late(rows)
         doubtful = rows.select_seq((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
         if not doubtful[_DOUBTFUL].any():
             return rows, _none_late(rows)
         rows = rows.hstack(doubtful)
+=======
+            return rows, none
+        rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
+        if not rows[_DOUBTFUL].any():
+            return rows.drop(_DOUBTFUL), none
+        late = pl.Series(ORDER, self._late_orders(rows, stored, self.horizon), dtype=rows.schema[ORDER])
+        rows = rows.drop(_DOUBTFUL)
+        is_late = pl.col(ORDER).is_in(late.implode())
+        return rows.filter(~is_late), self._late(rows.filter(is_late), "expired")
+
+    def _late_orders(self, rows: pl.DataFrame, stored: pl.DataFrame, horizon: pl.Expr) -> list[int]:
+        """Returns the ``__order`` of the rows, some of them doubtful, whose merged session has expired."""
+>>>>>>> main
         swept = self.swept(rows, stored)
         # The rows and the stored sessions, each with its merged session. They decide of which kind this is.
-        mine = rows.select(
-            START,
-            END,
-            ORDER,
-            _DOUBTFUL,
-            self.horizon.alias(_HORIZON),
-            swept.of_rows,
-            pl.lit(False).alias(_IS_STORED),
-        )
-        both = pl.concat(
-            [mine, stored.select(START, END, swept.of_live, pl.lit(True).alias(_IS_STORED))], how="diagonal"
-        )
+        mine = rows.with_columns(horizon.alias(_HORIZON), swept.of_rows, pl.lit(False).alias(_IS_STORED))
+        mine = mine.select(START, END, ORDER, _DOUBTFUL, _HORIZON, SESSION, _IS_STORED)
+        theirs = stored.select(START, END, swept.of_live, pl.lit(True).alias(_IS_STORED))
+        both = pl.concat([mine, theirs], how="diagonal")
         alive = (pl.col(_IS_STORED) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
         both = both.with_columns(alive.alias(_ALIVE))
@@ -135,10 +145,7 @@ class SessionLateness:
         contested = both.filter(pl.col(_ALIVE) & doubt).select(
             SESSION, START, END, ORDER, _IS_STORED, _HORIZON
         )
-        late = pl.Series(ORDER, hopeless + self._settle(contested), dtype=rows.schema[ORDER])
-        rows = rows.drop(_DOUBTFUL)
-        is_late = pl.col(ORDER).is_in(late.implode())
-        return rows.filter(~is_late), self._late(rows.filter(is_late), "expired")
+        return hopeless + self._settle(contested)
 
     def _settle(self, contested: pl.DataFrame) -> list[int]:
         """Returns the ``__order`` of the rows of contested sessions that are late.

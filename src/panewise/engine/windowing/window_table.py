@@ -149,20 +149,27 @@ _ADDED = "__added:"
 
 
 def pairs_of(aggregation: Aggregation, *, periodic: bool) -> dict[str, pl.Expr] | None:
-    """Returns the columns of a stored window merged with a new one; None if a part cannot be merged in pairs.
+    """Returns the columns of a stored window merged with a new one; None if one does not merge in pairs.
 
     A new window is younger than any stored window and has not fired yet. So of the bookkeeping only the
     number of pending rows changes, and with `periodic` also the time since when rows are pending.
     """
-    if any(part.pair is None and part.fitting is None for part in aggregation.parts):
+    if any(partial.pair is None and partial.fitting is None for partial in aggregation.partials):
         return None
     pairs = {PENDING: pl.col(PENDING) + pl.col(_ADDED + PENDING)}
     if periodic:
         pairs[BORN] = pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN))
+<<<<<<< HEAD
     for part in aggregation.parts:
         if part.pair is not None:
             pairs[part.name] = part.pair(pl.col(part.name), pl.col(_ADDED + part.name))
     return {name: expr.alias(name) for name, expr in pairs.items()}
+=======
+    for partial in aggregation.partials:
+        if partial.pair is not None:
+            pairs[partial.name] = partial.pair(pl.col(partial.name), pl.col(_ADDED + partial.name))
+    return pairs
+>>>>>>> main
 
 
 def paired(
@@ -173,7 +180,7 @@ def paired(
     They must be if a sum may leave the range of its type. Each new window must occur once. The merged windows
     equal those of :func:`merged`.
     """
-    if leaving(aggregation.parts, known.rows, 2) or leaving(aggregation.parts, new, 2):
+    if leaving(aggregation.partials, known.rows, 2) or leaving(aggregation.partials, new, 2):
         return None
     added = take_rows(new[[*pairs]], known.which)
     both = known.rows.hstack([column.alias(_ADDED + column.name) for column in added.get_columns()])
@@ -192,8 +199,8 @@ def any_order(aggregation: Aggregation) -> bool:
     after another.
     """
     return all(
-        part.fitting is not None or (part.pair is not None and not part.dtype.is_float())
-        for part in aggregation.parts
+        partial.fitting is not None or (partial.pair is not None and not partial.dtype.is_float())
+        for partial in aggregation.partials
     )
 
 

@@ -87,7 +87,7 @@ class SliceTable:
     ) -> pl.DataFrame:
         """Returns the windows for which rows of these keys and slices are late.
 
-        ``__gone`` is true for windows that have expired, and false for windows that are only closed.
+        ``__expired_windows`` is true for windows that have expired, and false for closed ones.
         ``__all_windows`` is the number of all windows of the slice.
         """
         pairs = slices.join(self.frame, on=SLICE, maintain_order="left_right")

@@ -52,11 +52,8 @@ def of_sessions(
     late_columns: dict[str, pl.DataType],
 ) -> Intake:
     """Applies rows (in arrival order) to sessions. `late_columns` are those of the late output."""
-    mine = (
-        key_watermarks.without(stored.of_keys(rows, plan.keys))
-        if plan.by_key
-        else stored.of_keys(rows, plan.keys)
-    )
+    mine = stored.of_keys(rows, plan.keys)
+    mine = key_watermarks.without(mine) if plan.by_key else mine
     closed = mine[CLOSED]
     assigned = sessions_at(clocks, plan.spec, plan.keys).assign(
         rows, filter_rows(mine, ~closed), filter_rows(mine, closed)

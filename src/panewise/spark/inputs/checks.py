@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import TimestampType
+from pyspark.sql.types import StructType, TimestampType
 
 from panewise.chrono import Duration
 from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
@@ -15,7 +15,7 @@ from panewise.spark.columns.maps import check_maps
 from panewise.spark.columns.schemas import schema_of
 from panewise.spark.session.settings import PARTITIONS, PROVIDER
 from panewise.spark.shuffle.reports import PROGRESS
-from panewise.spec import Specification, parts
+from panewise.spec import Entry, Specification, parts
 from panewise.spec.column_types import Type
 
 _PARTITIONS_FOR_A_CORE = 4
@@ -43,7 +43,8 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
     The event time must be a TIMESTAMP. New columns of an OVER operator must not have names of input columns.
     """
     entry, schema = spec.ports[port], schema_of(df)
-    for name in entry.columns_read:
+    read = entry.columns_read
+    for name in read:
         if name not in schema.names:
             rule, remedy = (
                 "the columns that an operator reads are in its input",
@@ -51,9 +52,13 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
             )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
             raise SpecError(f"column {name!r}{_in_error(port)}", rule, remedy + field)
-    read = entry.columns_read
     check_names_and_types(field for field in schema.fields if entry.whole_rows or field.name in read)
     check_maps(spec, schema, port)
+    _check_new_columns(df, spec, schema)
+    _check_times(entry, schema, port)
+
+
+def _check_new_columns(df: DataFrame, spec: Specification, schema: StructType) -> None:
     new_columns = parts(spec).new_columns(spec)
     same = same_name(df) if new_columns else str
     for name in new_columns:
@@ -64,6 +69,9 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 rule,
                 "give the new column another name, or drop the old one before the operator",
             )
+
+
+def _check_times(entry: Entry, schema: StructType, port: str) -> None:
     for name in entry.time_columns:
         kind = schema[name].dataType
         if not isinstance(kind, TimestampType):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import FIRED, PENDING, UNFLIPPED
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.periods import due, latest
@@ -32,7 +32,7 @@ class SimpleTrigger:
 
     trigger: Trigger
     columns: dict[str, pl.DataType] = field(default_factory=dict)
-    passing: tuple[Part, ...] = ()
+    passing: tuple[PartialColumn, ...] = ()
     ordered: bool = False
 
     @property
