@@ -67,11 +67,7 @@ class Aggregation:
     def with_partials(self, columns: list[PartialColumn], results: list[pl.Expr]) -> Self:
         """Returns a copy with other partial columns, and other expressions of the results."""
         other = copy(self)
-<<<<<<< HEAD
-        other.parts, other.results, other._expressions = parts, results, {}
-=======
-        other.partials, other.results = columns, results
->>>>>>> main
+        other.partials, other.results, other._expressions = columns, results, {}
         return other
 
     @property
@@ -89,14 +85,8 @@ class Aggregation:
         The rows must be in arrival order.
         """
         rows = rows.with_columns(self._copies) if self._copies else rows
-<<<<<<< HEAD
-        beyond = leaving_of_rows(self.parts, rows)
-        return self._typed(grouped(rows, by, self._chosen("lift", beyond)))
-=======
         beyond = leaving_of_rows(self.partials, rows)
-        lifted = [chosen(column, beyond).lift.alias(column.name) for column in self._all_columns]
-        return self._typed(grouped(rows, by, lifted))
->>>>>>> main
+        return self._typed(grouped(rows, by, self._chosen("lift", beyond)))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, and no other columns."""
@@ -116,23 +106,18 @@ class Aggregation:
 
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
         """Returns the expressions that merge groups of these partials. A group is in arrival order."""
-<<<<<<< HEAD
-        beyond = leaving(self.parts, partials, partials.height)
+        beyond = leaving(self.partials, partials, partials.height)
         return self._chosen("merge", beyond)
 
     def _chosen(self, which: Literal["lift", "merge"], beyond: set[str]) -> list[pl.Expr]:
-        """Returns the expressions that :func:`chosen` chooses, each under the name of its part."""
+        """Returns the expressions that :func:`chosen` chooses, each under the name of its partial."""
         key = which, frozenset(beyond)
         if key not in self._expressions:
-            parts = ((part.name, chosen(part, beyond)) for part in self._all_parts)
+            columns = ((column.name, chosen(column, beyond)) for column in self._all_columns)
             self._expressions[key] = [
-                (part.lift if which == "lift" else part.merge).alias(name) for name, part in parts
+                (column.lift if which == "lift" else column.merge).alias(name) for name, column in columns
             ]
         return self._expressions[key]
-=======
-        beyond = leaving(self.partials, partials, partials.height)
-        return [chosen(column, beyond).merge.alias(column.name) for column in self._all_columns]
->>>>>>> main
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results.

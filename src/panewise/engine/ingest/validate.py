@@ -16,11 +16,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME
 from panewise.engine.ingest import arrival
-<<<<<<< HEAD
-from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.kernels.small_frames import constant_column
-=======
->>>>>>> main
 from panewise.errors import SpecError
 from panewise.spec import Entry, row_driven
 

@@ -6,15 +6,10 @@ Invariant: a window that the test leaves out would not change in the evaluation.
 with the least and greatest values that the test reads, show which runs need not be read.
 """
 
-<<<<<<< HEAD
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
-=======
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
->>>>>>> main
 
 import polars as pl
 
@@ -240,7 +235,6 @@ def _numbers() -> list[pl.Expr]:
 def _after_firings(
     plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
-<<<<<<< HEAD
     if plan.compares:
         news = emitted.select(plan.once("news", lambda: _news(plan)))
         marked = decided.join(news, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
@@ -259,9 +253,6 @@ def _updates(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
     """Returns the columns of windows after the firings."""
     # Unless panes are compared, every firing emits a pane.
     fired, emitted = pl.col(FIRE), pl.col(EMITTED if plan.compares else FIRE)
-=======
-    fired = pl.col(FIRE)
->>>>>>> main
     updates = [
         pl.when(fired).then(0).otherwise(pl.col(PENDING)).alias(PENDING),
         pl.when(fired).then(pl.col(NOW)).otherwise(pl.col(FIRED)).alias(FIRED),
@@ -271,7 +262,6 @@ def _updates(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
         # firing is the on-time firing (semantics 20.1).
         (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
-<<<<<<< HEAD
         *plan.trigger.fired(_trigger_context(clocks), pl.col(READY)),
         *_cleared(plan, fired),
     ]
@@ -290,37 +280,7 @@ def _updates(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
 def _cleared(plan: WindowPlan, fired: pl.Expr) -> list[pl.Expr]:
     """Returns the partials after the firings; none if a firing leaves all of them as they are."""
     discards = plan.spec.accumulation == "discarding"
-    if not (discards or plan.can_close or any(part.passing for part in plan.aggregation.parts)):
+    if not (discards or plan.can_close or any(part.passing for part in plan.aggregation.partials)):
         return []
     closes = pl.col(CLOSES)
     return plan.aggregation.cleared((fired & discards) | closes, fired | closes)
-=======
-        *plan.trigger.fired(_trigger_context(plan, clocks), pl.col(READY)),
-        *plan.aggregation.cleared(
-            (fired & (plan.spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)
-        ),
-    ]
-    if not plan.compares:  # every firing emits a pane
-        return decided.with_columns(pl.col(FIRE).fill_null(False).alias(EMITTED)).with_columns(updates)
-    names = list(plan.aggregation.result_types | LIVE_PANE)
-    return _with_panes(plan, decided, emitted, names).with_columns(*updates, *_live_panes(names))
-
-
-def _with_panes(
-    plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, names: list[str]
-) -> pl.DataFrame:
-    """Returns the windows with the columns `names` of the panes that they emit."""
-    panes = emitted.select(
-        *plan.identity, pl.lit(True).alias(EMITTED), *(pl.col(name).alias(f"__new:{name}") for name in names)
-    )
-    marked = decided.join(panes, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
-    return marked.with_columns(pl.col(EMITTED).fill_null(False))
-
-
-def _live_panes(names: list[str]) -> Iterator[pl.Expr]:
-    """Yields the columns of live panes. An emitted pane replaces the live one."""
-    yield (pl.col(LIVE) | pl.col(EMITTED)).alias(LIVE)
-    for name in names:
-        live = live_column(name)
-        yield pl.when(EMITTED).then(pl.col(f"__new:{name}")).otherwise(pl.col(live)).alias(live)
->>>>>>> main

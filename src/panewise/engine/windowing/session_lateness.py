@@ -36,12 +36,8 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.session_sweep import Swept, swept
 from panewise.spec import Custom, Session, closed_at_end, merging_at_touch
 
-<<<<<<< HEAD
 _OUTPUT = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
-_IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__horizon"
-=======
 _IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_stored", "__alive", "__doubtful", "__horizon"
->>>>>>> main
 
 
 @dataclass(frozen=True)
@@ -113,25 +109,16 @@ class SessionLateness:
     def _expired(self, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows that are late because their merged session has expired when they arrive."""
         if self.horizon is None or self.by_row:
-<<<<<<< HEAD
             return rows, _none_late(rows)
         doubtful = rows.select_seq((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
         if not doubtful[_DOUBTFUL].any():
             return rows, _none_late(rows)
-        rows = rows.hstack(doubtful)
-=======
-            return rows, none
-        rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
-        if not rows[_DOUBTFUL].any():
-            return rows.drop(_DOUBTFUL), none
-        late = pl.Series(ORDER, self._late_orders(rows, stored, self.horizon), dtype=rows.schema[ORDER])
-        rows = rows.drop(_DOUBTFUL)
-        is_late = pl.col(ORDER).is_in(late.implode())
+        orders = self._late_orders(rows.hstack(doubtful), stored, self.horizon)
+        is_late = pl.col(ORDER).is_in(pl.Series(ORDER, orders, dtype=rows.schema[ORDER]).implode())
         return rows.filter(~is_late), self._late(rows.filter(is_late), "expired")
 
     def _late_orders(self, rows: pl.DataFrame, stored: pl.DataFrame, horizon: pl.Expr) -> list[int]:
         """Returns the ``__order`` of the rows, some of them doubtful, whose merged session has expired."""
->>>>>>> main
         swept = self.swept(rows, stored)
         # The rows and the stored sessions, each with its merged session. They decide of which kind this is.
         mine = rows.with_columns(horizon.alias(_HORIZON), swept.of_rows, pl.lit(False).alias(_IS_STORED))

@@ -159,17 +159,10 @@ def pairs_of(aggregation: Aggregation, *, periodic: bool) -> dict[str, pl.Expr] 
     pairs = {PENDING: pl.col(PENDING) + pl.col(_ADDED + PENDING)}
     if periodic:
         pairs[BORN] = pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN))
-<<<<<<< HEAD
-    for part in aggregation.parts:
-        if part.pair is not None:
-            pairs[part.name] = part.pair(pl.col(part.name), pl.col(_ADDED + part.name))
-    return {name: expr.alias(name) for name, expr in pairs.items()}
-=======
     for partial in aggregation.partials:
         if partial.pair is not None:
             pairs[partial.name] = partial.pair(pl.col(partial.name), pl.col(_ADDED + partial.name))
-    return pairs
->>>>>>> main
+    return {name: expr.alias(name) for name, expr in pairs.items()}
 
 
 def paired(

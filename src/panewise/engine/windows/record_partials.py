@@ -32,8 +32,8 @@ def check_value(value: Any) -> None:
         raise NotInPythonError
 
 
-def part_names(aggregate: Aggregate) -> list[str] | None:
-    """Returns the names of the parts of an aggregate; None if it is not supported."""
+def partial_names(aggregate: Aggregate) -> list[str] | None:
+    """Returns the names of the partials of an aggregate; None if it is not supported."""
     column, suffix = aggregate.column, "_value" if aggregate.ignorenulls else ""
     if aggregate.fn not in ("count", "sum", "min", "max", "avg", "first", "last"):
         return None
@@ -54,11 +54,11 @@ def part_names(aggregate: Aggregate) -> list[str] | None:
 
 
 def updates_of(aggregate: Aggregate, at: Places) -> dict[str, Update]:
-    """Returns how a row changes the parts of a supported aggregate. `at` are the places of the parts.
+    """Returns how a row changes the partials of a supported aggregate. `at` are the places of the partials.
 
     The number of rows, :data:`~panewise.engine.columns.ROWS`, is updated before them.
     """
-    column, names = aggregate.column, part_names(aggregate)
+    column, names = aggregate.column, partial_names(aggregate)
     assert names is not None
     if column is None:
         return {}
@@ -73,7 +73,7 @@ def updates_of(aggregate: Aggregate, at: Places) -> dict[str, Update]:
 
 def result_of(aggregate: Aggregate, at: Places) -> Result:
     """Returns how the result of a supported aggregate is computed."""
-    names = part_names(aggregate)
+    names = partial_names(aggregate)
     assert names is not None
     first = at[names[0]]
     if aggregate.fn != "avg" or aggregate.column is None:

@@ -41,7 +41,7 @@ from panewise.engine.windows.record_partials import (
     Update,
     Values,
     check_value,
-    part_names,
+    partial_names,
     result_of,
     updates_of,
 )
@@ -87,14 +87,14 @@ def supports(plan: WindowPlan) -> bool:
     """Returns whether rows of an operator can be added one by one in Python, apart from their values."""
     columns = [plan.schema[name] for name in plan.spec.keys]
     read = {measure.column for measure in plan.spec.measures} - {None}
-    parts = [part_names(measure) for measure in plan.spec.measures]
+    parts = [partial_names(measure) for measure in plan.spec.measures]
     known = {ROWS, *(name for names in parts if names for name in names)}
     return (
         pending_to_fire(plan) is not None
         and not plan.compares
         and not plan.by_key
         and None not in parts
-        and {part.name for part in plan.aggregation.parts} <= known
+        and {part.name for part in plan.aggregation.partials} <= known
         and all(dtype in _KEY_TYPES for dtype in columns)
         and all(plan.schema[str(name)] in TYPES for name in read)
         and (plan.slicing is not None or isinstance(plan.spec.window, Session))
@@ -124,7 +124,7 @@ class RecordWindows:
         self._born, self._fired, self._rows = self._at[BORN], self._at[FIRED], self._at[ROWS]
         self._count = pending_to_fire(plan) or 1
         self._discards = plan.spec.accumulation == "discarding"
-        self._empty = [(self._at[part.name], part.empty) for part in plan.aggregation.parts]
+        self._empty = [(self._at[part.name], part.empty) for part in plan.aggregation.partials]
         measures = plan.spec.measures
         updates: dict[str, Update] = {}
         for measure in measures:
@@ -143,7 +143,7 @@ class RecordWindows:
 
     def _new_row(self) -> Values:
         """Returns the row of a window without rows, apart from its key, its bounds and when it is opened."""
-        values = {part.name: part.empty for part in self._plan.aggregation.parts}
+        values = {part.name: part.empty for part in self._plan.aggregation.partials}
         values |= {PENDING: 0, UNFLIPPED: True, CLOSED: False, INDEX: 0, NONSPECULATIVE: 0, ONE_KEY: 0}
         return [values.get(name) for name in self._plan.table_schema]
 
