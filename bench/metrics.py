@@ -25,7 +25,7 @@ from panewise.engine.registry import operator_for
 from panewise.observe.activity import merged
 from panewise.observe.journal import Journal
 from panewise.observe.micro_batch import BatchFigures, MicroBatch
-from panewise.spark.activity import SETTING, Activity, ActivitySettings
+from panewise.spark.activity import SETTING, ActivitySettings, StepActivity
 from panewise.spark.session.settings import METRICS
 from panewise.spark.workers.step import PortBatch
 
@@ -94,11 +94,11 @@ def _step_costs(rows: int, keys: int) -> list[str]:
     numbers = pl.int_range(rows, dtype=pl.Int64, eager=True)
     frame = pl.DataFrame({"ts": numbers * 600 // rows, "k": numbers % keys, "v": numbers % 97})
     schema = dict(frame.schema)
-    settings = ActivitySettings.of(spec, 10, 4, operator_for(spec, schema).plan.pane_schema)
+    settings = ActivitySettings.for_spec(spec, 10, 4, operator_for(spec, schema).plan.pane_schema)
     samples: list[list[float]] = []
     for _ in range(_REPEATED):
         operator = operator_for(spec, schema)
-        activity = Activity.begun(settings, operator)
+        activity = StepActivity.at_start(settings, operator)
         validated = operator.plan.ports["input"].validate(frame, 0).valid
         step, panes = _timed(partial(_panes, operator, validated))
         work = _timed(partial(_reported, activity, operator, panes))
@@ -113,7 +113,7 @@ def _panes(operator: Operator, rows: pl.DataFrame) -> list[pl.DataFrame]:
     return [output.panes for output in operator.add_together({"input": rows}, {})]
 
 
-def _reported(activity: Activity, operator: Operator, panes: list[pl.DataFrame]) -> str:
+def _reported(activity: StepActivity, operator: Operator, panes: list[pl.DataFrame]) -> str:
     for frame in panes:
         activity.add_panes(frame)
     activity.add_state(operator)

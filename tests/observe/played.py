@@ -12,7 +12,7 @@ from panewise.engine.run_library import Cache, RunLibrary
 from panewise.families import INPUT
 from panewise.observe.activity import merged
 from panewise.observe.micro_batch import TIMINGS, BatchFigures, MicroBatch
-from panewise.spark.activity import Activity, ActivitySettings
+from panewise.spark.activity import ActivitySettings, StepActivity
 from panewise.spark.metrics import REASONS, Tally, figures_of
 from panewise.spark.workers.step import PortBatch, ShardBatch, StepOutput, step
 from panewise.spec import Specification
@@ -52,10 +52,10 @@ class Played:
         """Returns the operator with the state after the last micro-batch."""
         return StoredOperator.load(self.spec, self.schemas, RunLibrary(self.store, self.cache))
 
-    def activity(self, operator: Any) -> Activity:
+    def activity(self, operator: Any) -> StepActivity:
         """Returns an activity to which nothing was added."""
-        return Activity.begun(
-            ActivitySettings.of(self.spec, self.keys, 1, operator.plan.pane_schema), operator
+        return StepActivity.at_start(
+            ActivitySettings.for_spec(self.spec, self.keys, 1, operator.plan.pane_schema), operator
         )
 
     def text(

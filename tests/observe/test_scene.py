@@ -1,25 +1,25 @@
 """Tests of scenes: the lanes of windows that overlap, and the times that are shown."""
 
-from panewise.observe.scene import Arrival, Cell, Scene
+from panewise.observe.scene import ArrivalRow, Cell, PaneScene
 
 MINUTE = 60_000_000
 
 
-def scene(*rows: tuple[list[tuple[int | None, int | None]], int | None]) -> Scene:
+def scene(*rows: tuple[list[tuple[int | None, int | None]], int | None]) -> PaneScene:
     """Returns a scene with the bounds of the windows of each row in minutes, and its watermark."""
 
     def micros(minutes: int | None) -> int | None:
         return None if minutes is None else minutes * MINUTE
 
-    return Scene(
+    return PaneScene(
         [
-            Arrival("row", {(micros(start), micros(end)): Cell() for start, end in windows}, micros(mark))
+            ArrivalRow("row", {(micros(start), micros(end)): Cell() for start, end in windows}, micros(mark))
             for windows, mark in rows
         ]
     )
 
 
-def lanes(of: Scene) -> list[list[int]]:
+def lanes(of: PaneScene) -> list[list[int]]:
     """Returns the lanes of the windows of each row, by the start of the window."""
     return [[row[bounds] for bounds in of.bounds if bounds in row] for row in of.lanes()]
 

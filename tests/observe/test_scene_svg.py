@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from panewise.observe.scene import Arrival, Cell, Scene
+from panewise.observe.scene import ArrivalRow, Cell, PaneScene
 from panewise.observe.scene_svg import rows_that_fit, scene_svg
 from panewise.observe.time_axis import TimeAxis, instant_text
 
@@ -16,7 +16,7 @@ WINDOW = (NOON, NOON + 60 * SECOND)
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def drawn(scene: Scene) -> ET.Element:
+def drawn(scene: PaneScene) -> ET.Element:
     return ET.fromstring(scene_svg(scene))
 
 
@@ -32,8 +32,8 @@ def titles(root: ET.Element) -> list[str]:
     return [node.text or "" for node in root.iter(f"{SVG}title")]
 
 
-def one_row(marks: dict[str, int], **fields: object) -> Scene:
-    return Scene([Arrival("#7", {WINDOW: Cell(marks, 3, is_open=True)}, NOON, 9, **fields)])  # type: ignore[arg-type]
+def one_row(marks: dict[str, int], **fields: object) -> PaneScene:
+    return PaneScene([ArrivalRow("#7", {WINDOW: Cell(marks, 3, is_open=True)}, NOON, 9, **fields)])  # type: ignore[arg-type]
 
 
 def test_marks_have_the_colour_of_their_timing_and_their_number() -> None:
@@ -67,8 +67,8 @@ def test_late_rows_are_crosses_with_their_reasons() -> None:
 
 
 def test_the_watermark_is_a_line() -> None:
-    rows = [Arrival(f"#{n}", {}, None if n == 2 else NOON + n * SECOND) for n in range(5)]
-    root = drawn(Scene(rows))
+    rows = [ArrivalRow(f"#{n}", {}, None if n == 2 else NOON + n * SECOND) for n in range(5)]
+    root = drawn(PaneScene(rows))
     (line,) = [
         node
         for node in root.iter(f"{SVG}path")
@@ -81,8 +81,8 @@ def test_the_watermark_is_a_line() -> None:
 def test_nothing_becomes_markup() -> None:
     """Labels, titles and reasons are texts (semantics 15.20)."""
     evil = "<script>alert(1)</script>&\"'"
-    scene = Scene(
-        [Arrival(evil, {WINDOW: Cell({"early": 1})}, NOON, late={evil: 1})], title=evil, arrival_name=evil
+    scene = PaneScene(
+        [ArrivalRow(evil, {WINDOW: Cell({"early": 1})}, NOON, late={evil: 1})], title=evil, arrival_name=evil
     )
     root = drawn(scene)
     assert not list(root.iter(f"{SVG}script"))
@@ -93,19 +93,19 @@ def test_nothing_becomes_markup() -> None:
 def test_numbers_are_not_under_other_marks() -> None:
     """A number moves aside for the watermark, and is left out if there is no room."""
     bounds = (NOON, NOON + 600 * SECOND)
-    free = drawn(Scene([Arrival("#0", {bounds: Cell({"early": 8})})]))
-    crossed = drawn(Scene([Arrival("#0", {bounds: Cell({"early": 8})}, NOON + 300 * SECOND)]))
+    free = drawn(PaneScene([ArrivalRow("#0", {bounds: Cell({"early": 8})})]))
+    crossed = drawn(PaneScene([ArrivalRow("#0", {bounds: Cell({"early": 8})}, NOON + 300 * SECOND)]))
     places = [
         [node.get("x") for node in root.iter(f"{SVG}text") if node.text == "8"] for root in (free, crossed)
     ]
     assert len(places[0]) == len(places[1]) == 1
     assert places[0] != places[1]
-    narrow = Scene([Arrival("#0", {(NOON, NOON + 1): Cell({"early": 8}), bounds: Cell()})])
+    narrow = PaneScene([ArrivalRow("#0", {(NOON, NOON + 1): Cell({"early": 8}), bounds: Cell()})])
     assert "8" not in texts(drawn(narrow))
 
 
 def test_an_empty_scene() -> None:
-    assert "micro-batch" in texts(drawn(Scene([])))
+    assert "micro-batch" in texts(drawn(PaneScene([])))
 
 
 @pytest.mark.parametrize("first", [-(2**62), 0, NOON, 2**62])

@@ -163,7 +163,7 @@ def test_the_end_of_input_expires_all_windows() -> None:
 def test_a_shard_reports_few_windows() -> None:
     """Those with most panes; the others are counted (semantics 15.18)."""
     spec = pw.WindowOperator(window=MINUTE, trigger=pw.Always(), **SUM)
-    settings = [ActivitySettings.of(spec, 0, shards, ["window_start"]) for shards in (1, 50, 200, 5000)]
+    settings = [ActivitySettings.for_spec(spec, 0, shards, ["window_start"]) for shards in (1, 50, 200, 5000)]
     assert [one.windows for one in settings] == [200, 40, 10, 10]
     rows = [(60 * n, key, 1) for n in range(300) for key in "abc"[: 1 + (n % 100 == 0)]]
     (activity,) = activity_of(spec, (rows, None))
@@ -256,7 +256,8 @@ def test_a_query_without_metrics_has_no_activity(feed: Feed) -> None:
     with observe(feed.spark, log=False, journal=journal):
         configure(feed.spark, metrics=None)
         try:
-            result = windowed(feed.stream(), "ts").groupBy("k").window(MINUTE).agg(F.sum("v").alias("s"))
+            stream = feed.stream().withWatermark("ts", "10 seconds")
+            result = windowed(stream, "ts").groupBy("k").window(MINUTE).agg(F.sum("v").alias("s"))
             write(feed, result, outputs=["panes"], name="silent")
         finally:
             configure(feed.spark, metrics="panewise")

@@ -24,7 +24,7 @@ def add_command(commands: Any) -> None:
         "--host",
         default="127.0.0.1",
         metavar="ADDRESS",
-        help="the address on which the page is served; default: %(default)s, this machine only",
+        help="the address on which the page is served; default: 127.0.0.1, this machine only",
     )
     watch.add_argument("--open", action="store_true", help="open the page in a browser")
     watch.set_defaults(run=_run)

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from panewise.errors import InputError, SpecError
 from panewise.observe.activity import Bounds, fitting_width
-from panewise.observe.scene import Arrival, Cell, Scene
+from panewise.observe.scene import ArrivalRow, Cell, PaneScene
 from panewise.observe.scene_svg import scene_svg
 from panewise.observe.time_axis import instant_text
 
@@ -107,7 +107,7 @@ def picture(
         columns, _records(panes, "panes"), _records(late, "late"), _records(counts, "counts")
     )
     counted = _is_counted(rows)
-    scene = Scene(
+    scene = PaneScene(
         [row.arrival_in(_zone(zone)) for row in rows],
         counted=counted,
         zone=_zone(zone),
@@ -137,10 +137,10 @@ class _Row:
     late: Counter[str] = field(default_factory=Counter)
     late_times: list[int] = field(default_factory=list)
 
-    def arrival_in(self, zone: tzinfo) -> Arrival:
+    def arrival_in(self, zone: tzinfo) -> ArrivalRow:
         """Returns the row of the scene."""
         label = "not recorded" if self.at is None else instant_text(self.at, zone)[5:19]
-        return Arrival(
+        return ArrivalRow(
             label,
             {bounds: Cell(marks) for bounds, marks in self.marks.items()},
             watermark=self.watermark,

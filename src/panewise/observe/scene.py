@@ -40,7 +40,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Arrival:
+class ArrivalRow:
     """A row of the picture: a micro-batch, or a processing time.
 
     Attributes:
@@ -63,7 +63,7 @@ class Arrival:
 
 
 @dataclass(frozen=True)
-class Scene:
+class PaneScene:
     """A picture.
 
     Attributes:
@@ -76,7 +76,7 @@ class Scene:
         more_marks: marks that the legend has even if no cell does.
     """
 
-    arrivals: Sequence[Arrival]
+    arrivals: Sequence[ArrivalRow]
     counted: bool = False
     zone: tzinfo = UTC
     title: str = ""

@@ -13,7 +13,7 @@ from html import escape
 from typing import Final
 
 from panewise.observe.activity import Bounds
-from panewise.observe.scene import MARKS, Arrival, Cell, Scene
+from panewise.observe.scene import MARKS, ArrivalRow, Cell, PaneScene
 from panewise.observe.time_axis import TimeAxis
 
 STYLE: Final = """
@@ -45,7 +45,7 @@ _CHARACTER = 6.1  # about the width of a character
 class _Frame:
     """The places of a picture."""
 
-    scene: Scene
+    scene: PaneScene
     axis: TimeAxis
     lanes: list[dict[Bounds, int]]
     lane_height: int
@@ -65,7 +65,7 @@ class _Frame:
         return self.bottom - self.row_height * (row + 1)
 
 
-def scene_svg(scene: Scene, *, width: int = 960, style: bool = True) -> str:
+def scene_svg(scene: PaneScene, *, width: int = 960, style: bool = True) -> str:
     """Returns the picture as an <svg> element. Without the style the page must have :data:`STYLE`.
 
     All texts are escaped.
@@ -91,7 +91,7 @@ def scene_svg(scene: Scene, *, width: int = 960, style: bool = True) -> str:
     return "\n".join(filter(None, parts))
 
 
-def _legend(scene: Scene, width: int) -> tuple[list[str], float]:
+def _legend(scene: PaneScene, width: int) -> tuple[list[str], float]:
     """Returns title and legend, and where they end."""
     y, parts = 8.0, list[str]()
     if scene.title:
@@ -130,7 +130,7 @@ def _grid(frame: _Frame) -> Iterator[str]:
     yield _text(frame.width - 12, top - 7, "late", "faint end")
 
 
-def _row(frame: _Frame, row: int, arrival: Arrival) -> Iterator[str]:
+def _row(frame: _Frame, row: int, arrival: ArrivalRow) -> Iterator[str]:
     """Yields the cells of a row, and its texts."""
     base = frame.y(row) + frame.row_height / 2 + 4
     yield _text(12, base, arrival.label)
@@ -144,7 +144,7 @@ def _row(frame: _Frame, row: int, arrival: Arrival) -> Iterator[str]:
             yield from _cell(frame, row, bounds, cell, taken)
 
 
-def _taken(frame: _Frame, row: int, arrival: Arrival) -> list[tuple[float, float]]:
+def _taken(frame: _Frame, row: int, arrival: ArrivalRow) -> list[tuple[float, float]]:
     """Returns where a row has crosses and the watermark, from left to right, so that no number is there."""
     marks = [
         at.watermark for at in frame.scene.arrivals[max(0, row - 1) : row + 1] if at.watermark is not None
@@ -218,7 +218,7 @@ def _watermark(frame: _Frame) -> Iterator[str]:
         yield f'<path class="halo" d="{path}"/><path class="watermark" d="{path}"/>'
 
 
-def _late(frame: _Frame, row: int, arrival: Arrival) -> Iterator[str]:
+def _late(frame: _Frame, row: int, arrival: ArrivalRow) -> Iterator[str]:
     """Yields a cross for late rows. They are late by the watermark of the row before."""
     y = frame.y(row) + frame.row_height / 2
     words = ", ".join(f"{reason} {count:,}" for reason, count in sorted(arrival.late.items()))
@@ -226,7 +226,7 @@ def _late(frame: _Frame, row: int, arrival: Arrival) -> Iterator[str]:
         yield f"<g><title>{escape(f'late rows: {words}')}</title>{_cross(x - 7, y)}</g>"
 
 
-def _late_points(frame: _Frame, row: int, arrival: Arrival) -> list[float]:
+def _late_points(frame: _Frame, row: int, arrival: ArrivalRow) -> list[float]:
     """Returns the right ends of the crosses of a row."""
     if not arrival.late:
         return []
@@ -251,7 +251,7 @@ def _count_of(lanes: Iterable[dict[Bounds, int]]) -> int:
     return max((lane for of_row in lanes for lane in of_row.values()), default=0) + 1
 
 
-def rows_that_fit(scene: Scene, height: int) -> int:
+def rows_that_fit(scene: PaneScene, height: int) -> int:
     """Returns how many rows of a scene fit into a height."""
     count = _count_of(scene.lanes())
     return max(4, height // (_LANE[count] * count + 2))

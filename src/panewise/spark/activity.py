@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
-import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
@@ -67,7 +66,7 @@ class ActivitySettings:
     behind: int = 0
 
     @classmethod
-    def of(cls, spec: Specification, keys: int, shards: int, columns: Iterable[str]) -> Self:
+    def for_spec(cls, spec: Specification, keys: int, shards: int, columns: Iterable[str]) -> Self:
         """Returns the settings of a specification, given the columns of its panes."""
         own, window = parts(spec), parts(spec).drawn_windows(spec)
         time = own.output_time(spec)
@@ -84,7 +83,7 @@ class ActivitySettings:
 
 
 @dataclass
-class Activity:
+class StepActivity:
     """What a step does, as it does it.
 
     Attributes:
@@ -101,7 +100,7 @@ class Activity:
     _width: int = 0
 
     @classmethod
-    def begun(cls, settings: ActivitySettings, operator: "Operator") -> Self:
+    def at_start(cls, settings: ActivitySettings, operator: "Operator") -> Self:
         """Returns the activity of a step that begins."""
         tables = operator.state.tables.values()
         return cls(settings, frozenset(run.name for table in tables for run in table.runs))
@@ -236,6 +235,8 @@ def _counted(bounds: pl.DataFrame, panes: pl.DataFrame) -> pl.DataFrame:
     Panes of a window follow one another. So a stretch of rows with equal bounds is added up as such, which
     takes a fifth of the time of grouping the rows. If there are many stretches, they are grouped.
     """
+    import numpy as np  # noqa: PLC0415 - the processor on the driver imports this module, and counts nothing
+
     start, end = (bounds[name].fill_null(_NO_BOUND).to_numpy() for name in BOUNDS)
     changes = np.flatnonzero((start[1:] != start[:-1]) | (end[1:] != end[:-1])) + 1
     first = np.concatenate([[0], changes])

@@ -23,7 +23,7 @@ from panewise.engine.ingest.output import Counts, Output
 
 if TYPE_CHECKING:
     from panewise.engine.checkpoint import StoredOperator
-    from panewise.spark.activity import Activity
+    from panewise.spark.activity import StepActivity
 
 COLUMN: Final = "__metrics"
 NAMES: Final = ("rows_in", "applied", "replays", "late", "invalid", "panes")  # of every micro-batch
@@ -74,7 +74,7 @@ class Tally:
     panes: int = 0
     timings: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in REASONS})
-    activity: "Activity | None" = None
+    activity: "StepActivity | None" = None
 
     def add_panes(self, panes: pl.DataFrame) -> None:
         """Counts panes."""

@@ -8,7 +8,7 @@ from typing import Final
 from panewise.chrono import MAX_INSTANT
 from panewise.observe.activity import COUNTS, Activity, Bounds, emitted
 from panewise.observe.micro_batch import BatchFigures
-from panewise.observe.scene import Arrival, Cell, Scene
+from panewise.observe.scene import ArrivalRow, Cell, PaneScene
 from panewise.observe.scene_svg import rows_that_fit
 from panewise.observe.time_axis import instant
 
@@ -120,22 +120,22 @@ class OperatorHistory:
             return None
         return sum(life.last is None for life in self._lives.values())
 
-    def scene(self) -> Scene:
+    def scene(self) -> PaneScene:
         """Returns the picture of the last micro-batches: as many as fit."""
         whole = self._scene([*self._past])
         return self._scene([*self._past][-rows_that_fit(whole, _HEIGHT) :])
 
-    def _scene(self, past: list[_Past]) -> Scene:
+    def _scene(self, past: list[_Past]) -> PaneScene:
         counted = self.activity is not None and self.activity.counted
         timed = any(batch.figures.timings for batch in self._past) or self._stores_windows
-        return Scene(
+        return PaneScene(
             [self._arrival(batch) for batch in past],
             counted=counted,
             windowed=self._stores_windows,
             more_marks=_ALL_TIMINGS if timed else frozenset({"rows"}),
         )
 
-    def _arrival(self, batch: _Past) -> Arrival:
+    def _arrival(self, batch: _Past) -> ArrivalRow:
         cells = {
             bounds: Cell(
                 dict(zip(_MARKS, counts, strict=False)), counts[_CHANGED], self._is_open(bounds, batch)
@@ -147,7 +147,7 @@ class OperatorHistory:
                 cells[bounds] = Cell(is_open=True)
         figures = batch.figures
         reasons = figures.late or {"no reason": figures.counts.get("late", 0)}
-        return Arrival(
+        return ArrivalRow(
             batch.label,
             cells,
             watermark=None if self.activity is not None and self.activity.counted else batch.watermark,

@@ -324,7 +324,7 @@ class Dataflow:
         if not keys or not self.metrics:
             return None
         panes = plan_for(self.spec, schemas).pane_schema
-        return ActivitySettings.of(self.spec, int(keys), len(self.shards), panes)
+        return ActivitySettings.for_spec(self.spec, int(keys), len(self.shards), panes)
 
     def _metrics_name(self, others: int = 0) -> str:
         """Returns the name of the metrics.
