@@ -36,9 +36,11 @@ from panewise.spark.queries.query_record import (
 )
 from panewise.spark.queries.taken_over import taken_over
 from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
+from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
-from panewise.spark.sinks.preparation import prepare, prepare_batch
+from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.preparation import check_new, prepare, prepare_batch
 
 
 def start(
@@ -75,6 +77,7 @@ def start(
         dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
+    check_sinks(session)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
     dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
@@ -122,6 +125,8 @@ def _prepared(
         check_reads(known.header, dataflow)
         initial = known_state(known.header, checkpoint, options.initial_state)
         dataflow = replace(dataflow, initial_state=initial)
+    elif not exists(session, f"{checkpoint}/metadata"):
+        check_new(session, dispatch.sinks)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:

@@ -23,6 +23,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import PanewiseError, StateError
+from panewise.spark.activity import StepActivity
 from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.shuffle.envelope import encode, groups, pieces
 from panewise.spark.shuffle.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
@@ -133,7 +134,11 @@ class ShardRunner:
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
-        tally = Tally(timed=settings.emits_panes)
+        operator, activity = stored.operator, None
+        if settings.activity is not None:
+            activity = StepActivity.at_start(settings.activity, operator)
+            activity.add_rows(operator, shard_batch.ports)
+        tally = Tally(timed=settings.emits_panes, activity=activity)
         outputs = chain(changed, self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in buffer.many_panes(outputs):
             tally.add_panes(panes)
@@ -149,6 +154,8 @@ class ShardRunner:
             # that text in memory, so they are encoded before the commit.
             envelopes, emitted = iter(list(envelopes)), {}
         del output, buffer
+        if activity is not None:
+            activity.add_state(operator)  # the commit makes runs of what the step has changed
         self._commit(stored, watermark, feeds)
         metrics = self._metrics(stored, shard, counts, tally)
         if settings.direct is not None:
@@ -168,7 +175,7 @@ class ShardRunner:
         """Returns the metrics of a step that is committed. Refuses a state that is larger than its limit."""
         figures = figures_of(stored, self._store.lengths)
         check_state_size(figures["state_bytes"], self._settings.state_mb, shard)
-        return metrics_of(counts, tally, figures)
+        return metrics_of(counts, tally, figures, shard)
 
     def _commit(self, stored: StoredOperator, watermark: int | None, feeds: dict[str, Reports]) -> None:
         """Sets the timer, and commits the state unless the step has changed nothing that is stored."""
