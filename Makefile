@@ -31,7 +31,7 @@ export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names docs docs-serve notebooks scaffold format bench bench-peers nightly soak rounds kills lock clean
+.PHONY: help env venv demo demo-join test matrix check browser names docs docs-serve notebooks scaffold format bench bench-peers nightly soak rounds kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -77,6 +77,9 @@ check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+
+browser: ## install Chromium from Debian or Ubuntu, as root: `make nightly` tests the page of `panewise watch` with it
+	@command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update -q && apt-get install -y --no-install-recommends chromium; }
 
 names: $(READY) ## write the list of public names, and the pages made from the code; tests compare them
 	@$(PYTHON) tools/public_names.py

@@ -41,7 +41,7 @@ SPARK_CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
-    # saves 40 ms in each Python stage (docs/performance.md)
+    # saves 40 ms in each Python stage (docs/decisions/0075-measurements.md)
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",

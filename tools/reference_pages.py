@@ -39,6 +39,7 @@ _OTHER: Final = "operators"
 # Names of all other modules.
 _BY_MODULE: Final = {
     "panewise.functions": "functions",
+    "panewise.observe": "spark",
     "panewise.policies": "triggers",
     "panewise.spark": "spark",
     "panewise.spark.compat": "spark",

@@ -28,6 +28,12 @@ ELSEWHERE = {
     "engine/windowing/trigger/simple.py": "engine/windows/test_properties.py",
     # It is a value, which these tests make.
     "observe/micro_batch.py": "observe/test_log_line.py",
+    # A journal is read as it is written.
+    "observe/entries.py": "observe/test_journal.py",
+    "observe/journal_reader.py": "observe/test_journal.py",
+    # The axis and the histories of operators are tested by what is drawn of them.
+    "observe/time_axis.py": "observe/test_scene_svg.py",
+    "observe/watch/operator_history.py": "observe/watch/test_model.py",
     # Every family uses the protocol, and a family of the tests shows that it is enough.
     "engine/registry.py": "families/test_pairs.py",
     "spec/families": "families/test_pairs.py",
@@ -88,7 +94,6 @@ ELSEWHERE = {
     "spark/workers/processor_settings.py": "spark/test_stream.py",
     "spark/session/standard_error.py": "demo/test_job.py",
     "spark/workers/whole_batch.py": "spark/test_batch.py",
-    "spark/columns/maps.py": "spark/inputs/test_names.py",
     "spark/workers/microbatch.py": "spark/test_micro_batches.py",
     "spark/builders/apply_spec.py": "spark/inputs/test_checks.py",
     "spark/queries/selection.py": "spark/streaming_sql/test_streaming_sql.py",
@@ -112,8 +117,6 @@ ELSEWHERE = {
     "spark/results/rows_between.py": "spark/builders/test_upstream_inputs.py",
     "spark/columns/types.py": "spark/test_bounded.py",
     "spark/columns/restored_names.py": "spark/inputs/test_names.py",
-    "spark/workers/unpack.py": "spark/test_bounded.py",
-    "spark/session/worker_python.py": "spark/session/test_settings.py",
     "spark/kafka_options.py": "spark/sinks/test_kafka.py",
     "spark/kafka_topics.py": "spark/sinks/test_kafka.py",
     "spark/sinks": "spark/sinks/test_arguments.py",
