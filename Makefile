@@ -25,11 +25,13 @@ ifeq ($(sort $(MAKECMDGOALS)),check test)
 MAKEFLAGS += -j2
 endif
 
+# Tests start many processes, which must not compile the same modules again and again.
+unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names docs docs-serve notebooks scaffold format bench bench-peers nightly soak rounds kills lock clean
+.PHONY: help env venv demo demo-join test matrix check browser names docs docs-serve notebooks scaffold format bench bench-guard bench-peers nightly soak rounds kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -38,7 +40,8 @@ help: ## list the targets
 env: ## check that Python and Java have versions that panewise supports
 	@python3 tools/check_env.py
 
-# Modules are compiled when they are first imported (--no-compile): most never are.
+# Modules are compiled when they are first imported (--no-compile): most never are. Those that processes import
+# that start at the same time are imported here once, or each of these would compile them.
 # The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
 $(READY): requirements.lock
 	@python3 tools/check_env.py
@@ -48,6 +51,7 @@ $(READY): requirements.lock
 	  python3 -m venv $(VENV); \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock; \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	  $(PYTHON) -c "import hypothesis, pandas, polars, pyspark.sql.functions, pytest, sqlglot, xdist.remote, yaml"; \
 	  cp requirements.lock $(READY); \
 	fi
 
@@ -73,6 +77,9 @@ check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff check .
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
+
+browser: ## install Chromium from Debian or Ubuntu, as root: `make nightly` tests the page of `panewise watch` with it
+	@command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update -q && apt-get install -y --no-install-recommends chromium; }
 
 names: $(READY) ## write the list of public names, and the pages made from the code; tests compare them
 	@$(PYTHON) tools/public_names.py
@@ -119,6 +126,9 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.standalone
 	@$(PYTHON) -m bench.retained
 	@$(PYTHON) -m bench.stores
+
+bench-guard: $(READY) ## compare the speed with that of a commit, and fail if a shape takes 7 % longer: BASE=<commit>
+	@$(PYTHON) -m bench.guard "$(BASE)" $(GUARD)
 
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (this downloads half a gigabyte and takes some minutes)"

@@ -1,9 +1,10 @@
 """Shared by all tests: the environment that Spark needs, one lazily created session, and markers."""
 
+import gc
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import settings
 
 from tests.campaigns import Parts
+from tests.driver_workers import quick_python
 from tests.engine.effort import FULL
 from tests.jvm import QUICK_JVM
 from tests.parts import ROOT, part_of, part_of_worker
@@ -39,13 +41,16 @@ SPARK_CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
-    # saves 40 ms in each Python stage (docs/performance.md)
+    # saves 40 ms in each Python stage (docs/decisions/0075-measurements.md)
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
     "spark.driver.extraJavaOptions": QUICK_JVM,
+    # of a server for Connect (tests/spark/test_connect.py)
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
 }
 
 
@@ -66,8 +71,13 @@ def _session(scratch: Path) -> "SparkSession":
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """Yields the only session of a test run, created for the first test that requests it."""
-    with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
-        session = _session(Path(scratch))
+    with (
+        tempfile.TemporaryDirectory(prefix="panewise-") as scratch,
+        quick_python(Path(scratch)) as python,
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYSPARK_PYTHON", python)  # for the JVM and the session, not for jobs of tests
+            session = _session(Path(scratch))
         yield session
         session.stop()
 
@@ -126,6 +136,17 @@ def _parts(config: pytest.Config) -> int:
     """Returns the number of processes if each collects one part of the tests, or else 0."""
     processes = len(config.getvalue("tx") or ())
     return processes if config.getvalue("dist") == "loadscope" and processes > 1 else 0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects no garbage meanwhile, which took a third of the time, nor what exists then."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,6 +16,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 _SESSION = re.compile(
     r'\bspark: "?SparkSession|\bfeed: Feed|: Expected\b|usefixtures\("spark"\)|marks=pytest.mark.spark'
 )
+_SOURCES = "from tests.house.sources import"
 
 
 @cache
@@ -24,13 +25,16 @@ def part_of(file: Path) -> Part:
     return "spark" if _SESSION.search(file.read_text(encoding="utf-8")) else "others"
 
 
-def group_of(nodeid: str) -> str:
-    """Returns the group of a test, which one process runs: its file, or all files with a session.
+@cache
+def group_of(file: str) -> str:
+    """Returns the group of a file, which one process runs: the file, or several that share what is slow.
 
-    So one process has a JVM, which is slow at first.
+    Files with a session share a JVM, and those that look at all sources share their syntax trees.
     """
-    file = nodeid.partition("::")[0]
-    return "spark" if part_of(ROOT / file) == "spark" else file
+    if part_of(ROOT / file) == "spark":
+        return "spark"
+    text = (ROOT / file).read_text(encoding="utf-8")
+    return "sources" if file.startswith(("tests/house/", "tests/docs/")) and _SOURCES in text else file
 
 
 def part_of_worker(number: str, workers: int) -> Part | None:

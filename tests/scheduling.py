@@ -13,7 +13,7 @@ class _Groups(LoadScopeScheduling):
     """Gives groups to the processes of a part."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return group_of(nodeid)
+        return group_of(nodeid.partition("::")[0])
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
         """A process that takes the place of another one has collected both parts."""

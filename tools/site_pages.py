@@ -1,6 +1,9 @@
 """Writes the pages of the site that list something in the project: `make names`. A test compares them.
 
-- docs/decisions/index.md: the records of decisions.
+- docs/decisions/index.md: the records of decisions;
+- docs/reference/api: the public names, by their subjects;
+- docs/reference/cli.md: the commands with their arguments;
+- docs/pictures/panes.svg, which is drawn from a run;
 - docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml).
 """
 
@@ -9,7 +12,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools import features
+from tools import command_line, features, panes_picture, reference_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -18,6 +21,9 @@ DOCS = ROOT / "docs"
 def pages() -> Iterator[tuple[Path, str]]:
     """Yields the written pages, each with its text."""
     yield DOCS / "decisions" / "index.md", _decisions()
+    yield DOCS / "reference" / "cli.md", command_line.page()
+    yield from reference_pages.pages()
+    yield panes_picture.PICTURE, panes_picture.picture()
     yield features.PAGE, features.page(features.load())
 
 

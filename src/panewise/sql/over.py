@@ -147,8 +147,10 @@ class _OverCompiler(FrameReader):
         partition = tuple(
             self.columns.name_of(self._expr(node)) for node in window.args.get("partition_by") or ()
         )
-        order = window.args.get("order")
-        listed = order.expressions if order and not is_arrival(order.expressions) else ()
+        listed = order_terms(window)
+        if is_arrival(listed):
+            self.check_arrival(window, listed[0])
+            listed = []
         terms = {self._order(window, term): term for term in listed}
         event_time = next(iter(terms), None)
         return OverKey(

@@ -31,8 +31,21 @@ UNSORTED: Final = (  # why ORDER BY, LIMIT and OFFSET are refused on a stream, a
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
 
-# The column of a watermark, its delay, and the expression of the column if it is computed.
-Mark: TypeAlias = tuple[str, Duration, str | None]
+@dataclass(frozen=True)
+class Mark:
+    """A watermark of a table.
+
+    Attributes:
+        name: the column of the event time.
+        delay: the delay.
+        computed: the expression of the column, if it is computed.
+        skew: how far an event time may be ahead of the processing time and move the watermark; None for any.
+    """
+
+    name: str
+    delay: Duration
+    computed: str | None = None
+    skew: Duration | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,7 @@ class TableStage:
         name: its name, None for what is no name, such as a function.
         alias: the name by which expressions call it.
         columns: the names that an alias gives to its columns.
-        watermark: the column of WATERMARK, its delay, and its expression if it is computed.
+        watermark: that of WATERMARK, None if there is none.
         run: how Spark runs the operator that reads it: `finish`, `shards` and `clock`, if given.
     """
 
@@ -132,7 +145,7 @@ class MarkedStage(FollowingStage):
     """The rows of a query, with a watermark.
 
     Attributes:
-        watermark: the column, the delay, and the expression of the column if it is computed.
+        watermark: the watermark.
         alias: the name by which this expression calls the rows.
     """
 

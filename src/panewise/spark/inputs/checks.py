@@ -14,6 +14,7 @@ from panewise.spark.columns.column_types import check_names_and_types, simple_te
 from panewise.spark.columns.maps import check_maps
 from panewise.spark.columns.schemas import schema_of
 from panewise.spark.session.settings import PARTITIONS, PROVIDER
+from panewise.spark.session.worker_python import check_driver
 from panewise.spark.shuffle.reports import PROGRESS
 from panewise.spec import Entry, Specification, parts
 from panewise.spec.column_types import Type
@@ -115,9 +116,10 @@ def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> Non
 def check_stream(
     df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool, port: str = INPUT
 ) -> None:
-    """Checks that a stream has a watermark of the operator's event time, and RocksDB as its state store.
+    """Checks that a stream has a watermark of the operator's event time, and what its session needs.
 
-    The stream needs no watermark if the operator makes its own. The error names the port, if that has a name.
+    That is RocksDB as the state store, and the interpreter of the workers on the driver. The stream needs no
+    watermark if the operator makes its own. The error names the port, if that has a name.
     """
     rule = "the query's watermark decides when windows are complete and rows are late"
     watermarks = watermark_columns(df)
@@ -140,6 +142,7 @@ def check_stream(
         raise SetupError(
             f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts"
         )
+    check_driver(df.sparkSession)
 
 
 def warn_of_partitions(df: DataFrame) -> None:

@@ -223,8 +223,8 @@ class Calendar:
     >>> daily = WindowOperator(window=Calendar("day", zone="Europe/Berlin"),
     ...     aggregates=[F.count().alias("rows")])
     >>> noon = 1711882800_000_000  # 2024-03-31 11:00 UTC; clocks went forward that night
-    >>> held = run(daily, [{"op": "add", "rows": [{"event_time": noon}]}], windows=True)[0]["windows"][0]
-    >>> (held["window_end"] - held["window_start"]) / 3600e6
+    >>> window = run(daily, [{"op": "add", "rows": [{"event_time": noon}]}], windows=True)[0]["windows"][0]
+    >>> (window["window_end"] - window["window_start"]) / 3600e6
     23.0
 
     Source: semantics 6.4, 6.5; Beam CalendarWindows.

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.window_table import TriggerContext
 
@@ -34,7 +34,7 @@ class Leaf(ABC):
         return f"{self.name}:done"
 
     @property
-    def passing(self) -> list[Part]:
+    def passing(self) -> list[PartialColumn]:
         """Partials of a batch's rows that the leaf needs; they are not stored."""
         return []
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import ADDED_ROWS
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.leaf import Leaf, Values
@@ -70,11 +70,13 @@ class Punctuated(Leaf):
     once = True
 
     @property
-    def passing(self) -> list[Part]:
+    def passing(self) -> list[PartialColumn]:
         """Whether the rows include such a row."""
         name = f"__came:true:{self.column}"
         return [
-            Part(name, pl.Boolean(), pl.col(self.column).fill_null(False).any(), pl.col(name).any(), False)
+            PartialColumn(
+                name, pl.Boolean(), pl.col(self.column).fill_null(False).any(), pl.col(name).any(), False
+            )
         ]
 
     @property
@@ -105,7 +107,7 @@ class Moving(Leaf):
     once, ordered = True, True
 
     @property
-    def passing(self) -> list[Part]:
+    def passing(self) -> list[PartialColumn]:
         """The first, last, least and greatest value of the rows."""
         value = pl.col(self.column)
         if self.dtype == pl.Float64():
@@ -117,7 +119,7 @@ class Moving(Leaf):
         aggregates = {"first": pl.Expr.first, "last": pl.Expr.last, "min": pl.Expr.min, "max": pl.Expr.max}
         names = {name: self._partial_name(name) for name in aggregates}
         return [
-            Part(names[name], self._type, of(values), of(pl.col(names[name]).drop_nulls()), None)
+            PartialColumn(names[name], self._type, of(values), of(pl.col(names[name]).drop_nulls()), None)
             for name, of in aggregates.items()
         ]
 

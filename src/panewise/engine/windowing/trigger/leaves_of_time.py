@@ -6,7 +6,7 @@ from typing import ClassVar
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, saturating_add
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import (
     ADDED_ROWS,
     DEADLINE_SUFFIX,
@@ -111,10 +111,10 @@ class DelayedByEventTime(DeadlineLeaf):
     ordered, forgets, suffix = True, True, EVENT_DEADLINE_SUFFIX
 
     @property
-    def passing(self) -> list[Part]:
+    def passing(self) -> list[PartialColumn]:
         """The event time of the first row."""
         first = pl.col(_FIRST_TIME).drop_nulls().first()
-        return [Part(_FIRST_TIME, pl.Int64(), pl.col(TIME).first(), first, None)]
+        return [PartialColumn(_FIRST_TIME, pl.Int64(), pl.col(TIME).first(), first, None)]
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether the watermark has reached the deadline."""
@@ -139,9 +139,11 @@ class Continuous(Leaf):
         return f"{self.name}{MARK_SUFFIX}"
 
     @property
-    def passing(self) -> list[Part]:
+    def passing(self) -> list[PartialColumn]:
         """The earliest event time of the rows."""
-        return [Part(_EARLIEST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_EARLIEST_TIME).min(), None)]
+        return [
+            PartialColumn(_EARLIEST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_EARLIEST_TIME).min(), None)
+        ]
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
