@@ -68,6 +68,7 @@ def _spread(column: str, dtype: pl.DataType) -> list[PartialColumn]:
 
 
 def _shape(column: str, dtype: pl.DataType) -> list[PartialColumn]:
+    """Returns what skewness and kurtosis need. The extremes show whether all values are equal."""
     extremes = (extreme_partial(fn, column, dtype) for fn in ("min", "max"))
     return [count_partial(column), *extremes, *moment_partials(column), *deviation_partials(column)]
 
