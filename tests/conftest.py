@@ -41,7 +41,7 @@ SPARK_CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
-    # saves 40 ms in each Python stage (docs/performance.md)
+    # saves 40 ms in each Python stage (docs/decisions/0075-measurements.md)
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
@@ -75,8 +75,9 @@ def spark() -> Iterator["SparkSession"]:
         tempfile.TemporaryDirectory(prefix="panewise-") as scratch,
         quick_python(Path(scratch)) as python,
     ):
-        session = _session(Path(scratch))
-        session.sparkContext.pythonExec = python
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYSPARK_PYTHON", python)  # for the JVM and the session, not for jobs of tests
+            session = _session(Path(scratch))
         yield session
         session.stop()
 

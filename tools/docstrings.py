@@ -1,4 +1,4 @@
-"""Makes Markdown of docstrings, as an extension of griffe: blocks of examples, and code in lines of roles."""
+"""Makes Markdown of docstrings, as an extension of griffe: examples become blocks, roles code in lines."""
 
 import re
 from typing import Any
@@ -14,10 +14,7 @@ _ROLE = re.compile(r":(?:class|func|meth|mod|attr|data|exc):`~?([^`]+)`")
 
 
 def markdown(text: str) -> str:
-    """Returns a docstring as Markdown.
-
-    An example becomes a block of `pycon`.
-    """
+    """Returns a docstring as Markdown: with its examples as blocks of code, and without roles of Sphinx."""
     fenced = _EXAMPLE.sub(lambda example: f"{example[1]}```pycon\n{example[0]}\n{example[1]}```", text)
     return _STAR.sub(lambda match: match[1] or r"\*", _ROLE.sub(r"`\1`", fenced))
 

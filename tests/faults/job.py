@@ -5,7 +5,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,13 @@ def where_panewise_is(spark: SparkSession) -> list[str]:
     return sorted(row.path for row in found)
 
 
+def report_panewise(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Prints where the workers find panewise, if the settings ship it to them."""
+    if "spark.submit.pyFiles" in settings:
+        sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
+        sys.stdout.flush()
+
+
 def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     given = {**CONF, **dict(setting.split("=", 1) for setting in settings)}
     asked = Asked(
@@ -134,8 +141,7 @@ def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     for key, value in given.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=asked.checkpoints == "local")
-    if "spark.submit.pyFiles" in given:
-        sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
+    report_panewise(spark, given)
     blocked = [
         blocks / "panewise"
         for blocks in Path(given["spark.local.dir"]).glob("blockmgr-*")

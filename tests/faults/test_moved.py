@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from panewise.spark import MemorySink, apply
 from tests.campaigns import seed_of
-from tests.faults.conftest import Expected
+from tests.faults.conftest import Expected, without_slow_starts
 from tests.faults.moved_job import BEGINS, ENDED, FIRST, SECOND, STATE, Way, run
 from tests.faults.rounds import Job, Plan, cuts_of
 from tests.faults.rounds_of import OFTEN_SNAPSHOTS, drawn, environment, played
@@ -68,7 +68,8 @@ def undisturbed_run(
     spark: SparkSession, undisturbed: Expected, out: Path, name: str, way: Way, cuts: tuple[Any, Any]
 ) -> None:
     """Runs both parts without faults, with these numbers of files in their micro-batches."""
-    run(spark, str(undisturbed.source(cuts[0] + cuts[1])), str(out), name, way, len(cuts[0]))
+    source = str(undisturbed.source(cuts[0] + cuts[1]))
+    without_slow_starts(out, lambda: run(spark, source, str(out), name, way, len(cuts[0])))
 
 
 def check_round(

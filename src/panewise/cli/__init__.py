@@ -1,5 +1,8 @@
 """The command `panewise`.
 
+``panewise demo`` runs a year of flights through windows on Spark.
+``panewise check`` checks the environment: Python, Java, Spark, its workers, connectors.
+``panewise explain FILE`` says in words what a specification or a script does.
 ``panewise state CHECKPOINT`` shows the state that the operators of a query have stored.
 ``panewise state export CHECKPOINT FILE`` writes it to a file, from which another query can begin.
 ``panewise sql SCRIPT`` runs a script of SQL on Spark.
@@ -10,7 +13,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from panewise.cli import sql, state, state_export, watch
+from panewise.cli import check, demo, explain, sql, state, state_export, watch
 from panewise.cli.state import as_json, as_text
 from panewise.errors import PanewiseError
 
@@ -23,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
         prog="panewise", description="Window operators for streams on PySpark."
     )
     commands = panewise.add_subparsers(metavar="COMMAND", required=True)
-    for command in (state, state_export, sql, watch):
+    for command in (demo, check, explain, sql, state, state_export, watch):
         command.add_command(commands)
     return panewise
 

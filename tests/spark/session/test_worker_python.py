@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark import SparkFiles
@@ -12,7 +13,7 @@ from panewise import functions as F
 from panewise.errors import SetupError
 from panewise.spark import configure, windowed
 from panewise.spark.session import worker_python
-from panewise.spark.session.worker_python import DRIVER_CHECKED, check_driver_python, look_for
+from panewise.spark.session.worker_python import DRIVER_CHECKED, check_driver_python, check_sinks, look_for
 
 
 def interpreter(folder: Path, options: str) -> str:
@@ -49,7 +50,7 @@ def test_workers_that_do_not_start(spark: SparkSession, monkeypatch: pytest.Monk
         configure(spark.newSession())
 
 
-def stream_of(session: SparkSession) -> object:
+def stream_of(session: SparkSession) -> Any:
     """Returns the result of an operator over a stream."""
     rate = session.readStream.format("rate").load().withWatermark("timestamp", "1 second")
     return windowed(rate, "timestamp").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
@@ -118,3 +119,22 @@ def test_without_a_cluster_nothing_is_started(spark: SparkSession, monkeypatch: 
     session = configure(spark.newSession())
     monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/such/python")
     stream_of(session)
+
+
+def test_a_server_that_cannot_call_sinks(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 15.13"""
+    monkeypatch.setattr(worker_python, "is_connect", lambda _: True)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", interpreter(tmp_path, "-S"))
+    session = configure(spark.newSession(), check=False)
+    check_sinks(session)
+    session.conf.unset(DRIVER_CHECKED)
+    with pytest.raises(
+        SetupError,
+        match=r"^the server runs .*python.*, which has no grpc, .*zstandard \| on a Connect server sinks are "
+        r"called by a process that is itself a client of the server \| install panewise\[connect\] there "
+        r"\(docs/operations/deployment\.md\)$",
+    ):
+        stream_of(session).write(panes=str(tmp_path / "panes"), checkpoint=str(tmp_path / "checkpoint"))
+    assert not (tmp_path / "checkpoint").exists()

@@ -209,7 +209,7 @@ def test_two_spellings_of_one_table(spark: SparkSession, database: Database, tmp
 def test_what_failed_attempts_leave(
     spark: SparkSession, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An attempt that fails drops its staging table, and the next one what a killed one left (49.52)."""
+    """A failing attempt drops its staging table, the next one what a killed one left (semantics 49.52)."""
     sink = PostgresSink(database.dsn, "leaving")
     batch = Query(sink, output(spark, tmp_path, checkpoint=None)).start()
 

@@ -36,6 +36,7 @@ from panewise.spark.queries.query_record import (
 )
 from panewise.spark.queries.taken_over import taken_over
 from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
+from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
 from panewise.spark.sinks.paths import exists
@@ -76,6 +77,7 @@ def start(
         dispatch(_stepped(dataflow, sinks), 0)
         return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
+    check_sinks(session)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
     dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a

@@ -25,7 +25,9 @@ from panewise.spark.session.failures import reason_of
 _NEEDED = ("panewise", "polars", "pyarrow", "pandas", "numpy", "xxhash", "google.protobuf")
 _RULE = "operators run in Spark's Python workers, which import panewise"
 _DRIVER_RULE = "Spark starts the interpreter of its workers on the driver, too, when a streaming query starts"
+_NEEDED_FOR_SINKS = ("grpc", "grpc_status", "google.rpc", "zstandard")
 DRIVER_CHECKED = "panewise.driverChecked"
+UNCHECKED = "no"  # the setting's value where `configure` was called with check=False
 
 
 def check_workers(spark: SparkSession) -> None:
@@ -54,10 +56,26 @@ def check_driver(spark: SparkSession) -> None:
 
     Without a cluster the workers are where the driver is, and `check_workers` has checked them.
     """
-    if spark.conf.get(DRIVER_CHECKED, "") == "true" or is_local(spark.conf.get("spark.master", "") or ""):
-        return
-    check_driver_python(spark)
-    spark.conf.set(DRIVER_CHECKED, "true")
+    if spark.conf.get(DRIVER_CHECKED, "") == "" and not is_local(spark.conf.get("spark.master", "") or ""):
+        check_driver_python(spark)
+        spark.conf.set(DRIVER_CHECKED, "true")
+
+
+def check_sinks(spark: SparkSession) -> None:
+    """Checks that sinks can be called. A Connect server has a process for that, which is a client of it."""
+    if is_connect(spark) and spark.conf.get(DRIVER_CHECKED, "") != UNCHECKED:
+        interpreter, missing = _seen_on_driver(_NEEDED_FOR_SINKS)
+        if missing:
+            raise SetupError(
+                f"the server runs {interpreter}, which has no {missing}",
+                "on a Connect server sinks are called by a process that is itself a client of the server",
+                "install panewise[connect] there (docs/operations/deployment.md)",
+            )
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Returns whether a session is that of a Connect client."""
+    return "connect" in type(spark).__module__.split(".")
 
 
 def is_local(master: str) -> bool:
@@ -72,7 +90,7 @@ def is_local(master: str) -> bool:
 def check_driver_python(spark: SparkSession) -> None:
     """Starts the interpreter of the workers on the driver, where it looks for what operators need."""
     try:
-        seen = _table_function(look_for(_NEEDED, shipped=False))().columns[0]
+        interpreter, missing = _seen_on_driver(_NEEDED)
     except (PySparkException, Py4JJavaError) as error:
         raise SetupError(
             f"the driver cannot start the interpreter of the workers: {reason_of(str(error))}",
@@ -80,7 +98,6 @@ def check_driver_python(spark: SparkSession) -> None:
             "unpack the environment where the driver runs, so that the same path exists there, or give a "
             "path that exists everywhere (docs/operations/deployment.md)",
         ) from None
-    interpreter, _, missing = seen.partition("|")
     if missing:
         raise SetupError(
             f"the driver runs {interpreter}, which has no {missing}",
@@ -88,6 +105,12 @@ def check_driver_python(spark: SparkSession) -> None:
             "install them there. Spark does not give it the files of --py-files: set PYTHONPATH to them "
             "before spark-submit or the Connect server starts (docs/operations/deployment.md)",
         )
+
+
+def _seen_on_driver(needed: tuple[str, ...]) -> tuple[str, str]:
+    """Returns the interpreter that Spark starts on the driver, and the packages that it lacks."""
+    interpreter, _, missing = _table_function(look_for(needed, shipped=False))().columns[0].partition("|")
+    return interpreter, missing
 
 
 def _table_function(look: Callable[[int], str]) -> UserDefinedTableFunction:
