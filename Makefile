@@ -31,7 +31,7 @@ export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check browser names docs docs-serve notebooks scaffold format bench bench-peers nightly soak rounds kills lock clean
+.PHONY: help env venv demo demo-join test matrix check browser names docs docs-serve notebooks scaffold format bench bench-guard bench-peers nightly soak rounds kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -126,6 +126,9 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.standalone
 	@$(PYTHON) -m bench.retained
 	@$(PYTHON) -m bench.stores
+
+bench-guard: $(READY) ## compare the speed with that of a commit, and fail if a shape takes 7 % longer: BASE=<commit>
+	@$(PYTHON) -m bench.guard "$(BASE)" $(GUARD)
 
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (this downloads half a gigabyte and takes some minutes)"

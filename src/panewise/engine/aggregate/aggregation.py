@@ -8,7 +8,7 @@ can leave the range of its type and all carries are 0.
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Self
+from typing import Literal, Self
 
 import polars as pl
 
@@ -20,7 +20,7 @@ from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.aggregate.sums import DIGITS
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.columns import CARRY, ROWS
-from panewise.engine.kernels.small_frames import filter_rows, greatest, grouped
+from panewise.engine.kernels.small_frames import filter_rows, greatest, grouped, with_values
 from panewise.spec import Aggregate
 
 _AT, _AGAIN = "__at", "__again"
@@ -53,6 +53,8 @@ class Aggregation:
             needed += [*partials_of(aggregate, index, schema), *completeness_of(aggregate, index)]
         self.partials: list[PartialColumn] = list({column.name: column for column in needed}.values())
         self.passing = list(passing)
+        # Building expressions takes as long as computing them for few rows.
+        self._expressions = dict[tuple[str, frozenset[str]], list[pl.Expr]]()
         self.ordered = any(a.ordered for a in aggregates)
         self.results = [unless_incomplete(a, i, result_of(a, i, schema)) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
@@ -65,7 +67,7 @@ class Aggregation:
     def with_partials(self, columns: list[PartialColumn], results: list[pl.Expr]) -> Self:
         """Returns a copy with other partial columns, and other expressions of the results."""
         other = copy(self)
-        other.partials, other.results = columns, results
+        other.partials, other.results, other._expressions = columns, results, {}
         return other
 
     @property
@@ -84,8 +86,7 @@ class Aggregation:
         """
         rows = rows.with_columns(self._copies) if self._copies else rows
         beyond = leaving_of_rows(self.partials, rows)
-        lifted = [chosen(column, beyond).lift.alias(column.name) for column in self._all_columns]
-        return self._typed(grouped(rows, by, lifted))
+        return self._typed(grouped(rows, by, self._chosen("lift", beyond)))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, and no other columns."""
@@ -106,14 +107,24 @@ class Aggregation:
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
         """Returns the expressions that merge groups of these partials. A group is in arrival order."""
         beyond = leaving(self.partials, partials, partials.height)
-        return [chosen(column, beyond).merge.alias(column.name) for column in self._all_columns]
+        return self._chosen("merge", beyond)
+
+    def _chosen(self, which: Literal["lift", "merge"], beyond: set[str]) -> list[pl.Expr]:
+        """Returns the expressions that :func:`chosen` chooses, each under the name of its partial."""
+        key = which, frozenset(beyond)
+        if key not in self._expressions:
+            columns = ((column.name, chosen(column, beyond)) for column in self._all_columns)
+            self._expressions[key] = [
+                (column.lift if which == "lift" else column.merge).alias(name) for name, column in columns
+            ]
+        return self._expressions[key]
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results.
 
         `fires` is the Boolean column that marks the firing windows.
         """
-        return windows, filter_rows(windows, windows[fires]).with_columns(self.results)
+        return windows, with_values(filter_rows(windows, windows[fires]), self.results)
 
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
         """Returns the partial columns, with the partial of no rows where `where` is true.

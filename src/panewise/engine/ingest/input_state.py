@@ -175,6 +175,8 @@ class SingleInput(ABC, Generic[P, S]):
         if latest:
             output = replace(output, panes=pl.concat([output.panes, self.advance_inputs(latest).panes]))
         counts = output.counts + Counts(rows_in=refused.height, invalid=refused.height)
+        if not refused.height and not output.invalid.height:
+            return replace(output, invalid=self._nothing.invalid, counts=counts)
         invalid = self._in_order(pl.concat([refused, output.invalid])) if output.invalid.height else refused
         return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 

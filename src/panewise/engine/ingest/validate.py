@@ -16,6 +16,7 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME
 from panewise.engine.ingest import arrival
+from panewise.engine.kernels.small_frames import constant_column
 from panewise.errors import SpecError
 from panewise.spec import Entry, row_driven
 
@@ -60,7 +61,7 @@ def validate(
     extra = [column for column in (PLACE,) if column in rows.columns]
     rows = rows[[*columns, *marks, *extra]]
     if not spec.keys:
-        rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
+        rows = rows.hstack([constant_column(ONE_KEY, 0, pl.Int8(), rows.height)])
     valid, invalid = _split(spec, rows if extra else arrival.placed(rows), processing_time, compared)
     if assign is not None:
         valid, unassignable = assign(valid)
@@ -80,7 +81,7 @@ def _split(
         or not reasons
         or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item()
     ):
-        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+        return rows, with_reason(rows.clear())
     reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in reasons)
     reasoned = rows.with_columns(reason.alias(REASON))
     invalid = reasoned.filter(pl.col(REASON).is_not_null())
@@ -92,11 +93,21 @@ def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataF
 
     Without a column of event times, these are the processing time of arrival (semantics 6.7, 8.5).
     """
+    if TIME in rows.columns:
+        rows = rows.drop(TIME)
     if not spec.time_columns:
-        return rows.with_columns(pl.lit(processing_time, dtype=pl.Int64).alias(TIME))
+        return rows.hstack([constant_column(TIME, processing_time, pl.Int64(), rows.height)])
     (name,) = spec.time_columns
-    time = pl.col(name)
-    return rows.with_columns((time if rows.schema[name] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
+    time = rows.get_column(name)
+    if time.dtype != pl.Int64:
+        in_microseconds = isinstance(time.dtype, pl.Datetime) and time.dtype.time_unit == "us"
+        time = time.cast(pl.Int64) if in_microseconds else time.dt.epoch("us")
+    return rows.hstack([time.alias(TIME)])
+
+
+def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns no rows with a column of reasons. `rows` are no rows without it."""
+    return rows.hstack([pl.Series(REASON, [], pl.String())])
 
 
 def _time_reasons(rows: pl.DataFrame) -> list[tuple[pl.Expr, str]]:

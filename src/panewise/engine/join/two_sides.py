@@ -194,7 +194,7 @@ class TwoSidedOperator(UncombinedOperator, ABC):
             output, invalid = Output.merged(of_side), validated[side].invalid
             counts = output.counts + Counts(rows_in=invalid.height, invalid=invalid.height)
             columns = list(self.plan.ports[side].invalid_schema)
-            outputs.append(replace(output, invalid=invalid.select(columns), counts=counts))
+            outputs.append(replace(output, invalid=invalid[columns], counts=counts))
         return outputs
 
     @abstractmethod

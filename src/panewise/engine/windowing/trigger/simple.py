@@ -35,6 +35,11 @@ class SimpleTrigger:
     passing: tuple[PartialColumn, ...] = ()
     ordered: bool = False
 
+    @property
+    def reads_clock(self) -> bool:
+        """Whether the trigger compares processing times."""
+        return any(isinstance(rule, Every) for rule in self._rules())
+
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns no aggregations: there is no state to combine."""
         return []

@@ -167,9 +167,9 @@ def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clo
     new = window_table.newborn(
         contents,
         plan.intake_schema,
-        pending=pl.col(PENDING),
+        pending=PENDING,
         born=clocks.processing_time,
-        open_=~now.complete,
+        open_=~clocks.complete_windows(plan.spec, contents),
     )
     if known.is_empty():
         return triggered(plan, new, now)
