@@ -17,6 +17,7 @@ from panewise.testing import run
 from panewise.testing.chains import chains
 from panewise.testing.changes import (
     changed_chains,
+    changed_cogroups,
     changed_inputs,
     changed_sides,
     changed_windowed_joins,
@@ -47,7 +48,7 @@ TWO_SIDES: dict[str, Any] = {
     "join": (join_specs, changed_sides),
     "window join": (window_join_specs, changed_sides),
     "windowed join": (windowed_join_specs, changed_windowed_joins),
-    "cogroup": (cogroup_specs, changed_sides),
+    "cogroup": (cogroup_specs, changed_cogroups),
 }
 FAMILIES = ("chain", *ONE_INPUT, *TWO_SIDES)
 EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)

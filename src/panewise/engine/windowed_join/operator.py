@@ -19,7 +19,7 @@ from panewise.engine.protocol import EvaluatedPanes, Operator, Schemas, engine_p
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin
-from panewise.spec.operators.join.columns import JOIN_TIME
+from panewise.spec.operators.join.columns import JOIN_TIME, LEFT
 
 
 class WindowedJoinEngine(NestedEngine[Operator, Operator]):
@@ -40,6 +40,10 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
     def windows(self) -> Operator:
         """The windows over the rows of the join."""
         return self.following[0]
+
+    def evaluate_all(self) -> Output:
+        """Evaluates all windows once, after a change of the specification. In the join nothing is due."""
+        return replace(self._nothing(LEFT), panes=self.windows.evaluate_all().panes)
 
     def _evaluated(
         self, step: Callable[[], Iterable[Output]]

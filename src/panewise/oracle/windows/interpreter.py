@@ -377,11 +377,15 @@ class Interpreter:
 
     def _value(self, what: Aggregate, rows: list[dict[str, Any]]) -> Any:
         """Computes an aggregate. One that was added does not know earlier rows (semantics 47.3)."""
+        known = self._known_rows(what, rows)
+        return None if known is None else aggregate(what, known, self._type_of(what.column))
+
+    def _known_rows(self, what: Aggregate, rows: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+        """Returns the rows that an aggregate knows; None if it is null because it lacks some."""
         earlier = [] if what.added is None else self._earlier.among(what, rows)
         if earlier and what.added == "null":
             return None
-        known = [row for row in rows if not any(row is other for other in earlier)]
-        return aggregate(what, known, self._type_of(what.column))
+        return [row for row in rows if not any(row is other for other in earlier)]
 
     def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
         """Returns the column `delta`: the rows that are new since the last firing (semantics 21.7)."""

@@ -25,6 +25,7 @@ from panewise.spark.dataflow.initial_state import check_alone, check_streaming, 
 from panewise.spark.inputs.checks import same_name
 from panewise.spark.queries.query import Done, WindowQuery
 from panewise.spark.queries.query_record import (
+    added_clock,
     check_fed,
     check_place,
     check_reads,
@@ -237,6 +238,7 @@ def _prepared(
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
         check_reads(known.header, dataflow)
+        more = added_clock(session, known.header, dataflow, checkpoint)
         initial = known_state(known.header, checkpoint, options.initial_state)
         dataflow = replace(dataflow, initial_state=initial)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
@@ -249,7 +251,7 @@ def _prepared(
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     else:
-        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after)
+        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more)
     return dataflow
 
 

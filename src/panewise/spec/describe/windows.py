@@ -6,6 +6,7 @@ Each private function describes one aspect of the specification; :func:`describe
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
+from panewise.spec.describe.added import of_added
 from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.describe.membership import of_sliding_windows, of_windows_of_rows, progress_in_rows
@@ -147,7 +148,8 @@ def _starts(origin: int, every: Duration | Rows) -> str:
 
 def _panes(spec: WindowOperator) -> str:
     """Describes the panes of a window in the order in which they are emitted."""
-    lines = [f"Panes: each contains {listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
+    lines = [f"Panes: each contains {listed(tuple(a.name for a in spec.aggregates))}."]
+    lines += [*of_added(spec.aggregates), *_firings(spec)]
     if spec.closing == "always":
         lines.append(
             "  When a window expires or closes, a last pane is emitted, even if no rows arrived since the "

@@ -27,6 +27,23 @@ class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, marks = WindowedJoin, ("match", "then")
     changeable = MappingProxyType({name: _of_join(check) for name, check in SIDE_CHANGES.items()})
 
+    def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
+        """Returns the field of the windows, if both have windows of the same family."""
+        return ("then",) if parts(old.windows) is parts(new.windows) else ()
+
+    def refuses_change(self, field: str, old: Any, new: Any) -> str | None:
+        """Returns the rule that forbids a change of a field, also of one of the windows."""
+        outer, _, inner = field.partition(".")
+        if outer == "then" and inner:
+            return parts(new.windows).refuses_change(inner, old.windows, new.windows)
+        return super().refuses_change(field, old, new)
+
+    def marked(self, old: WindowedJoin, new: WindowedJoin, added_aggregates: Any) -> WindowedJoin:
+        """Returns the new operator, with marks on the aggregates of its windows that are added."""
+        if not self.nested_fields(old, new):
+            return new
+        return replace(new, windows=parts(new.windows).marked(old.windows, new.windows, added_aggregates))
+
     def operator(self, spec: WindowedJoin) -> WindowOperator:
         return spec.operator
 

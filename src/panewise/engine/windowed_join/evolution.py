@@ -1,0 +1,21 @@
+"""The state of windows over a join, taken over by those with other fields (semantics 47.14)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from panewise.engine.nested.state import header_in
+from panewise.engine.protocol import TakeOver, engine_parts
+from panewise.engine.windowed_join.operator import WindowedJoinEngine
+from panewise.engine.windowed_join.plan import HEADER
+from panewise.spec import WindowedJoin
+from panewise.spec.codec import to_dict
+
+
+def take_over(operator: WindowedJoinEngine, old: WindowedJoin, header: Mapping[str, Any]) -> TakeOver:
+    """Returns how the operator takes over a state that `old` has made. The tables of the join stay."""
+    horizons = operator.horizons(operator.with_header(header).clocks)
+    make = engine_parts(operator.windows.spec).take_over
+    if make is None or to_dict(old.windows) == to_dict(operator.spec.windows):
+        return TakeOver(header, horizons)
+    how = make(operator.windows, old.windows, header_in(HEADER, header))
+    return TakeOver({**header, HEADER: how.header}, {**horizons, **how.horizons}, how.tables)
