@@ -79,6 +79,8 @@ def _converted_run(table: StoredTable, library: RunLibrary, run: Run, name: str,
     rows = RunRows(library.read_stored(run))
     frame = converted_rows(table, rows.frame, name, how)
     sorted_rows = RunRows.with_hashes(frame, table.shape)
+    if (sorted_rows.hashes[1:] < sorted_rows.hashes[:-1]).any():  # other columns decide the place of a row
+        sorted_rows = RunRows.sorted_by_hash(frame, table.shape)
     described = sorted_rows.described(library.new_name(), run.part)
     library.add(described, sorted_rows)
     return described

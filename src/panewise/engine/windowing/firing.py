@@ -22,7 +22,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
-from panewise.engine.kernels.small_frames import filter_rows
+from panewise.engine.kernels.small_frames import filter_rows, joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks
@@ -32,7 +32,7 @@ from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
 from panewise.spec import Global
 from panewise.state import Run
 
-FLIP, EXPIRED = "__flip", "__expired"
+FLIP, EXPIRED, EARLY = "__flip", "__expired", "__early"
 READY, CLOSES, FIRE, REQUESTED, EMITTED = "__wants", "__closes", "__fire", "__requested", "__sent"
 
 
@@ -137,9 +137,11 @@ def next_due(
     return min(instants, default=None)
 
 
-def evaluate(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
-    """Evaluates each of the windows once."""
-    decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks), FIRE)
+def evaluate(
+    plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks, early: pl.DataFrame | None = None
+) -> Evaluation:
+    """Evaluates each of the windows once. Those in `early`, given by keys and bounds, expire early (15.24)."""
+    decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks, early), FIRE)
     emitted = _emitting_firings(plan, results)
     after = _after_firings(plan, decided, emitted, clocks)
     expired = filter_rows(after, after[EXPIRED]).select(windows.columns)
@@ -147,12 +149,18 @@ def evaluate(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> Evaluat
     return Evaluation(stored, expired, emitted)
 
 
-def _with_decisions(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _with_decisions(
+    plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks, early: pl.DataFrame | None
+) -> pl.DataFrame:
     spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
+    expired = clocks.expired(spec, pl.col(END))
+    if early is not None and early.height:
+        windows = joined(windows, early.with_columns(pl.lit(True).alias(EARLY)), plan.identity, "left")
+        expired = expired | pl.col(EARLY).fill_null(False)
     with_times = windows.with_columns(
         complete.alias(COMPLETE),
         (pl.col(UNFLIPPED) & complete & open_).alias(FLIP),
-        clocks.expired(spec, pl.col(END)).alias(EXPIRED),
+        expired.alias(EXPIRED),
     )
     now = _trigger_context(plan, clocks)
     with_trigger = with_times.with_columns(

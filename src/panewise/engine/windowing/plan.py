@@ -95,7 +95,7 @@ class WindowPlan(InputPort):
         self.shape = Shape(
             self.table_schema,
             self.identity,
-            self.keys if merging(spec.window) or self.by_key else self.identity,
+            self.keys if stored_by_key(spec) else self.identity,
         )
 
     def _set_panes(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
@@ -175,7 +175,13 @@ class WindowPlan(InputPort):
             and spec.time == "event"
             and not self.by_key
             and not self.counted
+            and spec.max_windows is None
         )
+
+
+def stored_by_key(spec: WindowOperator) -> bool:
+    """Returns whether a step reads all stored windows of the keys of its rows, which are hashed by the keys."""
+    return merging(spec.window) or Clocks.initial(spec).by_key or spec.max_windows is not None
 
 
 def _aggregation(
