@@ -14,8 +14,8 @@ from panewise.spec.windows.sliding import Sliding
 class MaxWindows:
     """The most windows that each key has at a time, and what happens to a further one.
 
-    It is the field `max_windows` of a :class:`panewise.WindowOperator`. Windows count from their first row until
-    they expire, also if they are closed.
+    It is the field `max_windows` of a :class:`panewise.WindowOperator`. Windows count from their first row
+    until they expire, also if they are closed.
 
     Args:
         n: the most windows of a key, 1 or more. Without keys, of the operator.

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from panewise.chrono import Duration
 from panewise.errors import SpecError, StateError
 from panewise.families import WINDOWS
-from panewise.spec import Chain, CogroupOperator, FixedLag, Inputs, Specification, StreamTime, WindowOperator
+from panewise.spec import (
+    Chain,
+    CogroupOperator,
+    FixedLag,
+    Inputs,
+    MaxWindows,
+    Specification,
+    StreamTime,
+    WindowOperator,
+)
 from panewise.spec.codec import to_dict
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES
 from panewise.spec.evolution import continuation
@@ -68,6 +77,8 @@ def _value(draw: st.DrawFn, name: str, spec: WindowOperator, other: WindowOperat
         return _with_delay(spec.watermark, Duration(draw(st.integers(0, 9))))
     if name == "kept":  # some of its own aggregates
         return _fewer(draw, spec.aggregates) or spec.aggregates
+    if name == "max_windows":
+        return draw(st.sampled_from([None, MaxWindows(1), MaxWindows(3)]))
     if name != "aggregates":
         return getattr(other, name)
     known = draw(st.permutations([*spec.aggregates, *other.aggregates]))[: draw(st.integers(1, 5))]

@@ -1,4 +1,4 @@
-"""The state of a cogroup, which is that of its windows, taken over by one with other fields (semantics 47.13)."""
+"""The state of a cogroup, which is that of its windows, taken over by another one (semantics 47.13)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -140,7 +140,7 @@ def next_due(
 def evaluate(
     plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks, early: pl.DataFrame | None = None
 ) -> Evaluation:
-    """Evaluates each of the windows once. Those in `early`, given by keys and bounds, expire early (15.24)."""
+    """Evaluates each of the windows once. Those in `early`, by keys and bounds, expire early (15.24)."""
     decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks, early), FIRE)
     emitted = _emitting_firings(plan, results)
     after = _after_firings(plan, decided, emitted, clocks)

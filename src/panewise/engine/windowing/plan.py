@@ -180,7 +180,7 @@ class WindowPlan(InputPort):
 
 
 def stored_by_key(spec: WindowOperator) -> bool:
-    """Returns whether a step reads all stored windows of the keys of its rows, which are hashed by the keys."""
+    """Returns whether windows are hashed by their keys alone, as a step reads all those of a key."""
     return merging(spec.window) or Clocks.initial(spec).by_key or spec.max_windows is not None
 
 

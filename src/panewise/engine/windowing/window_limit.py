@@ -26,10 +26,9 @@ def full(plan: WindowPlan, stored: pl.DataFrame, wanted: pl.DataFrame) -> pl.Dat
     latest = _latest_first(plan, stored).filter(pl.int_range(pl.len()).over(plan.keys) == limit.n - 1)
     least = latest.select(*plan.keys, pl.col(END).alias(_END), pl.col(START).alias(_START))
     pairs = joined(wanted.select(plan.identity), least, plan.keys)
-    older = (pl.col(END) < pl.col(_END)) | ((pl.col(END) == pl.col(_END)) & (pl.col(START) < pl.col(_START)))
-    return joined(
-        pairs.filter(older).select(plan.identity), stored.select(plan.identity), plan.identity, "anti"
-    )
+    same_end = (pl.col(END) == pl.col(_END)) & (pl.col(START) < pl.col(_START))
+    older = pairs.filter((pl.col(END) < pl.col(_END)) | same_end).select(plan.identity)
+    return joined(older, stored.select(plan.identity), plan.identity, "anti")
 
 
 def beyond(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
@@ -54,10 +53,9 @@ def _latest_first(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _too_many(plan: WindowPlan, more: pl.DataFrame, limit: MaxWindows) -> StateError:
-    keys = (
-        dict(zip(plan.spec.keys, more.select(plan.spec.keys).row(0), strict=True)) if plan.spec.keys else {}
-    )
-    whose = f"of the key {keys}" if keys else "of the operator"
+    first = more.row(0, named=True)
+    key = {name: first[name] for name in plan.spec.keys}
+    whose = f"of the key {key}" if key else "of the operator"
     return StateError(
         f"more than {limit.n} windows {whose}",
         f"max_windows={limit!r} limits them (semantics 15.26)",
@@ -66,9 +64,7 @@ def _too_many(plan: WindowPlan, more: pl.DataFrame, limit: MaxWindows) -> StateE
 
 
 def with_full(closed: pl.DataFrame, full_windows: pl.DataFrame, identity: list[str]) -> pl.DataFrame:
-    """Returns closed windows and those of :func:`full` together, by keys and bounds, with a column
-    BEYOND_LIMIT.
-    """
+    """Returns closed windows and those of :func:`full`, by keys and bounds; a column says which is which."""
     frames = [
         closed.filter(CLOSED).select(identity).with_columns(pl.lit(False).alias(BEYOND_LIMIT)),
         full_windows.with_columns(pl.lit(True).alias(BEYOND_LIMIT)),

@@ -134,6 +134,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             self.plan.ties_matter
             or self.plan.can_close
             or self.plan.by_key
+            or self.plan.spec.max_windows is not None
             or isinstance(self.plan.spec.window, Custom)
         ):
             return True
@@ -320,10 +321,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         if effect.of_keys is None:
             return effect, None
         identity = self.plan.identity
-        others = joined(effect.of_keys, effect.touched.select(identity), identity, "anti")
-        early = window_limit.beyond(
-            self.plan, pl.concat([effect.touched.select(identity), others.select(identity)])
-        )
+        mine = effect.touched.select(identity)
+        others = joined(effect.of_keys, mine, identity, "anti")
+        early = window_limit.beyond(self.plan, pl.concat([mine, others.select(identity)]))
         more = joined(others, early, identity, "semi").select(effect.touched.columns)
         touched, replaced = pl.concat([effect.touched, more]), pl.concat([effect.replaced, more])
         return replace(effect, touched=touched, replaced=replaced), early

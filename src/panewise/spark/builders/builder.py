@@ -32,8 +32,8 @@ class Builder:
     def options(self, **fields: Any) -> Self:
         """Sets other fields of the specification.
 
-        - Windows: time, null_keys, max_future_skew, max_windows, on_time, closing, only_updated, timestamp, evaluate and
-          strict of WindowOperator.
+        - Windows: time, null_keys, max_future_skew, max_windows, on_time, closing, only_updated,
+          timestamp, evaluate and strict of WindowOperator.
         - OVER and deduplication: null_keys and max_future_skew.
         - Policy windows: null_keys, only_when_full, skip_unchanged and flush_on_final of StreamWindow.
         - Joins: those that :meth:`panewise.spark.JoinBuilder.options` lists.

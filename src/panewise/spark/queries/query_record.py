@@ -125,6 +125,7 @@ def continue_record(
     dataflow: Dataflow,
     checkpoint: str,
     after: int | None,
+    *,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Adds a record if the specification or the clock has changed. Of the former it says so in the log.

@@ -251,7 +251,7 @@ def _prepared(
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     else:
-        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more)
+        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
     return dataflow
 
 

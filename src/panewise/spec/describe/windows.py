@@ -282,6 +282,8 @@ def late_rows(spec: WindowOperator) -> str:
     lines = [f"Late rows: {_lateness(spec)}."]
     if data_loss_reason(spec) is not None:
         lines.append("  A row is also late for a window that its trigger has closed.")
+    if spec.max_windows is not None and spec.max_windows.when_full == "emit_oldest":
+        lines.append(f"  A row is also late for a window that is older than {spec.max_windows.n} live ones.")
     overlapping = isinstance(spec.window, (Cumulating, Sliding)) or (
         isinstance(spec.window, Hopping) and length(spec.window.hop) < length(spec.window.size)
     )
@@ -346,7 +348,7 @@ def _state(spec: WindowOperator) -> str:
         "" if data_loss_reason(spec) is None else "; when its trigger closes it, its rows are purged at once"
     )
     if isinstance(spec.window, Global) or spec.lateness_us is None:
-        return f"State: a window is stored until the end of input{closed}."
+        return f"State: a window is stored until the end of input{closed}.{_limit(spec)}"
     more = "more than " if closed_at_end(spec.window) else ""
     past = (
         f"{_reaches(spec)} its end"
@@ -354,4 +356,15 @@ def _state(spec: WindowOperator) -> str:
         else f"is {more}{spec.allowed_lateness} past its end"
     )
     end = "at the end of input all windows are purged"
-    return f"State: a window is purged when the watermark {past}; {end}{closed}."
+    return f"State: a window is purged when the watermark {past}; {end}{closed}.{_limit(spec)}"
+
+
+def _limit(spec: WindowOperator) -> str:
+    """Describes the limit of windows; empty if there is none."""
+    if spec.max_windows is None:
+        return ""
+    each = "each key has" if spec.keys else "there are"
+    most = f"\n  At most {spec.max_windows.n} windows: {each} no more after a batch"
+    if spec.max_windows.when_full == "stop":
+        return f"{most}, or the batch fails."
+    return f"{most}. The oldest ones expire early, with their last pane."
