@@ -163,6 +163,7 @@ def _read(
         how = take_over(operator, change, header)
         if how.tables:
             return operator, operator.with_header(how.header), how
+        header = how.header
     if not more:
         check_types(operator.state, header)
     state = operator.with_header(header)

@@ -15,6 +15,7 @@ from panewise.spec import (
     CogroupOperator,
     FixedLag,
     Inputs,
+    JoinOperator,
     MaxWindows,
     Specification,
     StreamTime,
@@ -28,6 +29,7 @@ from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS
 from panewise.spec.protocol import is_specification
 from panewise.testing.cogroups import cogroup_specs
+from panewise.testing.joins import selections
 from panewise.testing.samples import types_of
 from panewise.testing.window_specs import specs
 
@@ -121,11 +123,28 @@ def changed_inputs(draw: st.DrawFn, spec: Any, *, checked: bool = True) -> Any:
 
 @st.composite
 def changed_sides(draw: st.DrawFn, spec: Any) -> Any:
-    """Draws a join or cogroup of which one side has another delay and other limits."""
+    """Draws a join or cogroup of which one side has another delay, another lateness and other limits."""
     name = draw(st.sampled_from(list(spec.sides)))
     side = draw(changed_inputs(spec.sides[name], checked=False))
-    fields = {name: side, "idle_after": draw(st.sampled_from([spec.idle_after, Duration(4), Duration(9)]))}
-    return _accepted(spec, lambda: replace(spec, **fields))
+    lateness = draw(st.sampled_from([side.allowed_lateness, Duration(0), Duration(3), Duration(8)]))
+    fields = {"idle_after": draw(st.sampled_from([spec.idle_after, Duration(4), Duration(9)]))}
+    current = _accepted(spec, lambda: replace(spec, **{name: side}, **fields))
+    changed = _accepted(
+        spec,
+        lambda: replace(current, **{name: replace(current.sides[name], allowed_lateness=lateness)}),
+    )
+    return current if changed is spec else changed
+
+
+@st.composite
+def changed_joins(draw: st.DrawFn, spec: JoinOperator) -> JoinOperator:
+    """Draws a join with other columns, or of which one side has other delays, lateness and limits."""
+    current = draw(changed_sides(spec))
+    others = selections(spec.left, spec.right, spec.how)
+    every = st.none() if spec.right.prefix else others  # with a prefix all columns have different names
+    select = draw(every | others) if draw(st.booleans()) else spec.select
+    changed: JoinOperator = _accepted(spec, lambda: replace(current, select=select))
+    return current if changed is spec else changed
 
 
 @st.composite

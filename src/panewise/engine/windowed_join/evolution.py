@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from panewise.engine.join.evolution import take_over as join_take_over
 from panewise.engine.nested.state import header_in
 from panewise.engine.protocol import TakeOver, engine_parts
 from panewise.engine.windowed_join.operator import WindowedJoinEngine
@@ -13,9 +14,11 @@ from panewise.spec.codec import to_dict
 
 def take_over(operator: WindowedJoinEngine, old: WindowedJoin, header: Mapping[str, Any]) -> TakeOver:
     """Returns how the operator takes over a state that `old` has made. The tables of the join stay."""
-    horizons = operator.horizons(operator.with_header(header).clocks)
+    own = {name: value for name, value in header.items() if name != HEADER}
+    changed = {**header, **join_take_over(operator.first, old.join, own).header}
+    horizons = operator.horizons(operator.with_header(changed).clocks)
     make = engine_parts(operator.windows.spec).take_over
     if make is None or to_dict(old.windows) == to_dict(operator.spec.windows):
-        return TakeOver(header, horizons)
+        return TakeOver(changed, horizons)
     how = make(operator.windows, old.windows, header_in(HEADER, header))
-    return TakeOver({**header, HEADER: how.header}, {**horizons, **how.horizons}, how.tables)
+    return TakeOver({**changed, HEADER: how.header}, {**horizons, **how.horizons}, how.tables)

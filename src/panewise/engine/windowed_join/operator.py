@@ -19,7 +19,7 @@ from panewise.engine.protocol import EvaluatedPanes, Operator, Schemas, engine_p
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin
-from panewise.spec.operators.join.columns import JOIN_TIME, LEFT
+from panewise.spec.operators.join.columns import JOIN_TIME
 
 
 class WindowedJoinEngine(NestedEngine[Operator, Operator]):
@@ -42,8 +42,9 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
         return self.following[0]
 
     def evaluate_all(self) -> Output:
-        """Evaluates all windows once, after a change of the specification. In the join nothing is due."""
-        return replace(self._nothing(LEFT), panes=self.windows.evaluate_all().panes)
+        """Evaluates the join once, after a change of the specification, and then all windows."""
+        output = super().evaluate_all()
+        return replace(output, panes=vstack_frames([output.panes, self.windows.evaluate_all().panes]))
 
     def _evaluated(
         self, step: Callable[[], Iterable[Output]]

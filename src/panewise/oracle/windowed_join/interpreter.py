@@ -45,8 +45,8 @@ class WindowedJoinInterpreter:
 
     def change(self, spec: WindowedJoin) -> Output:
         """Continues with another specification of the inputs and of the windows (semantics 47, 47.14)."""
-        output = self._join.change(spec.join)
-        return {**output, "panes": self._windows.change(spec.windows)["panes"]}
+        output = self._followed(self._join.change(spec.join))
+        return {**output, "panes": [*output["panes"], *self._windows.change(spec.windows)["panes"]]}
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark of a side, or of both."""

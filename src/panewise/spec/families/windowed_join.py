@@ -10,9 +10,9 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.families import join
-from panewise.spec.families.input_changes import SIDE_CHANGES, Check
+from panewise.spec.families.input_changes import SIDE_CHANGES, Check, of_side
 from panewise.spec.families.windows import PaneParts
-from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
+from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT, SIDES
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Carried, Columns, Known, Origins, Refusal, Types, parts
@@ -23,9 +23,12 @@ def _of_join(check: Check) -> Check:
     return lambda old, new: check(old.join, new.join)
 
 
+_SIDES: Final = {side: of_side(side, ("allowed_lateness",)) for side in SIDES}
+
+
 class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, marks = WindowedJoin, ("match", "then")
-    changeable = MappingProxyType({name: _of_join(check) for name, check in SIDE_CHANGES.items()})
+    changeable = MappingProxyType({name: _of_join(check) for name, check in (SIDE_CHANGES | _SIDES).items()})
 
     def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
         """Returns the field of the windows, if both have windows of the same family."""
