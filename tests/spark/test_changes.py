@@ -133,6 +133,7 @@ def test_a_clock_is_added(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert committed(feed) > before
     assert recorded(feed).header["clock_added_to"] == 2
     feed.put((30, "a", 1), (130, "a", 1))
+    feed.put((140, "a", 1))  # in a second micro-batch, by which the first window is complete
     run(feed, minutes(feed.stream()).agg(COUNT))  # without it
     assert feed.read("panes")["n"].to_list() == [2]
 

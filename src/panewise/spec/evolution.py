@@ -15,7 +15,10 @@ from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregate
 from panewise.spec.fields import check_choice, silently
 from panewise.spec.protocol import Specification, parts
 
-REMEDY: Final = "put the field back, or start from a new checkpoint"
+REMEDY: Final = (
+    "put the field back, or start from a new checkpoint, whose initial_state= comes from the history "
+    "(semantics 48.5)"
+)
 
 
 @dataclass(frozen=True)

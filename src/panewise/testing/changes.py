@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError, StateError
-from panewise.families import WINDOWS
 from panewise.spec import (
     Chain,
     CogroupOperator,
@@ -27,7 +26,6 @@ from panewise.spec.evolution import continuation
 from panewise.spec.families.window_changes import CHANGEABLE, OF_CHAINS
 from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS
-from panewise.spec.protocol import is_specification
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.joins import selections
 from panewise.testing.samples import types_of
@@ -43,7 +41,7 @@ _OF_WINDOWS_OVER_JOINS: Final = (
     "on_time",
     "closing",
     "only_updated",
-    "kept",
+    "own aggregates",
 )
 _FIELDS: Final = (*CHANGEABLE, "aggregates", "aggregates", "allowed_lateness", "trigger", "accumulation")
 
@@ -65,7 +63,7 @@ def changed_windows(draw: st.DrawFn, spec: WindowOperator, fields: Sequence[str]
     for name in draw(st.lists(st.sampled_from(fields), min_size=1, max_size=4)):
         try:
             with silently():
-                field = "aggregates" if name == "kept" else name
+                field = "aggregates" if name == "own aggregates" else name
                 candidate = replace(current, **{field: _value(draw, name, current, other)})
         except SpecError:
             continue
@@ -77,7 +75,7 @@ def changed_windows(draw: st.DrawFn, spec: WindowOperator, fields: Sequence[str]
 def _value(draw: st.DrawFn, name: str, spec: WindowOperator, other: WindowOperator) -> Any:
     if name == "watermark":
         return _with_delay(spec.watermark, Duration(draw(st.integers(0, 9))))
-    if name == "kept":  # some of its own aggregates
+    if name == "own aggregates":  # some of its own aggregates
         return _fewer(draw, spec.aggregates) or spec.aggregates
     if name == "max_windows":
         return draw(st.sampled_from([None, MaxWindows(1), MaxWindows(3)]))
@@ -150,13 +148,14 @@ def changed_joins(draw: st.DrawFn, spec: JoinOperator) -> JoinOperator:
 @st.composite
 def changed_cogroups(draw: st.DrawFn, spec: CogroupOperator) -> CogroupOperator:
     """Draws a cogroup with other windows, aggregates or inputs. Fields of windows may be those of another."""
-    other, current = draw(cogroup_specs()), draw(changed_sides(spec))
+    other = draw(cogroup_specs())
+    current: CogroupOperator = draw(changed_sides(spec))
     for name in draw(st.lists(st.sampled_from(_OF_COGROUPS), max_size=4)):
-        kept = draw(st.sampled_from([spec, spec, other]))
+        source = draw(st.sampled_from([spec, spec, other]))
         names = _AGGREGATES if name == "aggregates" else (name,)
         fields = {of: getattr(other, of) for of in names}
         if name == "aggregates":
-            fields = {of: _fewer(draw, getattr(kept, of)) for of in names}
+            fields = {of: _fewer(draw, getattr(source, of)) for of in names}
         try:
             with silently():
                 candidate = replace(current, **fields)
@@ -177,7 +176,7 @@ def _fewer(draw: st.DrawFn, aggregates: Sequence[Any]) -> list[Any]:
 def changed_windowed_joins(draw: st.DrawFn, spec: Any) -> Any:
     """Draws windows over a join that have other fields, or of which one side has other delays and limits."""
     join, windows = draw(changed_sides(spec.join)), spec.windows
-    if is_specification(windows, WINDOWS):
+    if windows is spec.operator:
         candidate = draw(changed_windows(windows, _OF_WINDOWS_OVER_JOINS))
         if set(candidate.columns_read) <= set(windows.columns_read):
             windows = candidate

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.errors import SpecError, StateError
+from panewise.errors import StateError
 from panewise.testing import run
 from panewise.testing.strategies import events, types_of
 from panewise.testing.window_specs import limited_specs
@@ -48,33 +48,3 @@ def test_a_batch_with_more_windows_stops(runtime: str) -> None:
     run(LIMITED, [{"op": "add", "rows": rows}], runtime)
     with pytest.raises(StateError, match="more than 2 windows"):
         run(LIMITED, [{"op": "add", "rows": more}], runtime)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"window": pw.Session(10)}, "later rows change them"),
-        ({"window": pw.Sliding(10)}, "later rows change them"),
-        ({"window": pw.Global()}, "each key has one window"),
-        ({"window": pw.Tumbling(pw.rows(3))}, "only incomplete ones are stored"),
-        ({"watermark": pw.StreamTime(5)}, "the watermark of a key expires its windows"),
-        ({"max_windows": 3}, "a limit is a MaxWindows"),
-    ],
-)
-def test_windows_without_a_limit(changes: dict[str, object], message: str) -> None:
-    """semantics 15.27."""
-    fields = {"window": pw.Tumbling(10), "aggregates": [F.count()], "max_windows": pw.MaxWindows(2)}
-    with pytest.raises(SpecError, match=message):
-        pw.WindowOperator(**fields | changes)  # type: ignore[arg-type]
-
-
-def test_other_operators_take_no_limit() -> None:
-    """semantics 15.27."""
-    with pytest.raises(SpecError, match="then after max_windows="):
-        LIMITED.then(aggregates=[F.sum("n")])
-    join = pw.JoinOperator(left=pw.Side(), right=pw.Side(prefix="r_"), match=pw.Interval(0, 5))
-    with pytest.raises(SpecError, match="have no output for late rows"):
-        join.then(window=pw.Tumbling(5), aggregates=[F.count()], max_windows=pw.MaxWindows(2))
-    for n, when_full in ((0, "stop"), (1, "drop")):
-        with pytest.raises(SpecError, match=r"n=0|when_full='drop'"):
-            pw.MaxWindows(n, when_full)  # type: ignore[arg-type]

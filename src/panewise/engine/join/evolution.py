@@ -8,7 +8,6 @@ removes. So rows expire in it as at any other move of the clocks.
 from collections.abc import Mapping
 from typing import Any
 
-from panewise.engine.evolution import with_nulls
 from panewise.engine.join.two_sides import CEILINGS, FLOORS
 from panewise.engine.protocol import Operator, TakeOver
 from panewise.spec import JoinOperator
@@ -29,5 +28,5 @@ def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) 
     return TakeOver(
         changed,
         operator.horizons(state.clocks),
-        {name: with_nulls(table.shape) for name, table in tables.items()},
+        {name: table.shape.with_nulls for name, table in tables.items()},
     )

@@ -110,8 +110,16 @@ def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
     if not _checked(header):
         return JoinClocks()
     reports, ended = header["inputs"]["told"], header["ended"]
-    bounds = {side: (header.get(FLOORS[side]), header.get(CEILINGS[side])) for side in SIDES}
-    sides = {side: SideClock(*reports[side][:2], side in ended, *bounds[side]) for side in SIDES}
+    sides = {
+        side: SideClock(
+            reports[side][0],
+            reports[side][1],
+            side in ended,
+            header.get(FLOORS[side]),
+            header.get(CEILINGS[side]),
+        )
+        for side in SIDES
+    }
     return JoinClocks(header["processing_time"], header["inputs"]["since"], sides)
 
 

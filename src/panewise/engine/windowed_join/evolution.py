@@ -17,8 +17,9 @@ def take_over(operator: WindowedJoinEngine, old: WindowedJoin, header: Mapping[s
     own = {name: value for name, value in header.items() if name != HEADER}
     changed = {**header, **join_take_over(operator.first, old.join, own).header}
     horizons = operator.horizons(operator.with_header(changed).clocks)
-    make = engine_parts(operator.windows.spec).take_over
-    if make is None or to_dict(old.windows) == to_dict(operator.spec.windows):
+    windows = operator.windows.spec
+    make = engine_parts(windows).take_over
+    if make is None or to_dict(old.windows) == to_dict(windows):
         return TakeOver(changed, horizons)
     how = make(operator.windows, old.windows, header_in(HEADER, header))
     return TakeOver({**changed, HEADER: how.header}, {**horizons, **how.horizons}, how.tables)

@@ -7,7 +7,7 @@ the table of windows is hashed by the keys alone. Windows are ordered by end and
 import polars as pl
 
 from panewise.engine.columns import BEYOND_LIMIT, CLOSED, END, START
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.small_frames import joined, without
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.errors import StateError
 from panewise.spec.max_windows import MaxWindows
@@ -28,7 +28,7 @@ def full(plan: WindowPlan, stored: pl.DataFrame, wanted: pl.DataFrame) -> pl.Dat
     pairs = joined(wanted.select(plan.identity), least, plan.keys)
     same_end = (pl.col(END) == pl.col(_END)) & (pl.col(START) < pl.col(_START))
     older = pairs.filter((pl.col(END) < pl.col(_END)) | same_end).select(plan.identity)
-    return joined(older, stored.select(plan.identity), plan.identity, "anti")
+    return without(older, stored, plan.identity)
 
 
 def beyond(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:

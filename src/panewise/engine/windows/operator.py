@@ -20,7 +20,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.input_state import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.small_frames import joined, without
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes
@@ -322,7 +322,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             return effect, None
         identity = self.plan.identity
         mine = effect.touched.select(identity)
-        others = joined(effect.of_keys, mine, identity, "anti")
+        others = without(effect.of_keys, mine, identity)
         early = window_limit.beyond(self.plan, pl.concat([mine, others.select(identity)]))
         more = joined(others, early, identity, "semi").select(effect.touched.columns)
         touched, replaced = pl.concat([effect.touched, more]), pl.concat([effect.replaced, more])
@@ -362,13 +362,12 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         affected = self.state.windows.select(firing.may_change(plan, clocks), lambda run: True)
         if plan.sliding:
             self._store_slices(self.state.sliced.expired(clocks.horizon(plan.spec)))
-        early = None
-        if plan.spec.max_windows is not None:
-            every = self.state.windows.all()
-            unexpired = every.filter(~clocks.expired(plan.spec, pl.col(END)))
-            early = window_limit.beyond(plan, unexpired)
-            others = joined(joined(every, early, plan.identity, "semi"), affected, plan.identity, "anti")
-            affected = pl.concat([affected, others.select(affected.columns)])
+        if plan.spec.max_windows is None:
+            return replace(self._nothing, panes=self._evaluated_at(clocks, affected))
+        every = self.state.windows.all()
+        early = window_limit.beyond(plan, every.filter(~clocks.expired(plan.spec, pl.col(END))))
+        others = without(joined(every, early, plan.identity, "semi"), affected, plan.identity)
+        affected = pl.concat([affected, others.select(affected.columns)])
         return replace(self._nothing, panes=self._evaluated_at(clocks, affected, early))
 
     def with_header(self, header: Mapping[str, Any]) -> WindowOperatorState:

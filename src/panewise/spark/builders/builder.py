@@ -63,8 +63,8 @@ class Builder:
 
         So what waits for processing time takes effect while the input is silent: triggers and policies of
         time, FixedLag, idle Inputs and idle sides of joins. The rows of the clock stream have no key and are
-        not counted. It is a source of the query like any other, so it cannot be added to an existing
-        checkpoint or removed from one. With `available_now` the query ends as it does without it.
+        not counted. It can be added to an existing checkpoint and removed from one (semantics 47.11). With
+        `available_now` the query ends as it does without it.
 
         Example::
 

@@ -54,9 +54,10 @@ class Directories:
         stream = self._system.create(temporary, True)
         stream.write(bytearray(text.encode()))
         stream.close()
-        files = self.session._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+        jvm: Any = self.session._jvm
+        files = jvm.org.apache.hadoop.fs
         overwrite = getattr(files, "Options$Rename").OVERWRITE
-        kinds = self.session._sc._gateway.new_array(getattr(files, "Options$Rename"), 1)  # type: ignore[union-attr]
+        kinds = jvm.java.lang.reflect.Array.newInstance(overwrite.getClass(), 1)
         kinds[0] = overwrite
         context = files.FileContext.getFileContext(temporary.toUri(), self._conf)
         context.rename(temporary, self._path(name), kinds)

@@ -11,7 +11,7 @@ from panewise.spec.conditions import check_condition, columns_of
 from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
-from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, SIDES
+from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, SIDES, Selected
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
@@ -21,16 +21,19 @@ _NOT_STATIC: Final = ("watermark", "allowed_lateness", "position", "max_future_s
 
 def _select(old: JoinOperator, new: JoinOperator) -> str | None:
     """Refuses columns of the condition that were not emitted before: not all tables have their values."""
-    for side in new.sides if new.condition is not None and old.select is not None else ():
-        mine = (side, EITHER) if side == LEFT else (side,)
-        before, after = (
-            {column.column for column in of.select if column.side in mine} if of.select is not None else None
-            for of in (old, new)
-        )
-        of_condition = set(columns_of(new.condition, side)) - set(new.sides[side].keys) - (before or set())
-        if of_condition if after is None else of_condition & after:
+    if new.condition is None or old.select is None:
+        return None
+    for side in new.sides:
+        stored = {*new.sides[side].keys, *_selected(old.select, side)}
+        lacking = set(columns_of(new.condition, side)) - stored
+        if lacking if new.select is None else lacking & set(_selected(new.select, side)):
             return "a column of the condition that was not emitted before is not added (semantics 47.16)"
     return None
+
+
+def _selected(select: tuple[Selected, ...], side: str) -> list[str]:
+    mine = (side, EITHER) if side == LEFT else (side,)
+    return [column.column for column in select if column.side in mine]
 
 
 class _JoinParts(SideParts[JoinOperator]):

@@ -23,12 +23,12 @@ def _of_join(check: Check) -> Check:
     return lambda old, new: check(old.join, new.join)
 
 
-_SIDES: Final = {side: of_side(side, ("allowed_lateness",)) for side in SIDES}
+_CHANGES: Final = {**SIDE_CHANGES, **{side: of_side(side, ("allowed_lateness",)) for side in SIDES}}
 
 
 class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, marks = WindowedJoin, ("match", "then")
-    changeable = MappingProxyType({name: _of_join(check) for name, check in (SIDE_CHANGES | _SIDES).items()})
+    changeable = MappingProxyType({name: _of_join(check) for name, check in _CHANGES.items()})
 
     def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
         """Returns the field of the windows, if both have windows of the same family."""
