@@ -11,20 +11,27 @@ PYTHON := $(CURDIR)/$(VENV)/bin/python
 READY := $(VENV)/requirements.lock
 FLINK := .venv-flink
 FLINK_READY := $(FLINK)/flink-requirements.txt
+DOCS := .venv-docs
+DOCS_READY := $(DOCS)/requirements-docs.lock
 PEERS := .venv-peers
 PEERS_READY := $(PEERS)/peers-requirements.txt
 SPARK := all
+# Of `make soak`, `make rounds` and `make kills`: which part to run, and what the rounds on Spark are drawn from.
+PART := 1/1
+SEED := 0
 
 # Both need .venv, and then run at the same time: mypy and ruff have a core while the tests wait for Spark.
 ifeq ($(sort $(MAKECMDGOALS)),check test)
 MAKEFLAGS += -j2
 endif
 
+# Tests start many processes, which must not compile the same modules again and again.
+unexport PYTHONDONTWRITEBYTECODE
 export PYSPARK_PYTHON := $(PYTHON)
 export PYSPARK_DRIVER_PYTHON := $(PYTHON)
 export SPARK_LOCAL_IP := 127.0.0.1
 
-.PHONY: help env venv demo demo-join test matrix check names notebooks scaffold format bench bench-peers nightly soak kills lock clean
+.PHONY: help env venv demo demo-join test matrix check browser names docs docs-serve notebooks scaffold format bench bench-guard bench-peers nightly soak rounds kills lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | while IFS=$$'\t' read -r target text; \
@@ -33,7 +40,8 @@ help: ## list the targets
 env: ## check that Python and Java have versions that panewise supports
 	@python3 tools/check_env.py
 
-# Modules are compiled when they are first imported (--no-compile): most never are.
+# Modules are compiled when they are first imported (--no-compile): most never are. Those that processes import
+# that start at the same time are imported here once, or each of these would compile them.
 # The stamp is a copy of the lock, so a lock that was only touched (git checkout) does not cost a new environment.
 $(READY): requirements.lock
 	@python3 tools/check_env.py
@@ -43,6 +51,7 @@ $(READY): requirements.lock
 	  python3 -m venv $(VENV); \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements.lock; \
 	  $(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .; \
+	  $(PYTHON) -c "import hypothesis, pandas, polars, pyspark.sql.functions, pytest, sqlglot, xdist.remote, yaml"; \
 	  cp requirements.lock $(READY); \
 	fi
 
@@ -69,11 +78,30 @@ check: $(READY) ## lint, format and types
 	@$(PYTHON) -m ruff format --check .
 	@$(PYTHON) -m mypy
 
-names: $(READY) ## write the list of public names, which a test compares with the code
+browser: ## install Chromium from Debian or Ubuntu, as root: `make nightly` tests the page of `panewise watch` with it
+	@command -v chromium chromium-browser google-chrome >/dev/null || { apt-get update -q && apt-get install -y --no-install-recommends chromium; }
+
+names: $(READY) ## write the list of public names, and the pages made from the code; tests compare them
 	@$(PYTHON) tools/public_names.py
+	@$(PYTHON) -m tools.site_pages
 
 scaffold: $(READY) ## write the skeleton of an extension: KIND=match NAME=nearest_key; see docs/extending.md
 	@$(PYTHON) tools/scaffold.py "$(KIND)" "$(NAME)"
+
+$(DOCS_READY): requirements-docs.lock
+	@if cmp -s requirements-docs.lock $(DOCS_READY); then touch $(DOCS_READY); else \
+	  echo "making $(DOCS) from requirements-docs.lock"; \
+	  rm -rf $(DOCS); \
+	  python3 -m venv $(DOCS); \
+	  $(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-docs.lock; \
+	  cp requirements-docs.lock $(DOCS_READY); \
+	fi
+
+docs: $(DOCS_READY) ## build the site into out/site; a broken link is an error
+	@$(DOCS)/bin/zensical build --clean --strict
+
+docs-serve: $(DOCS_READY) ## serve the site on http://127.0.0.1:8000, and build it again when a page changes
+	@$(DOCS)/bin/zensical serve --dev-addr 127.0.0.1:8000
 
 notebooks: $(READY) ## run the notebooks and store their outputs, which a test compares
 	@$(PYTHON) -m tools.notebooks
@@ -99,6 +127,9 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.retained
 	@$(PYTHON) -m bench.stores
 
+bench-guard: $(READY) ## compare the speed with that of a commit, and fail if a shape takes 7 % longer: BASE=<commit>
+	@$(PYTHON) -m bench.guard "$(BASE)" $(GUARD)
+
 $(FLINK_READY): bench/flink-requirements.txt
 	@echo "making $(FLINK) from bench/flink-requirements.txt (this downloads half a gigabyte and takes some minutes)"
 	@rm -rf $(FLINK)
@@ -119,22 +150,27 @@ bench-peers: $(READY) $(FLINK_READY) $(PEERS_READY) ## compare with Flink, Bytew
 	@$(PYTHON) -m bench.joins flink
 	@$(PYTHON) -m bench.standalone_peers
 
-nightly: $(READY) ## the tests and examples that `make test` leaves out, and the tests of each PySpark version
+nightly: $(READY) $(DOCS_READY) ## the tests and examples that `make test` leaves out, and the tests of each PySpark version
 	@python3 tools/check_env.py
 	@PANEWISE_EXAMPLES=full $(PYTHON) -m pytest -m "(nightly or drawn) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
 	@$(PYTHON) tools/matrix.py all -n 3 --dist loadfile
 
-soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted
+soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted; PART=3/24 is a part
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -m soak
+	@$(PYTHON) -m pytest -m soak --part $(PART)
+
+rounds: $(READY) ## the part of the long campaigns that kills queries on Spark; PART=3/16 SEED=1; reports to out/rounds-*.xml
+	@python3 tools/check_env.py
+	@PANEWISE_SEED=$(SEED) $(PYTHON) -m pytest tests/faults tests/connectors -m rounds --part $(PART) --junitxml=out/rounds-$(subst /,-of-,$(PART)).xml
 
 kills: $(READY) ## the part of the long campaigns that kills processes with stores; reports to out/kills.xml
 	@python3 tools/check_env.py
-	@$(PYTHON) -m pytest -m kills --junitxml=out/kills.xml
+	@$(PYTHON) -m pytest tests/stores tests/standalone -m kills --part $(PART) --junitxml=out/kills.xml
 
 lock: $(READY) ## resolve the dependencies in pyproject.toml into requirements.lock
 	@$(PYTHON) tools/lock.py
+	@$(PYTHON) tools/lock.py --docs
 	@$(PYTHON) tools/lock.py --peers
 
 clean: ## remove what the other targets made
-	@rm -rf $(VENV) $(FLINK) $(PEERS) .venv-matrix-* out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(DOCS) $(FLINK) $(PEERS) .venv-matrix-* out spark-warehouse .mypy_cache .pytest_cache .ruff_cache .hypothesis

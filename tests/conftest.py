@@ -1,10 +1,10 @@
 """Shared by all tests: the environment that Spark needs, one lazily created session, and markers."""
 
+import gc
 import os
-import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from tests.campaigns import Parts
+from tests.driver_workers import quick_python
 from tests.engine.effort import FULL
 from tests.jvm import QUICK_JVM
+from tests.parts import ROOT, part_of, part_of_worker
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,13 +41,16 @@ SPARK_CONF = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",
-    # saves 40 ms in each Python stage (docs/performance.md)
+    # saves 40 ms in each Python stage (docs/decisions/0075-measurements.md)
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.log.level": "ERROR",
     "spark.driver.extraJavaOptions": QUICK_JVM,
+    # of a server for Connect (tests/spark/test_connect.py)
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
 }
 
 
@@ -65,8 +71,12 @@ def _session(scratch: Path) -> "SparkSession":
 @pytest.fixture(scope="session")
 def spark() -> Iterator["SparkSession"]:
     """Yields the only session of a test run, created for the first test that requests it."""
-    with tempfile.TemporaryDirectory(prefix="panewise-") as scratch:
+    with (
+        tempfile.TemporaryDirectory(prefix="panewise-") as scratch,
+        quick_python(Path(scratch)) as python,
+    ):
         session = _session(Path(scratch))
+        session.sparkContext.pythonExec = python
         yield session
         session.stop()
 
@@ -84,11 +94,17 @@ def restored_settings(spark: "SparkSession") -> Iterator[None]:
             spark.conf.set(name, value)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the option that divides long runs."""
+    parser.addoption("--part", default="1/1", metavar="N/M", help="run the Nth of M parts of the tests")
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Ignores warnings about open sockets on PySpark 4.1.
+    """Divides long runs, and ignores warnings about open sockets on PySpark 4.1.
 
     Unlike 4.2, PySpark 4.1 leaves the domain sockets of its actions open. The running test is not at fault.
     """
+    config.pluginmanager.register(Parts(config.getoption("part")), "panewise-parts")
     if version("pyspark").startswith("4.1."):
         for leak in (
             "Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
@@ -98,9 +114,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 # Tests here depend on PySpark or pandas even without the session: conversions, settings, separate processes.
-_ROOT = Path(__file__).resolve().parents[1]
-_OF_SPARK = [_ROOT / "tests" / name for name in ("spark", "connectors", "faults", "cli", "demo")] + [
-    _ROOT / "src" / "panewise" / "spark"
+_OF_SPARK = [ROOT / "tests" / name for name in ("spark", "connectors", "faults", "cli", "demo")] + [
+    ROOT / "src" / "panewise" / "spark"
 ]
 
 _LONG = ("checkpoints", "docs", "families", "standalone", "stores")
@@ -113,34 +128,49 @@ def _is_of_spark(path: Path) -> bool:
 
 @cache
 def _is_long(path: Path) -> bool:
-    return _is_of_spark(path) or any(path.is_relative_to(_ROOT / "tests" / name) for name in _LONG)
+    return _is_of_spark(path) or any(path.is_relative_to(ROOT / "tests" / name) for name in _LONG)
 
 
-# What a file has whose tests use the session.
-_SESSION = re.compile(
-    r'\bspark: "?SparkSession|\bfeed: Feed|: Expected\b|usefixtures\("spark"\)|marks=pytest.mark.spark'
-)
+def _parts(config: pytest.Config) -> int:
+    """Returns the number of processes if each collects one part of the tests, or else 0."""
+    processes = len(config.getvalue("tx") or ())
+    return processes if config.getvalue("dist") == "loadscope" and processes > 1 else 0
 
 
-@cache
-def _group(file: str) -> str:
-    """Returns the group of a file: itself or, if it has a session, "spark".
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collects no garbage meanwhile, which took a third of the time, nor what exists then."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
-    So one process has a JVM, which is slow at first.
-    """
-    return "spark" if _SESSION.search((_ROOT / file).read_text(encoding="utf-8")) else file
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tells a process which part it collects."""
+    processes = _parts(node.config)
+    node.workerinput["part"] = part_of_worker(node.gateway.id, processes)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """With `--dist loadscope` a process runs a whole group of files."""
-    from xdist.scheduler import LoadScopeScheduling
+    if not _parts(config):
+        return None
+    from tests.scheduling import Parts
 
-    class Groups(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            return _group(nodeid.partition("::")[0])
+    return Parts(config, log, _parts(config))
 
-    return Groups(config, log) if config.getvalue("dist") == "loadscope" else None
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leaves out the files of the other part. No process imports what it does not run."""
+    part = getattr(config, "workerinput", {}).get("part")
+    if part is None or collection_path.suffix != ".py" or collection_path.name == "conftest.py":
+        return None
+    return True if part_of(collection_path) != part else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -166,4 +196,4 @@ def _place(item: pytest.Item) -> int:
 
     First the group with a session, then files with few long tests.
     """
-    return 0 if _group(str(item.path.relative_to(_ROOT))) == "spark" else 1 if _is_long(item.path) else 2
+    return 0 if part_of(item.path) == "spark" else 1 if _is_long(item.path) else 2

@@ -22,6 +22,18 @@ def first_here(values: Iterable[Any], count: int = 1) -> list[Any]:
     return [one if number < count else nightly(one) for number, one in enumerate(values)]
 
 
+def each_second(parameters: Iterable[Any]) -> list[Any]:
+    """Returns parameters of `pytest.param`. Each second one that is not nightly becomes nightly."""
+    shown, daily = list[Any](), 0
+    for parameter in parameters:
+        marks = list(parameter.marks)
+        if all(mark.name != "nightly" for mark in marks):
+            daily += 1
+            marks += [pytest.mark.nightly] * (daily % 2 == 0)
+        shown.append(pytest.param(*parameter.values, id=parameter.id, marks=marks))
+    return shown
+
+
 def every(count: int, number: int) -> list[pytest.MarkDecorator]:
     """Returns the marks of a parameter with a number: only each `count`th is not nightly."""
     return [pytest.mark.nightly] if number % count else []

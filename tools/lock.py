@@ -2,6 +2,7 @@
 
 Versions in the present lock are kept unless pyproject.toml excludes them; `--upgrade` updates all of them.
 `--peers` resolves bench/peers-requirements.in into bench/peers-requirements.txt instead.
+`--docs` resolves the group `docs` of pyproject.toml into requirements-docs.lock instead.
 The lock names no index: an installation uses the index that pip is configured with.
 """
 
@@ -18,10 +19,12 @@ COMMON = ("--universal", "--python-version", "3.11", "--generate-hashes", "--no-
 
 def main() -> int:
     """Runs uv, which is in the development environment; returns its exit code."""
-    options = [option for option in sys.argv[1:] if option != "--peers"]
+    options = [option for option in sys.argv[1:] if option not in ("--docs", "--peers")]
     source, lock = ["pyproject.toml", "--group", "dev"], "requirements.lock"
     for extra in EXTRAS:
         source += ["--extra", extra]
+    if "--docs" in sys.argv:
+        source, lock = ["--group", "docs"], "requirements-docs.lock"
     if "--peers" in sys.argv:
         source, lock = ["bench/peers-requirements.in"], "bench/peers-requirements.txt"
     command = [sys.executable, "-m", "uv", "pip", "compile", *source, *COMMON, "--no-emit-find-links"]

@@ -19,6 +19,7 @@ LIST = Path(__file__).resolve().parents[1] / "tests" / "house" / "public_names.t
 MODULES = (
     "panewise",
     "panewise.functions",
+    "panewise.observe",
     "panewise.policies",
     "panewise.spark",
     "panewise.spark.compat",

@@ -12,6 +12,7 @@ import pyspark
 from tests.connectors.jars import KAFKA_BROKER, jars
 from tests.faults.processes import kill_job, living, wait_until
 from tests.faults.rounds import PATIENCE
+from tests.jvm import QUICK_JVM
 
 _PROPERTIES = """\
 process.roles=broker,controller
@@ -86,8 +87,7 @@ class Broker:
         command = [
             java,
             "-Xmx256m",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
+            *QUICK_JVM.split(),
             "-cp",
             classes,
             main,

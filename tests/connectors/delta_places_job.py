@@ -1,11 +1,10 @@
-"""Prepares Delta tables where there is something else, and writes two outputs into one table.
+"""Prepares Delta tables where there is something else, and gives two outputs one table under two names.
 
 ``python -m tests.connectors.delta_places_job OUT JARS``. It fails if a place is not refused or not accepted.
 """
 
 import json
 import sys
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from pyspark.sql import SparkSession
 
 import panewise as pw
 from panewise import SpecError
-from panewise.spark import DeltaSink, configure
-from panewise.spark.sinks.base import SinkOutput
+from panewise.spark import DeltaSink, ParquetSink, configure
+from panewise.spark.sinks.base import BoundSink, SinkOutput
+from panewise.spark.sinks.places import check_tables
 from tests.connectors.delta_sink import SETTINGS
 from tests.faults.job import CONF
 
@@ -40,12 +40,29 @@ def main(out: str, jars: str) -> None:
         for _ in range(2):
             DeltaSink(table).prepare(output)
     (location,) = spark.sql("DESCRIBE DETAIL made").select("location").first() or ("",)
-    written: Mapping[str, SinkOutput] = {"made": output, str(location): replace(output, name="invalid")}
-    for table, of in written.items():
-        for _ in range(2):
-            DeltaSink(table).write(rows, 0, of)
-    assert spark.table("made").count() == 2
+    for _ in range(2):
+        DeltaSink("made").write(rows, 0, output)
+    assert spark.table("made").count() == 1
+    for other in ("default.Made", "`default`.made", "spark_catalog.default.made", str(location)):
+        _check_one_table(output, "made", DeltaSink(other))
+    _check_one_table(output, "made", ParquetSink(str(location)))
+    DeltaSink("apart").prepare(output)
+    assert not _are_one_table(output, "made", DeltaSink("apart"))
     spark.stop()
+
+
+def _check_one_table(output: SinkOutput, table: str, other: DeltaSink | ParquetSink) -> None:
+    assert _are_one_table(output, table, other), f"{table} and {other} are accepted"
+
+
+def _are_one_table(output: SinkOutput, table: str, other: DeltaSink | ParquetSink) -> bool:
+    """Returns whether two outputs are refused because they have one table."""
+    second = BoundSink(other, replace(output, name="invalid")) if isinstance(other, DeltaSink) else other
+    try:
+        check_tables({"late": BoundSink(DeltaSink(table), output), "invalid": second})
+    except SpecError as error:
+        return "two outputs of a query have one place" in str(error)
+    return False
 
 
 def _refused(output: SinkOutput, *tables: str) -> None:

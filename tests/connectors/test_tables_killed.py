@@ -1,6 +1,6 @@
 """Tables after kill -9 of the driver and of workers are those of a run without faults, row by row.
 
-`make soak` plays 20 rounds. In each round one query writes all kinds of tables. The number of a round repeats
+In each round of `make soak` one query writes all kinds of tables. The number of a round and the seed repeat
 it.
 """
 
@@ -14,16 +14,18 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.spark import MemorySink, apply
+from tests.campaigns import seed_of
 from tests.connectors.database import Database, running
 from tests.connectors.jars import DELTA, jars
 from tests.faults.conftest import Expected
-from tests.faults.rounds import Job, Plan, play
+from tests.faults.rounds import Job, Plan
+from tests.faults.rounds_of import played
 from tests.faults.specs import ALL
 from tests.faults.stream_files import DDL
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, pytest.mark.rounds]
 
-FILES, ROUNDS = 6, 20
+FILES, ROUNDS = 6, 64
 SPECS = ("tumbling-retracting", "session-retracting")
 KEY = ("k", "window_start", "window_end")
 LEFT_OUT = ("processing_time",)  # differs from run to run
@@ -36,7 +38,9 @@ def database() -> Iterator[Database]:
 
 
 @pytest.mark.parametrize("number", range(ROUNDS))
-def test_tables_after_kills(tmp_path: Path, undisturbed: Expected, database: Database, number: int) -> None:
+def test_tables_after_kills(
+    tmp_path: Path, undisturbed: Expected, database: Database, record_property: Any, number: int
+) -> None:
     """Every table has the rows of a run without faults (semantics 49.40, 49.41, 49.44, 49.46)."""
     database.run("DROP TABLE IF EXISTS current, everything, panewise_batches")
     spec = SPECS[number % 2]
@@ -48,8 +52,10 @@ def test_tables_after_kills(tmp_path: Path, undisturbed: Expected, database: Dat
         {"job.dsn": database.dsn, "spark.jars": ",".join(map(str, jars(DELTA)))},
         module="tests.connectors.tables_job",
     )
-    plan = Plan(number, "worker" if number % 4 > 1 else "driver", FILES, kills=1 + number % 3, delay=4)
-    story = play(job, plan)
+    plan = Plan(
+        seed_of(number), "worker" if number % 4 > 1 else "driver", FILES, kills=1 + number % 3, delay=4
+    )
+    story = played(job, plan, record_property)
     panes = _panes(undisturbed, spec, job.cuts())
     check(lines(panes), lines(_copy(job.out / "delta_all-copy")), ["Delta", *story])
     check(lines(panes), lines(_copy(job.out / "files-copy")), ["Parquet", *story])

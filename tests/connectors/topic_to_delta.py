@@ -1,8 +1,9 @@
 """Runs a Kafka topic through tumbling windows into Delta tables, with a micro-batch that is repeated.
 
-``python -m tests.connectors.topic_to_delta BROKER OUT JARS PHASES``. If there are several phases, the first
-query fails in a micro-batch after both tables are written. The next query resumes from its checkpoint,
-repeats that micro-batch and ends the input. With one phase a script of SQL then reads the same topic.
+``python -m tests.connectors.topic_to_delta BROKER OUT JARS PHASES [KEY=VALUE ...]``, with settings of Spark.
+If there are several phases, the first query fails in a micro-batch after both tables are written. The next
+query resumes from its checkpoint, repeats that micro-batch and ends the input. With one phase a script of SQL
+then reads the same topic.
 """
 
 import sys
@@ -17,7 +18,7 @@ from tests.connectors import kafka_sink_job
 from tests.connectors.delta_sink import SETTINGS, TwoTables
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
 from tests.connectors.script_job import run_script
-from tests.faults.job import CONF
+from tests.faults.job import CONF, report_panewise
 
 PHASES, FAILS_AT = 3, 1  # three micro-batches with messages; the third one has the late messages
 
@@ -31,11 +32,14 @@ def operator(rows: DataFrame) -> WindowResult:
     return described.agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))
 
 
-def main(broker: str, out: str, jars: str, phases: str) -> None:
+def main(broker: str, out: str, jars: str, phases: str, *settings: str) -> None:
     builder = SparkSession.builder.master("local[2]").appName("panewise, Kafka and Delta")
-    for key, value in {**CONF, **SETTINGS, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
+    conf = {**CONF, **SETTINGS, "spark.jars": jars, "spark.local.dir": f"{out}/local"}
+    conf |= dict(setting.split("=", 1) for setting in settings)
+    for key, value in conf.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
+    report_panewise(spark, conf)
     for phase in range(int(phases)):
         produce(spark, broker, phase)
 

@@ -14,7 +14,7 @@ TEXT = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 CODE = re.compile(r"`([^`\n]+)`")
 PATH = re.compile(r"(\w[\w.-]*/)*(\w[\w.-]*/|\w[\w-]*\.(md|py|yaml|txt))")
 NAME = re.compile(r"([A-Za-z_]\w{2,})(?:\(([\w, ]*)\))?")
-IN_ROOT = ("docs", "src", "tests", "tools", "README.md")
+IN_ROOT = ("docs", "src", "tests", "tools", "CONTRIBUTING.md", "README.md")
 
 
 def file_of(path: str) -> Path:

@@ -32,6 +32,11 @@ def drawn(count: int) -> int:
     return count if FULL else min(count, max(_LEAST, count // _PART))
 
 
+def runs(count: int, steps: int) -> settings:
+    """Returns settings of a state machine: so many runs in `make nightly`, a third of them in `make test`."""
+    return settings(max_examples=count if FULL else count // 3, stateful_step_count=steps)
+
+
 def examples(count: int) -> settings:
     """Returns settings with this number of examples, which are the same in every run.
 

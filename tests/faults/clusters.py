@@ -56,6 +56,13 @@ def shipped(folder: Path) -> dict[str, str]:
     }
 
 
+def check_shipped(log: str) -> None:
+    """Checks that the workers, whose Python could not import panewise otherwise, imported it from the zip."""
+    (line,) = {line for line in log.splitlines() if line.startswith("panewise in workers: ")}
+    assert line.endswith("panewise.zip/panewise/__init__.py")
+    assert " " not in line.removeprefix("panewise in workers: ")
+
+
 @contextmanager
 def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
     """Yields the URL of a cluster on loopback, and the sessions of its processes.

@@ -5,7 +5,7 @@
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import ParquetSink, WindowQuery, apply, configure
+from panewise.spec import Specification
 from tests.faults.processes import wait_until
 from tests.faults.specs import ALL, JOINS, SECOND, STATIC, WITHOUT_LATE_ROWS
 from tests.faults.stream_files import DDL
@@ -50,8 +51,17 @@ class Asked:
     mirror: str = "writable"
 
 
-def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = Asked()) -> WindowQuery:
-    """Starts or resumes the query of a specification."""
+def begin(
+    spark: SparkSession,
+    source: str,
+    out: str,
+    name: str,
+    asked: Asked = Asked(),
+    *,
+    changed: Specification | None = None,
+    initial_state: str | None = None,
+) -> WindowQuery:
+    """Starts or resumes the query of a specification, or of what that is `changed` to."""
     stream = (
         spark.readStream.schema(DDL)
         .option("maxFilesPerTrigger", 1)
@@ -77,11 +87,13 @@ def begin(spark: SparkSession, source: str, out: str, name: str, asked: Asked = 
         sinks["panes"] = FailingSink(sinks["panes"], Path(out), int(asked.fails_at))
     shards = int(asked.shards) if asked.shards else None
     finish: Any = "at_end" if asked.finish == "at_end" and name not in SECOND else "never"
-    result: Any = apply(inputs, ALL[name], finish=finish, shards=shards)
+    result: Any = apply(inputs, changed or ALL[name], finish=finish, shards=shards)
     if name in SECOND:
         result = apply(result, SECOND[name], finish="never", shards=shards)
     sinks[result.OUTPUT] = sinks.pop("panes")
-    return result.write(**sinks, checkpoint=f"{out}/checkpoint", available_now=True)
+    return result.write(
+        **sinks, checkpoint=f"{out}/checkpoint", available_now=True, initial_state=initial_state
+    )
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,13 @@ def where_panewise_is(spark: SparkSession) -> list[str]:
     return sorted(row.path for row in found)
 
 
+def report_panewise(spark: SparkSession, settings: Mapping[str, str]) -> None:
+    """Prints where the workers find panewise, if the settings ship it to them."""
+    if "spark.submit.pyFiles" in settings:
+        sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
+        sys.stdout.flush()
+
+
 def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     given = {**CONF, **dict(setting.split("=", 1) for setting in settings)}
     asked = Asked(
@@ -122,8 +141,7 @@ def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
     for key, value in given.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=asked.checkpoints == "local")
-    if "spark.submit.pyFiles" in given:
-        sys.stdout.write(f"panewise in workers: {' '.join(where_panewise_is(spark))}\n")
+    report_panewise(spark, given)
     blocked = [
         blocks / "panewise"
         for blocks in Path(given["spark.local.dir"]).glob("blockmgr-*")

@@ -85,8 +85,10 @@ def _taken(self: Any, event: Any) -> Any:
 # Made here, so that Spark's workers need not import this module.
 _ADDING = WindowListener(type("Adding", (), {"handle": _taken}), name="adding", outputs={"total": "bigint"})
 _SUMS = F.sum("v").alias("sum")
-# Sliding windows, windows of rows, OVER operators, deduplications and policy windows.
+_COUNTS = _operator("tumbling", "retracting", aggregates=[F.count().alias("n"), F.sum("v").alias("s")])
+# Chains, evictors, sliding windows, windows of rows, OVER operators, deduplications and policy windows.
 OF_ROWS: dict[str, Specification] = {
+    "chain": _COUNTS.then(keys=["n"], aggregates=[F.count().alias("keys"), F.sum("s").alias("of_all")]),
     "deduplicate": pw.DeduplicateOperator(keys=["k"], within="20 seconds", event_time="ts", order=["id"]),
     "deduplicate-complete": pw.DeduplicateOperator(
         keys=["k"], within="20 seconds", keep="last", event_time="ts", order=["id"]
@@ -97,6 +99,7 @@ OF_ROWS: dict[str, Specification] = {
     "deduplicate-unlimited": pw.DeduplicateOperator(
         keys=["k", "part"], within="unlimited", position=pw.Position("part", "off"), event_time="ts"
     ),
+    "evictor": _operator("tumbling", "accumulating", evictor=pw.CountEvictor(3)),
     "frames": OverOperator(
         columns=[
             OverColumn(_SUMS, Frame("rows", -2, 0)),
@@ -207,6 +210,44 @@ SECOND: dict[str, pw.WindowOperator] = {
         event_time="join_time",
         aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.max("x").alias("most")],
     )
+}
+
+
+def _skewed(name: str) -> Any:
+    """Returns a join whose sides validate event times. None of them is in the future."""
+    spec: Any = JOINS[name]
+    left, right = (replace(side, max_future_skew="1 day") for side in (spec.left, spec.right))
+    return replace(spec, left=left, right=right)
+
+
+# What specifications are changed to, while a query over them is stopped (semantics 47.2).
+CHANGED: dict[str, Specification] = {
+    "chain": replace(_COUNTS, allowed_lateness="90 seconds").then(
+        keys=["n"], aggregates=[F.count().alias("keys"), F.sum("s").alias("of_all")]
+    ),
+    "cogroup": _skewed("cogroup"),
+    "cumulating-retracting": replace(SPECS["cumulating-retracting"], accumulation="accumulating"),
+    "deduplicate-retracting": replace(OF_ROWS["deduplicate-retracting"], max_future_skew="1 day"),
+    "frames": replace(OF_ROWS["frames"], max_future_skew="1 day"),
+    "global-accumulating": replace(
+        SPECS["global-accumulating"], trigger=pw.AfterWatermark(early=pw.AfterCount(5), late=pw.Always())
+    ),
+    "hopping-discarding": replace(SPECS["hopping-discarding"], aggregates=AGGREGATES[:4]),
+    "join-final": _skewed("join-final"),
+    "rows-tumbling": replace(
+        OF_ROWS["rows-tumbling"], aggregates=[*AGGREGATES[1:], F.min("x").alias("least")]
+    ),
+    "session-retracting": replace(
+        SPECS["session-retracting"],
+        trigger=pw.AfterWatermark(early=pw.Always(), late=pw.AfterCount(2)),
+        aggregates=[*AGGREGATES, F.min("v").alias("least")],
+    ),
+    "sliding-retracting": replace(
+        OF_ROWS["sliding-retracting"], aggregates=[AGGREGATES[0].alias("rows"), *AGGREGATES[1:]]
+    ),
+    "tumbling-accumulating": replace(
+        SPECS["tumbling-accumulating"], allowed_lateness="90 seconds", aggregates=AGGREGATES[:2]
+    ),
 }
 STATIC = {"join-static"}  # the right side is a batch DataFrame
 ALL = SPECS | OF_ROWS | JOINS

@@ -1,38 +1,36 @@
 """A local cluster whose driver is killed, and a standalone one, give the same output as local threads.
 
-panewise is shipped to their workers as a zip.
+panewise is shipped to their workers as a zip. In `make test` tests/connectors/test_topic_to_delta.py runs on
+a local cluster.
 """
 
 from pathlib import Path
 
 import pytest
 
-from tests.faults.clusters import shipped, spark_home, standalone
+from tests.faults.clusters import check_shipped, shipped, spark_home, standalone
 from tests.faults.conftest import Expected
 from tests.faults.rounds import Job, Plan, play
 from tests.faults.sinks import check_same, contents
-from tests.nightly import first_here
 
 FILES = 4
 SPEC = "session-retracting"
 
 
-def _check_shipped(job: Job) -> None:
-    """Checks that the workers, whose Python could not import panewise otherwise, imported it from the zip."""
-    (line,) = {line for line in job.log.splitlines() if line.startswith("panewise in workers: ")}
-    assert line.endswith("panewise.zip/panewise/__init__.py")
-    assert " " not in line.removeprefix("panewise in workers: ")
+def _of_local_cluster(tmp_path: Path, source: Path, files: int) -> Job:
+    """Returns the job of a local cluster, whose workers import panewise from a zip."""
+    master, home = f"local-cluster[{min(files, 2)},1,1024]", {"SPARK_HOME": str(spark_home(tmp_path))}
+    return Job(tmp_path, source, SPEC, master, shipped(tmp_path), home)
 
 
-@pytest.mark.parametrize("files", first_here([1, FILES]))
+@pytest.mark.nightly
+@pytest.mark.parametrize("files", [1, FILES])
 def test_the_driver_of_a_local_cluster_is_killed(tmp_path: Path, undisturbed: Expected, files: int) -> None:
     """semantics 33"""
-    source, home = undisturbed.source((1,) * files), {"SPARK_HOME": str(spark_home(tmp_path))}
-    master = f"local-cluster[{min(files, 2)},1,1024]"
-    job = Job(tmp_path, source, SPEC, master, shipped(tmp_path), home)
+    job = _of_local_cluster(tmp_path, undisturbed.source((1,) * files), files)
     story = play(job, Plan(1, "driver", files))
     assert any("killed" in line for line in story), story
-    _check_shipped(job)
+    check_shipped(job.log)
     cuts = job.cuts()
     check_same(contents(job.out, len(cuts)), undisturbed.sinks(SPEC, cuts), [*story, cuts])
 
@@ -43,7 +41,7 @@ def test_a_standalone_cluster(tmp_path: Path, undisturbed: Expected) -> None:
     with standalone(tmp_path / "cluster") as (master, _):
         job = Job(tmp_path, source, SPEC, master, shipped(tmp_path))
         job.run()
-    _check_shipped(job)
+    check_shipped(job.log)
     check_same(contents(job.out, FILES), expected, master)
 
 

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from tests.faults.conftest import Expected, some_files
 from tests.faults.rounds import Job
+from tests.faults.rounds_of import OFTEN_SNAPSHOTS
 from tests.faults.sinks import contents
-from tests.faults.test_killed import OFTEN_SNAPSHOTS
 from tests.faults.test_restarts import FILES, SPEC, Stage, without_numbers
 
 

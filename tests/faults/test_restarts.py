@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.faults.conftest import Expected, some_files
 from tests.faults.job import Asked, begin
 from tests.faults.rounds import Job
+from tests.faults.rounds_of import OFTEN_SNAPSHOTS
 from tests.faults.sinks import Contents, check_same, contents
-from tests.faults.test_killed import OFTEN_SNAPSHOTS
 
 FILES = 4
 SPEC = "tumbling-retracting"

@@ -13,8 +13,8 @@ import pytest
 from tests.faults.clusters import standalone
 from tests.faults.conftest import Expected
 from tests.faults.rounds import ROOT, Job, Plan, play
+from tests.faults.rounds_of import OFTEN_SNAPSHOTS
 from tests.faults.sinks import check_same, contents
-from tests.faults.test_killed import OFTEN_SNAPSHOTS
 
 pytestmark = pytest.mark.soak
 

@@ -39,6 +39,7 @@ VALUES = {
     "window_spec",
     "aggregates",
     "conditions",
+    "carried_values",
 }
 
 # Each folder of spark/ imports those before it. Two folders import all of these.
@@ -93,7 +94,15 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "aggregates": {"column_types", "column_values", "window_spec"},
         "conditions": {"column_types", "column_values", "aggregates"},
         "rules": {"windows", "triggers", "evictors", "source_position"},
-        "protocol": {"aggregates", "column_types", "source_position", "watermarks", "windows"},
+        "carried_values": {"aggregates"},
+        "protocol": {
+            "aggregates",
+            "carried_values",
+            "column_types",
+            "source_position",
+            "watermarks",
+            "windows",
+        },
         "operators": VALUES | {"rules", "protocol"},
         "type_checks": VALUES | {"rules", "operators", "protocol"},
         "codec": VALUES | {"operators", "protocol"},

@@ -59,7 +59,7 @@ MAY_IMPORT = {
 THIRD_PARTIES = {
     "pyspark": {"spark", "demo", "testing"},
     "polars": {"state", "engine", "standalone", "checkpoints", "spark", "demo", "testing"},
-    "pyarrow": {"state", "engine", "standalone", "checkpoints", "spark", "demo", "testing"},
+    "pyarrow": {"state", "engine", "standalone", "checkpoints", "observe", "spark", "demo", "testing"},
     "numpy": {"engine", "spark"},
     "pandas": {"demo", "spark"},
     "psycopg": {"spark"},

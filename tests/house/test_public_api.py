@@ -18,6 +18,7 @@ LIST = ROOT / "tests" / "house" / "public_names.txt"
 MODULES = (
     "panewise",
     "functions",
+    "observe",
     "spark",
     "spark.compat",
     "sql",

@@ -33,7 +33,7 @@ REPLACED = {
 }
 
 
-RIGHT = {"moment_parts"}  # the moments of a distribution
+RIGHT = {"moment_partials"}  # the moments of a distribution
 
 
 def replaced(text: str) -> dict[str, str]:

@@ -16,8 +16,8 @@ from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.metrics import NAMES
 
 
-def main(source: str, out: str, part: str) -> None:
-    spark = configure(SparkSession.builder.remote("local[2]").getOrCreate(), shuffle_partitions=2)
+def main(server: str, source: str, out: str, part: str) -> None:
+    spark = configure(SparkSession.builder.remote(server).getOrCreate(), shuffle_partitions=2)
     schema = "ts TIMESTAMP, k STRING, v BIGINT"
     stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(source)
     aggregates = (F.count().alias("n"), F.sum("v").alias("s"))

@@ -41,7 +41,8 @@ from panewise.spark.workers.state_pieces import state_envelopes
 from panewise.spark.workers.unpack import Unpack, UnpackWithReports
 from panewise.spec import Specification
 from panewise.state import Manifest
-from panewise.testing.events import Event, Script
+from panewise.testing.event import Event
+from panewise.testing.events import Script
 from panewise.testing.runtimes.spark import (
     LiveWindows,
     arrow_rows,

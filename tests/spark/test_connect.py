@@ -4,10 +4,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.jvm import QUICK_JVM
 from tests.spark.conftest import Feed
@@ -29,12 +31,12 @@ STREAMED_TEXTS = [
 ]
 
 
-def run(files: Feed, part: str) -> Any:
+def run(files: Feed, part: str, server: str = "local[2]") -> Any:
     """Runs a part of the job; returns what it writes."""
     job = Path(__file__).parent / "connect_job.py"
-    # The server is started by PySpark's client, which has no setting for the options of its JVM.
+    # PySpark's client starts the server "local[2]", and has no setting for the options of its JVM.
     done = subprocess.run(
-        [sys.executable, str(job), str(files.path), str(files.folder), part],
+        [sys.executable, str(job), server, str(files.path), str(files.folder), part],
         env=os.environ | {"JAVA_TOOL_OPTIONS": QUICK_JVM},
         capture_output=True,
         text=True,
@@ -51,10 +53,22 @@ def files(tmp_path: Path) -> Feed:
     return Feed(None, tmp_path)  # type: ignore[arg-type] - the job has a session of its own
 
 
-@pytest.mark.spark
-def test_a_stream_through_connect(files: Feed) -> None:
+@pytest.fixture
+def server(spark: SparkSession) -> Iterator[str]:
+    """Yields the address of a server in the JVM of the session, which is fast by now."""
+    context: Any = spark.sparkContext
+    services = context._jvm.org.apache.spark.sql.connect.service
+    service = getattr(getattr(services, "SparkConnectService$"), "MODULE$")
+    service.start(context._jsc.sc())
+    try:
+        yield f"sc://127.0.0.1:{service.localPort()}"
+    finally:
+        service.stop(*(getattr(service, f"stop$default${number}")() for number in (1, 2)))
+
+
+def test_a_stream_through_connect(files: Feed, server: str) -> None:
     files.put(*FIRST)
-    assert run(files, "smoke") == ["pyspark.sql.connect.session", SUMS]
+    assert run(files, "smoke", server) == ["pyspark.sql.connect.session", SUMS]
 
 
 @pytest.mark.spark

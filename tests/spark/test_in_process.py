@@ -16,7 +16,8 @@ from panewise.testing.chains import chains
 from panewise.testing.compare import same
 from panewise.testing.families import POLICY
 from panewise.testing.join_events import join_events, join_types
-from panewise.testing.policy_specs import stream_events, stream_types, stream_windows
+from panewise.testing.policy_events import stream_events, stream_types
+from panewise.testing.policy_specs import stream_windows
 from panewise.testing.runtimes import spark as on_spark
 from panewise.testing.strategies import (
     ALL_KINDS,

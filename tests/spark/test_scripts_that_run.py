@@ -9,10 +9,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.errors import SqlError
+from panewise.spark.sinks.files import FileSink
 from panewise.spark.sinks.query_identity import query_id
 from panewise.spark.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.script_run import ScriptRun
-from panewise.spark.streaming_sql.table_sinks import FileSink, KafkaTableSink, TableShape
+from panewise.spark.streaming_sql.table_sinks import FileTable, KafkaTable, TableShape
 from panewise.sql.script.application import compile_script
 from tests.spark.streaming_sql.test_script_run import put, run_script
 from tests.sql.test_check_of_scripts import ROWS, VIEWS
@@ -165,16 +166,18 @@ def test_a_stream_that_only_spark_knows_has_a_checkpoint(spark: SparkSession, sc
 def test_messages(spark: SparkSession) -> None:
     """semantics 46.98"""
     rows = spark.sql("SELECT 1 AS a, 'x' AS b")
-    sink = KafkaTableSink(TableShape(), {"key": "b", "topic": "t"})
+    sink = messages("b")
     assert [row.asDict() for row in sink.shaped(rows).collect()] == [{"value": '{"a":1,"b":"x"}', "key": "x"}]
     message = rows.selectExpr("b AS value", "'p' AS key", "'q' AS topic")
-    plain = KafkaTableSink(TableShape(), {}).shaped(message).collect()[0].asDict()
+    plain = messages(None).shaped(message).collect()[0].asDict()
     assert plain == {"value": "x", "key": "p", "topic": "q"}
     keyed = rows.selectExpr("b AS value", "a AS id")
-    assert KafkaTableSink(TableShape(), {"key": "id"}).shaped(keyed).collect()[0].asDict() == {
-        "value": "x",
-        "key": "1",
-    }
+    assert messages("id").shaped(keyed).collect()[0].asDict() == {"value": "x", "key": "1"}
+
+
+def messages(key: str | None) -> KafkaTable:
+    """Returns the table of a topic, which is not written to."""
+    return KafkaTable(TableShape(), lambda rows, batch_id: None, None, in_driver=False, key=key)
 
 
 @pytest.mark.usefixtures("restored_settings")
@@ -229,7 +232,7 @@ def test_a_new_session_has_the_settings_before_the_first_query(
 
 def test_a_file_table_is_read_by_its_directories(tmp_path: Path) -> None:
     """semantics 46.94"""
-    sink = FileSink(TableShape((("batch_id", "INT"),)), str(tmp_path), "json", {})
+    sink = FileTable(TableShape((("batch_id", "INT"),)), FileSink(str(tmp_path), "json"))
     assert sink.path == str(tmp_path)
     with pytest.raises(AssertionError):
-        KafkaTableSink(TableShape(), {}).read(None, None)  # type: ignore[arg-type]
+        messages(None).read(None, None)  # type: ignore[arg-type]

@@ -65,6 +65,21 @@ PAIRS = [
         GROUP BY window(ts, '10 seconds')""",
     ),
     (
+        f"""SELECT a.k, a.s, b.n FROM (
+            SELECT k, window_start, window_end, sum(v) AS s FROM TUMBLE({MARKED}, ts, INTERVAL '30' SECONDS)
+            GROUP BY k, window_start, window_end) a
+        LEFT JOIN (
+            SELECT k, window_start, window_end, count(*) AS n
+            FROM TUMBLE({MARKED}, ts, INTERVAL '30' SECONDS) WHERE v > 1
+            GROUP BY k, window_start, window_end) b
+        ON a.k = b.k AND a.window_start = b.window_start AND a.window_end = b.window_end""",
+        """SELECT a.k, a.s, b.n
+        FROM (SELECT k, window(ts, '30 seconds') AS w, sum(v) AS s FROM {t} GROUP BY 1, 2) a
+        LEFT JOIN (
+            SELECT k, window(ts, '30 seconds') AS w, count(*) AS n FROM {t} WHERE v > 1 GROUP BY 1, 2) b
+        ON a.k = b.k AND a.w = b.w""",
+    ),
+    (
         "SELECT sum(v) AS s FROM t [RANGE 10 SECONDS SLIDE 10 SECONDS ON ts]",
         "SELECT sum(v) AS s FROM {t} GROUP BY window(ts, '10 seconds')",
     ),
@@ -84,7 +99,7 @@ PAIRS = [
 
 @pytest.mark.parametrize(("text", "same"), first_here(PAIRS, 4))
 def test_a_batch_has_the_rows_of_another_text_of_spark(feed: Feed, text: str, same: str) -> None:
-    """semantics 46.23, 46.24, 46.28, 46.29, 46.33, 46.34, 46.36"""
+    """semantics 46.23, 46.24, 46.28, 46.29, 46.33, 46.34, 46.36, 46.111"""
     feed.put(*ROWS)
     df = feed.batch()
     assert collected(rows_of(sql(text, t=df))) == collected(feed.spark.sql(same, t=df))
@@ -102,6 +117,21 @@ def test_a_stream_without_duplicates(feed: Feed) -> None:
     result.write(sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
     rows = feed.read("rows").select("k", "v", "op").rows()
     assert sorted(rows) == [("a", 1, "+"), ("b", 4, "+"), ("b", 4, "-"), ("b", 6, "+")]
+
+
+@pytest.mark.nightly
+def test_a_stream_of_the_rows_that_arrived_last(feed: Feed) -> None:
+    """semantics 46.33, 46.116"""
+    feed.put((3, "a", 1), (2, "b", 4))
+    feed.put((1, "a", 3))
+    text = """SELECT k, v FROM (
+        SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY PROCTIME() DESC) AS n FROM t) WHERE n = 1"""
+    result = sql(text, t=feed.stream())
+    assert isinstance(result, DeduplicateResult)
+    sinks = {"rows": ParquetSink(feed.sink("rows"))}
+    result.write(sinks, checkpoint=feed.sink("checkpoint"), available_now=True).awaitTermination()
+    rows = feed.read("rows").select("k", "v", "op").rows()
+    assert sorted(rows) == [("a", 1, "+"), ("a", 1, "-"), ("a", 3, "+"), ("b", 4, "+")]
 
 
 def test_streams_of_cql(feed: Feed) -> None:

@@ -18,6 +18,7 @@ from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
 from panewise.sql.joins import resolved
 from panewise.sql.spark_names import output_name
+from panewise.sql.stage_columns import excepted
 from panewise.sql.stages import (
     OURS,
     Computed,
@@ -30,7 +31,6 @@ from panewise.sql.stages import (
     Stage,
     TableStage,
     WindowsStage,
-    excepted,
     walk,
 )
 from panewise.testing import run

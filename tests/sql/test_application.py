@@ -1,5 +1,6 @@
 """What the statements of a script become, and what is refused before anything runs."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from panewise.errors import SqlError
 from panewise.sql.expressions import tokens_of
 from panewise.sql.script.application import compile_script
-from panewise.sql.script.steps import InsertStep, SourceStep, Trigger
+from panewise.sql.script.steps import InsertStep, SettingStep, SourceStep, Trigger
 
 TEXT = """
 SET panewise.checkpoint = '/checkpoints/';
@@ -51,6 +52,22 @@ def test_steps() -> None:
     assert revenue.outputs["late"].statement.name == "late"
     assert (pairs.checkpoint, pairs.trigger) == ("/pairs", Trigger(processing_time="10000000 microseconds"))
     assert rest.compiled is not None
+
+
+@pytest.mark.parametrize("path", ["out/x", "./out/x", "out//y/../x/", f"file:{Path('out/x').resolve()}"])
+def test_two_spellings_of_a_path(path: str) -> None:
+    """semantics 46.45, 46.115"""
+    with pytest.raises(SqlError, match="a path belongs to one query"):
+        compile_script(
+            f"CREATE TABLE t USING json LOCATION 'out/x'; CREATE TABLE u USING iceberg LOCATION '{path}'"
+        )
+
+
+def test_a_script_limits_the_state() -> None:
+    """semantics 46.41"""
+    (step,) = compile_script("SET panewise.stateMegabytes = 5").steps
+    assert isinstance(step, SettingStep)
+    assert (step.own, step.statement.value) == (False, "5")  # it is one of the session
 
 
 def test_explain() -> None:

@@ -50,6 +50,13 @@ def test_a_text_has_the_rows_of_duckdb(
     assert shown(emitted) == shown(of_duckdb(text_of(new, inside=True), given_rows))
 
 
+@pytest.mark.parametrize("call", ["lag(v)", "row_number()", "sum(v)"])
+def test_the_descending_order_of_arrival(call: str) -> None:
+    """semantics 46.116"""
+    with pytest.raises(SqlError, match=r"the order of arrival with DESC \| .* \| leave DESC out"):
+        compile_sql(f"SELECT {call} OVER (PARTITION BY k ORDER BY PROCTIME() DESC) AS x FROM t")
+
+
 @pytest.mark.parametrize("call", ["percent_rank()", "cume_dist()", "ntile(4)"])
 def test_functions_of_whole_partitions(call: str) -> None:
     """semantics 46.86"""

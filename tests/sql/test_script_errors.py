@@ -42,6 +42,15 @@ ERRORS = [
     ("CREATE TABLE t USING memory OPTIONS (streaming 'true')", "write it in the view of a source"),
     ("CREATE TABLE t USING delta OPTIONS (path 'p', checkpointLocation 'c')", "write checkpoint"),
     ("CREATE TABLE t USING delta OPTIONS (path 'p', outputMode 'complete')", "say with EMIT"),
+    ("CREATE TEMP VIEW s (t TIMESTAMP) USING json OPTIONS (max_future_skew '1 h')", "bounds the event times"),
+    (
+        "CREATE TEMP VIEW s (t TIMESTAMP, WATERMARK t DELAY OF '1 s') USING x OPTIONS (max_future_skew 'h')",
+        "an interval='h' | a duration is a sum",
+    ),
+    (
+        "CREATE TABLE t USING delta LOCATION 'out/x'; CREATE TABLE u USING x OPTIONS (path './out/x')",
+        "a path belongs to one query",
+    ),
     ("CREATE TABLE t USING memory OPTIONS (trigger 'x')", "a trigger is 'available now'"),
     (
         VIEW + TABLE + "INSERT INTO t SELECT v, v FROM s ORDER BY v LIMIT 3",

@@ -13,7 +13,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import parts
-from panewise.spec.windows.kinds import merging
+from panewise.spec.windows.traits import merging
 from panewise.standalone import current
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, events, specs

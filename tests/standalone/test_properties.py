@@ -15,8 +15,9 @@ from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs
 from panewise.testing.over_specs import frame_events, frame_specs
+from panewise.testing.policy_events import stream_events
 from panewise.testing.policy_specs import TYPES as POLICY_TYPES
-from panewise.testing.policy_specs import stream_events, stream_windows
+from panewise.testing.policy_specs import stream_windows
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 from panewise.testing.windowed_joins import windowed_join_specs
 from tests.engine.effort import SOAK, examples

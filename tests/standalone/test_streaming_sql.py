@@ -168,6 +168,21 @@ def test_a_join_of_windows() -> None:
         sql(text.replace("a.k, a.s, b.n", "*"), t=table)
 
 
+def test_rows_far_ahead_move_no_watermark() -> None:
+    """semantics 46.112"""
+    text = COUNTS.format(f"t WITH (max_future_skew = '1 hour') {MARK}")
+    query = SqlQuery(text, t=dict(ORDERS.schema))
+    query.advance(clock=at(0))
+    times = (at(0, 20), at(1), at(5, 13))
+    far, soon, later = (ORDERS.head(1).with_columns(ts=pl.lit(time)) for time in times)
+    assert query.add(t=far).invalid["reason"].to_list() == ["event time is too far ahead"]
+    assert query.add(t=soon).late.height == 0
+    assert query.add(t=later).invalid.height == 1  # it is five minutes more than an hour ahead
+    query.advance(clock=at(5))
+    assert query.add(t=later).rows.rows() == [("a", 1)]  # it moves the watermark
+    assert query.add(t=soon).late.height == 1
+
+
 def test_a_notebook_shows_a_result_as_html() -> None:
     """semantics 46.50"""
     output = sql(COUNTS.format("t"), t=ORDERS)

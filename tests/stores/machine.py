@@ -4,9 +4,10 @@ import shutil
 import tempfile
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+
+from tests.engine.effort import runs
 
 
 class AnyStore(RuleBasedStateMachine):
@@ -43,12 +44,12 @@ class AnyStore(RuleBasedStateMachine):
 def in_memory(machine: Any, examples: int) -> Any:
     """Returns the test case of a machine whose stores are in memory."""
     found = machine.TestCase
-    found.settings = settings(max_examples=examples, stateful_step_count=40)
+    found.settings = runs(examples, steps=40)
     return found
 
 
 def in_directory(machine: Any) -> Any:
     """Returns the test case of a machine whose stores are durable."""
     found = type(f"{machine.__name__}InDirectory", (machine,), {"durable": True}).TestCase
-    found.settings = settings(max_examples=25, stateful_step_count=30)
+    found.settings = runs(25, steps=30)
     return found

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from panewise.errors import InputError, StoreError
 from panewise.stores import DurableMap, MemoryMap
 from panewise.stores.ordered_map import after, prefix_end
+from tests.engine.effort import runs
 
 KEYS = st.binary(max_size=2).map(lambda raw: bytes(byte % 3 + 97 for byte in raw))
 VALUES = st.binary(max_size=2)
@@ -137,9 +137,9 @@ class AnyDurableMap(AnyMap):
 
 
 TestMemoryMap = AnyMap.TestCase
-TestMemoryMap.settings = settings(max_examples=150, stateful_step_count=40)
+TestMemoryMap.settings = runs(150, steps=40)
 TestDurableMap = AnyDurableMap.TestCase
-TestDurableMap.settings = settings(max_examples=25, stateful_step_count=30)
+TestDurableMap.settings = runs(25, steps=30)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from panewise.spec import StreamWindow
 from panewise.testing import run
-from panewise.testing.policy_specs import EVICTING, TYPES, stream_events, stream_windows
+from panewise.testing.policy_events import stream_events
+from panewise.testing.policy_specs import EVICTING, TYPES, stream_windows
 from tests.testing.reached import check_reached
 
 Events = list[dict[str, Any]]

@@ -42,7 +42,8 @@ from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs, window_join_specs
 from panewise.testing.over_specs import frame_events, frame_specs
-from panewise.testing.policy_specs import TYPES, stream_events, stream_windows
+from panewise.testing.policy_events import stream_events
+from panewise.testing.policy_specs import TYPES, stream_windows
 from panewise.testing.strategies import events, specs, types_of
 from tests.engine.effort import FEW
 from tests.nightly import FEW_KINDS

@@ -22,7 +22,7 @@ def each(part: int = 1) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("document", values)
 
 
-# With messages in place of batches, or with a store: one of them is here, for half of the transcripts in
+# With messages in place of batches, or with a store: one of them is here, for a quarter of the transcripts in
 # `make test`. The other one is soak.
 EACH_STANDALONE = pytest.mark.parametrize(
     ("document", "option"),
@@ -30,7 +30,7 @@ EACH_STANDALONE = pytest.mark.parametrize(
         pytest.param(
             document,
             option,
-            marks=[pytest.mark.soak] if (number + place) % 2 else every(2, number // 2),
+            marks=[pytest.mark.soak] if (number + place) % 2 else every(4, number // 2),
             id=f"{file}: {document['name']}, {option}",
         )
         for number, (file, document) in enumerate(DOCUMENTS)
@@ -60,7 +60,7 @@ def test_transcript_of_the_engine(document: dict[str, Any]) -> None:
     check(document, "engine", user_windows=USER_WINDOWS, user_listeners=USER_LISTENERS)
 
 
-@each(part=3)
+@each(part=5)
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript_of_the_engine_with_restarts(document: dict[str, Any]) -> None:
     """semantics 33: a restart after every event changes no output."""

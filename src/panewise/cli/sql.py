@@ -43,14 +43,14 @@ def add_command(commands: Any) -> None:
     )
     sql.add_argument("--log", metavar="FILE", help="where Spark writes its log; default: standard error")
     sql.add_argument("--quiet", action="store_true", help="show no progress")
-    sql.set_defaults(run=_run)
+    sql.set_defaults(run=run)
 
 
-def _run(namespace: argparse.Namespace) -> int:
+def run(namespace: argparse.Namespace) -> int:
     """Runs, checks or explains a script; returns the exit status."""
     from panewise.sql.script.application import compile_script  # noqa: PLC0415 - this loads sqlglot
 
-    name, text = _read(namespace.script)
+    name, text = read(namespace.script)
     conf = dict(map(_pair, namespace.conf))
     try:
         application = compile_script(text, conf)
@@ -66,8 +66,8 @@ def _run(namespace: argparse.Namespace) -> int:
         return 2
 
 
-def _read(script: str) -> tuple[str, str]:
-    """Returns the name and the text of a script."""
+def read(script: str) -> tuple[str, str]:
+    """Returns the name and the text of a file, or of standard input for `-`."""
     if script == "-":
         return "<stdin>", sys.stdin.read()
     try:

@@ -20,7 +20,7 @@ _CONF = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.python.unix.domain.socket.enabled": "true",  # saves 40 ms a Python stage (docs/performance.md)
+    "spark.python.unix.domain.socket.enabled": "true",  # saves 40 ms a Python stage (docs/decisions/0075)
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",

@@ -117,61 +117,24 @@ def _lines(axes: Axes, scene: Scene) -> None:
 
 def _panes(axes: Axes, scene: Scene) -> None:
     columns = ("window_start", "window_end", "arrival", "timing", "op", "value")
-    style: dict[str, Any] = {
-        "fontsize": LABEL_SIZE,
-        "clip_on": True,
-        "va": "center",
-        "zorder": 6,
-        "bbox": LABEL_BOX,
-    }
+    style: dict[str, Any] = {"fontsize": LABEL_SIZE, "clip_on": True, "va": "center", "zorder": 6}
+    style["bbox"] = LABEL_BOX
     for start, end, arrival, timing, op, value in scene.panes.select(columns).iter_rows():
         inset = (end - start) * 0.06
         if op == "-":
             _x(axes.text, start + inset, arrival, f"−{value}", color=FAINT, ha="left", **style)
             continue
-        _x(
-            axes.hlines,
-            arrival,
-            start + inset * 3.5,
-            end - inset * 3,
-            color=COLOURS[timing],
-            linewidth=3.2,
-            zorder=3,
-        )
-        _x(
-            axes.text,
-            end - inset * 0.5,
-            arrival,
-            f"+{value}",
-            color=COLOURS[timing],
-            ha="right",
-            weight="bold",
-            **style,
-        )
+        colour, left, right = COLOURS[timing], start + inset * 3.5, end - inset * 3
+        _x(axes.hlines, arrival, left, right, color=colour, linewidth=3.2, zorder=3)
+        text = {"color": colour, "ha": "right", "weight": "bold", **style}
+        _x(axes.text, end - inset * 0.5, arrival, f"+{value}", **text)
 
 
 def _rows(axes: Axes, scene: Scene) -> None:
-    applied, late = scene.rows.filter(~pl.col("late")), scene.rows.filter("late")
-    _x(
-        axes.scatter,
-        applied["event_time"].to_list(),
-        applied["arrival"].to_list(),
-        s=9,
-        color=ROW,
-        alpha=0.75,
-        linewidths=0,
-        zorder=5,
-    )
-    _x(
-        axes.scatter,
-        late["event_time"].to_list(),
-        late["arrival"].to_list(),
-        s=30,
-        color=LATE_ROW,
-        marker="x",
-        linewidths=1.4,
-        zorder=7,
-    )
+    applied: dict[str, Any] = {"s": 9, "color": ROW, "alpha": 0.75, "linewidths": 0, "zorder": 5}
+    late: dict[str, Any] = {"s": 30, "color": LATE_ROW, "marker": "x", "linewidths": 1.4, "zorder": 7}
+    for rows, style in ((scene.rows.filter(~pl.col("late")), applied), (scene.rows.filter("late"), late)):
+        _x(axes.scatter, rows["event_time"].to_list(), rows["arrival"].to_list(), **style)
 
 
 def _frame(axes: Axes, scene: Scene) -> None:

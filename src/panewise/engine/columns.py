@@ -49,10 +49,10 @@ ROWS: Final = "__rows"  # how many rows a partial is made from
 CARRY: Final = "__carry:"  # begins the name of the carry of a sum; a state of an older release has none
 ROW_BUFFER: Final = "__contents"  # the rows that a window stores: a list of structs
 NEW_ROWS: Final = "__new"  # how many rows of the row buffer arrived since the last firing
-WAS_STORED: Final = "__held"  # while windows are merged: whether a row comes from the table
+WAS_STORED: Final = "__was_stored"  # while windows are merged: whether a row comes from the table
 ADDED_ROWS: Final = "__came"  # while windows are merged: how many rows the batch adds
 ALL_WINDOWS: Final = "__all_windows"  # of a slice: the number of its windows
-EXPIRED_WINDOWS: Final = "__gone"  # of a slice: for each of its windows, whether it has expired
+EXPIRED_WINDOWS: Final = "__expired_windows"  # of a slice: for each of its windows, whether it has expired
 IS_BLOCK: Final = "__is_block"  # of a piece of sliding windows or ranges: whether it is a block
 DEADLINE_SUFFIX: Final = ":deadline"  # ends the name of a trigger's deadline in processing time
 # Ends the name of a trigger's deadline in event time, which counts whether or not rows are pending.

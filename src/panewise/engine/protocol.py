@@ -12,7 +12,7 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.validate import Port
+from panewise.engine.ingest.port import Port
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.division import Division
 from panewise.engine.store.stored_table import StoredTable
@@ -341,6 +341,10 @@ def _unchanged(state: Any) -> Any:
     return state
 
 
+def _without_records(plan: Any) -> None:
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class EngineParts:
     """The functions by which the engine builds the operators of a family.
@@ -355,6 +359,8 @@ class EngineParts:
         current_results: returns the current results of an operator's windows; None if it has none.
         take_over: returns how an operator takes a state over, given the specification and the header of that.
             None if every change that the family allows leaves tables and headers as they are.
+        record_windows: returns the windows of an operator of this plan as Python objects, to which rows are
+            added one by one (:class:`panewise.engine.windows.records.RecordWindows`); None if it cannot.
         division: returns how each table of an operator is divided among shards, by its name (semantics 48.6).
         settled: returns a state whose tables have been divided, with what its header says of their rows.
     """
@@ -365,6 +371,7 @@ class EngineParts:
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
     take_over: Callable[[Any, Any, Mapping[str, Any]], TakeOver] | None = None
+    record_windows: Callable[[Any], Any] = _without_records
     division: Callable[[Any], Mapping[str, Division]] = division_by_keys
     settled: Callable[[Any], Any] = _unchanged
 

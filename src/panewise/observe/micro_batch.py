@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from panewise.observe.activity import Activity
+
 TIMINGS = ("EARLY", "ON_TIME", "LATE")
 
 
@@ -17,6 +19,7 @@ class BatchFigures:
         invalid: the invalid rows by reason.
         state: `shards`, `live`, `state_bytes`, and `oldest_end`, `watermark` and `watermark_delay` in
             microseconds, None where there is none.
+        activity: what happened to windows, shards and keys; None if the query reports none.
     """
 
     counts: Mapping[str, int]
@@ -24,6 +27,7 @@ class BatchFigures:
     late: Mapping[str, int] = field(default_factory=dict)
     invalid: Mapping[str, int] = field(default_factory=dict)
     state: Mapping[str, int | None] = field(default_factory=dict)
+    activity: Activity | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class MicroBatch:
         rows: the rows that Spark has read from the sources.
         seconds: the duration of the micro-batch.
         operators: the figures of each operator, by the name under which it is observed.
+        began: when it began, in microseconds; None if that is not known.
     """
 
     query: str
@@ -43,3 +48,4 @@ class MicroBatch:
     rows: int
     seconds: float
     operators: Mapping[str, BatchFigures]
+    began: int | None = None

@@ -23,6 +23,7 @@ from panewise.engine.ingest.output import Counts, Output
 
 if TYPE_CHECKING:
     from panewise.engine.checkpoint import StoredOperator
+    from panewise.spark.activity import StepActivity
 
 COLUMN: Final = "__metrics"
 NAMES: Final = ("rows_in", "applied", "replays", "late", "invalid", "panes")  # of every micro-batch
@@ -32,6 +33,7 @@ _SUMS: Final = (*NAMES, *PANES_BY_TIMING.values(), "shards", "live", "state_byte
 _LEAST: Final = ("oldest_end", "watermark")
 _HIGHEST: Final = ("watermark_delay",)
 METRICS: Final = (*_SUMS, *_LEAST, *_HIGHEST, *REASONS)
+ACTIVITY: Final = "activity"  # with a journal, the activity of each shard; the last of the metrics
 STATE: Final = ("shards", "live", "state_bytes", *_LEAST, *_HIGHEST)  # figures of the state
 _TYPES: Final = ", ".join(
     f"{name} {'MAP<STRING, BIGINT>' if name in REASONS else 'BIGINT'}" for name in METRICS
@@ -55,6 +57,7 @@ def _combined(metric: str) -> str:
 
 
 _COMBINED: Final = tuple(map(_combined, METRICS))
+_COLLECTED: Final = f"collect_list({COLUMN}.{ACTIVITY}) AS {ACTIVITY}"
 
 
 @dataclass
@@ -64,16 +67,20 @@ class Tally:
     Attributes:
         timed: whether the operator emits panes, which have a timing.
         timings: the numbers of panes by timing. Outputs without this column have none.
+        activity: what the step does to windows and keys; None without a journal.
     """
 
     timed: bool = True
     panes: int = 0
     timings: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, Counter[str]] = field(default_factory=lambda: {name: Counter() for name in REASONS})
+    activity: "StepActivity | None" = None
 
     def add_panes(self, panes: pl.DataFrame) -> None:
         """Counts panes."""
         self.panes += panes.height
+        if self.activity is not None:
+            self.activity.add_panes(panes)
         if self.timed and panes.schema.get("timing") == pl.String:
             # Comparisons, because grouping a million texts takes ten times as long.
             counts = panes.select_seq(
@@ -100,11 +107,13 @@ def _counted(values: pl.Series) -> dict[str, int]:
     return dict(zip(counts[values.name], counts["n"], strict=True))
 
 
-def metrics_of(counts: Counts, tally: Tally, state: Mapping[str, int | None]) -> str:
+def metrics_of(counts: Counts, tally: Tally, state: Mapping[str, int | None], shard: int) -> str:
     """Returns the metrics of one step as text. `state` has those of the state that it leaves."""
     figures: dict[str, Any] = {name: getattr(counts, name) for name in NAMES if name != "panes"}
     figures |= {"panes": tally.panes, "shards": 1, **state, **tally.reasons}
     figures |= {name: tally.timings[timing] for timing, name in PANES_BY_TIMING.items()}
+    if tally.activity is not None:
+        figures[ACTIVITY] = tally.activity.text(shard, figures)
     return json.dumps({name: value for name, value in figures.items() if value not in (None, 0, {})})
 
 
@@ -127,16 +136,18 @@ def joined(table: pa.Table, metrics: str | None) -> pa.Table:
     ).combine_chunks()
 
 
-def observed(stepped: DataFrame, name: str) -> DataFrame:
+def observed(stepped: DataFrame, name: str, *, activity: bool = False) -> DataFrame:
     """Returns the output of the step, whose metrics are combined under the name in the progress report.
 
-    With an empty name nothing is observed.
+    With an empty name nothing is observed. `activity` says whether the steps report theirs.
     """
     if not name:
         return stepped
     # The text is read once for each row that has any, not once for each metric.
-    read = stepped.withColumn(COLUMN, F.from_json(COLUMN, _TYPES))
-    return read.observe(name, *_columns(stepped.sparkSession))
+    types = f"{_TYPES}, {ACTIVITY} STRING" if activity else _TYPES
+    read = stepped.withColumn(COLUMN, F.from_json(COLUMN, types))
+    further = [F.expr(_COLLECTED)] if activity else []
+    return read.observe(name, *_columns(stepped.sparkSession), *further)
 
 
 _COLUMNS: WeakKeyDictionary[SparkSession, tuple[Column, ...]] = WeakKeyDictionary()
@@ -153,7 +164,7 @@ def _columns(session: SparkSession) -> tuple[Column, ...]:
 def by_name(row: Any) -> dict[str, Any]:
     """Returns an entry of `observedMetrics` by name. PySpark's client may give the values as a list."""
     entry = row.asDict() if hasattr(row, "asDict") else dict(row)
-    return dict(zip(METRICS, entry["values"], strict=False)) if "values" in entry else entry
+    return dict(zip((*METRICS, ACTIVITY), entry["values"], strict=False)) if "values" in entry else entry
 
 
 def without_metrics(stepped: DataFrame, *, drop: bool = True) -> DataFrame:

@@ -66,14 +66,10 @@ from panewise.spec.watermarks import (
 )
 from panewise.spec.window_spec import Over, WindowSpec
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import (
-    AnyWindow,
-    Calendar,
-    Cumulating,
-    Global,
-    Hopping,
-    Session,
-    Tumbling,
+from panewise.spec.windows.kinds import AnyWindow, Calendar, Cumulating, Global, Hopping, Session, Tumbling
+from panewise.spec.windows.size_in_rows import Rows, length, rows
+from panewise.spec.windows.sliding import Sliding
+from panewise.spec.windows.traits import (
     closed_at_end,
     columns_of,
     counted,
@@ -82,8 +78,6 @@ from panewise.spec.windows.kinds import (
     merging,
     merging_at_touch,
 )
-from panewise.spec.windows.size_in_rows import Rows, length, rows
-from panewise.spec.windows.sliding import Sliding
 
 # The public names. What else is imported here is for panewise itself.
 __all__ = [

@@ -6,8 +6,9 @@ from typing import Any, Literal
 from panewise.errors import SpecError
 from panewise.spec.fields import check_choice, is_count, refuse_fields
 from panewise.spec.watermarks import has_key_watermarks
-from panewise.spec.windows.kinds import Global, counted, merging
+from panewise.spec.windows.kinds import Global
 from panewise.spec.windows.sliding import Sliding
+from panewise.spec.windows.traits import counted, merging
 
 
 @dataclass(frozen=True)

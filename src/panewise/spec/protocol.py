@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 from panewise.chrono import Duration
 from panewise.families import INPUT, Family, part
-from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.carried_values import Carried, Known
 from panewise.spec.column_types import Type
 from panewise.spec.source_position import Position
 from panewise.spec.watermarks import FixedLag, Watermark
@@ -16,7 +16,6 @@ from panewise.spec.windows.kinds import AnyWindow
 
 Types: TypeAlias = Mapping[str, Type]
 Columns: TypeAlias = Mapping[str, tuple[str, ...]]  # the columns of each port
-Known: TypeAlias = Mapping[str, Mapping[str, Any]]  # what is known of the columns of each port, by name
 Origins: TypeAlias = Mapping[str, tuple[str, str]]  # the port and column of each emitted column
 Refusal: TypeAlias = tuple[str, str, str]  # what was given, the rule it breaks, and a remedy
 
@@ -115,22 +114,6 @@ class Shown:
         """Returns the words of the specification, and the timeline of its windows if it has any."""
         html: str = part("panewise.spec.display").html_of(self)
         return html
-
-
-class Carried(Protocol):
-    """Builds the type of a pane column that carries values of input columns unchanged."""
-
-    def list_of(self, inner: Any) -> Any:
-        """Returns the type of a list of such values."""
-        ...
-
-    def of_name(self, name: str) -> Any:
-        """Returns the type that a text names, such as that of a user-defined aggregate."""
-        ...
-
-    def rows_of(self, names: tuple[str, ...], port: str = INPUT) -> Any:
-        """Returns the type of a list of rows of a port with these columns."""
-        ...
 
 
 # "aggregates", "merge_aggregates", "windows" and "listeners", each by name.
@@ -391,25 +374,3 @@ def parts(spec: S) -> SpecParts[S]:
     """Returns the parts of the family of a specification."""
     parts: SpecParts[S] = part(spec.family.spec)
     return parts
-
-
-def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: Carried) -> dict[str, Any]:
-    """Returns the types of the functions that return values of their column unchanged, or lists of them.
-
-    Those of user-defined aggregates are among them, as they declare theirs.
-    """
-    carried: dict[str, Any] = {}
-    for what in functions:
-        if isinstance(what, Aggregate) and what.user is not None:
-            carried[what.name] = kinds.of_name(what.user.result)
-        elif what.column in known and what.fn in _VALUES | _LISTS:
-            kind = known[what.column]
-            carried[what.name] = kinds.list_of(kind) if what.fn in _LISTS else kind
-    return carried
-
-
-VALUE_FUNCTIONS = frozenset({"first", "last", "max_by", "min_by", "lag", "lead", "nth_value"})
-LIST_FUNCTIONS = frozenset({"collect_list", "first_n", "last_n", "top_n_by"})
-# With those that compare the values.
-_VALUES = VALUE_FUNCTIONS | {"min", "max", "mode"}
-_LISTS = LIST_FUNCTIONS | {"collect_set", "sort_list", "top_n"}

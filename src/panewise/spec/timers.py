@@ -10,7 +10,8 @@ from panewise.errors import SpecError
 from panewise.spec.protocol import Specification, is_specification, parts
 from panewise.spec.watermarks import follows_clock
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import Calendar, Session, gap_columns
+from panewise.spec.windows.kinds import Calendar, Session
+from panewise.spec.windows.traits import gap_columns
 
 _OF_CALENDARS: Final = 15 * 60 * 1_000_000  # local dates start at multiples of it in all zones of today
 

@@ -16,7 +16,7 @@ from panewise.spec.source_position import Position
 from panewise.spec.triggers.composite import Trigger, walk
 from panewise.spec.triggers.simple import OnDelta, OnPunctuation
 from panewise.spec.watermarks import input_columns
-from panewise.spec.windows.kinds import gap_columns
+from panewise.spec.windows.traits import gap_columns
 
 
 def check_types(spec: Specification, types: Types) -> None:

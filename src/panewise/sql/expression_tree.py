@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
 from panewise.sql.expressions import tokens_of
-from panewise.sql.function_calls import function_name, is_interval
+from panewise.sql.function_calls import OPERATORS, function_name, is_interval
 from panewise.sql.intervals import duration
 from panewise.sql.parser import QueryParser
 
@@ -44,18 +44,8 @@ Node: TypeAlias = ColumnNode | ConstantNode | CallNode
 
 STAR: Final = CallNode("*", ())  # all columns
 _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.EQ: "=",
+    **OPERATORS,
     exp.NEQ: "<>",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "<=>",
     exp.And: "and",
     exp.Or: "or",
     exp.DPipe: "||",

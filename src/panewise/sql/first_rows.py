@@ -13,7 +13,8 @@ from panewise.sql.options import options_of
 from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.sources import OperatorInput, WithQuery
 from panewise.sql.spark_queries import expressions_of
-from panewise.sql.stages import Stage, is_ours, over_rows
+from panewise.sql.stage_columns import over_rows
+from panewise.sql.stages import Stage, is_ours
 from panewise.sql.syntax import Derived, Emit, NamedTable, Select, Source, TableFunction, TextSpan
 from panewise.sql.texts import quoted
 from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_of

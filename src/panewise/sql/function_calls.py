@@ -1,6 +1,6 @@
-"""Calls of aggregates and of functions over windows in a parsed expression."""
+"""Calls of functions and operators in a parsed expression."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,19 @@ _WITHOUT_PARENTHESES = frozenset(
     {"current_date", "current_timestamp", "current_time", "current_user", "session_user", "user"}
     | {"localtimestamp", "localtime", "current_catalog", "current_database", "current_schema"}
 )
+OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.EQ: "=",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "<=>",
+}
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,16 @@ def run_options_of(table: NamedTable, parser: QueryParser) -> tuple[tuple[str, A
     return tuple(_values(options, table, parser, _run_value).items())
 
 
+def max_future_skew_of(table: NamedTable, parser: QueryParser) -> Duration | None:
+    """Returns how far the event times of a table may be ahead, None if there is no limit.
+
+    Raises:
+        SqlError: if the option is no interval.
+    """
+    limits = [(name, text) for name, text in table.options if name == "max_future_skew"]
+    return _values(limits, table, parser, _value).get("max_future_skew")
+
+
 def _values(
     options: list[tuple[str, str]], table: NamedTable, parser: QueryParser, value: Callable[[str, str], Any]
 ) -> dict[str, Any]:
@@ -50,7 +60,7 @@ def _values(
 
 def _run_value(name: str, text: str) -> Any:
     if name == "clock":
-        return _length(text)
+        return length_of(text)
     if name == "shards":
         if not text.isdigit():
             raise SpecError(f"shards={text}", "shards is a number", "write WITH (shards = 8)")
@@ -60,7 +70,12 @@ def _run_value(name: str, text: str) -> Any:
     return text
 
 
-def _length(text: str) -> Duration:
+def length_of(text: str) -> Duration:
+    """Returns the interval of an option, with or without the word INTERVAL.
+
+    Raises:
+        SpecError: if it is none.
+    """
     return duration(text if text.upper().startswith("INTERVAL") else f"'{text}'")
 
 
@@ -81,7 +96,7 @@ def _value(name: str, text: str) -> Any:
     if name == "order":
         return columns
     if name == "max_future_skew":
-        return _length(text)
+        return length_of(text)
     if name == "null_keys":
         if text.lower() not in _BOOLEANS:
             raise SpecError(f"null_keys={text}", "null_keys is true or false", "write one of these")

@@ -44,11 +44,9 @@ class _OverCompiler(FrameReader):
         self.operators: dict[OverKey, list[OverColumn]] = {}
 
     def stage(self, input: Stage, alias: str | None) -> Stage:  # noqa: A002 - the field's name
-        for item in self.select.items:
-            for window in windows_in(item.expr.node):
-                self._add(window)
-        if self.select.qualify is not None:
-            for window in windows_in(self.select.qualify.node):
+        qualify = [] if self.select.qualify is None else [self.select.qualify]
+        for expr in (*(item.expr for item in self.select.items), *qualify):
+            for window in windows_in(expr.node):
                 self._add(window)
         first = next((key.order[0] for key in self.operators if key.order), None)
         if first is not None and is_ours(input):
@@ -61,13 +59,12 @@ class _OverCompiler(FrameReader):
         stage: Stage = input
         for number, spec in enumerate(specs):
             last = number == len(specs) - 1
+            columns = self.columns.computed.values()
             stage = OverStage(
                 stage,
                 alias,
                 where if number == 0 else None,
-                tuple(
-                    column for column in self.columns.computed.values() if column.name in spec.columns_read
-                ),
+                tuple(column for column in columns if column.name in spec.columns_read),
                 spec,
                 outputs if last else None,
                 having if last else None,
@@ -150,8 +147,10 @@ class _OverCompiler(FrameReader):
         partition = tuple(
             self.columns.name_of(self._expr(node)) for node in window.args.get("partition_by") or ()
         )
-        order = window.args.get("order")
-        listed = order.expressions if order and not is_arrival(order.expressions) else ()
+        listed = order_terms(window)
+        if is_arrival(listed):
+            self.check_arrival(window, listed[0])
+            listed = []
         terms = {self._order(window, term): term for term in listed}
         event_time = next(iter(terms), None)
         return OverKey(

@@ -88,6 +88,13 @@ class FrameReader:
         exclude: Any = "no others" if excluded is None else " ".join(str(excluded.name).lower().split())
         return Frame("rows" if kind == "rows" else "range", start, end, exclude)
 
+    def check_arrival(self, window: exp.Expr, term: exp.Expr) -> None:
+        """Refuses the descending order of arrival (semantics 46.116)."""
+        if term.args.get("desc"):
+            rule = "in descending order of arrival the rows before a row arrive after it, without an end"
+            remedy = "leave DESC out: then lag has the rows of lead, and lead those of lag"
+            raise self.fail(window, "the order of arrival with DESC", rule, remedy)
+
     def _check_groups(self, window: exp.Window, spec: exp.Expr) -> None:
         """Refuses GROUPS with numbers. Without numbers such a frame is a RANGE."""
         bounds = (spec.args.get("start"), spec.args.get("end"))

@@ -5,15 +5,8 @@ from typing import Any, Final, cast
 
 from panewise.families import INPUT
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import (
-    OURS,
-    DeduplicateStage,
-    OutputColumn,
-    RowsStage,
-    Stage,
-    WindowsStage,
-    is_star,
-)
+from panewise.sql.stage_columns import is_star
+from panewise.sql.stages import OURS, DeduplicateStage, OutputColumn, RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import TextSpan
 
 _RULE: Final = "an inner query takes rows back later, which it marks in op, and this one would count both"

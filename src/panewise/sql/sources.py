@@ -1,13 +1,13 @@
 """FROM as the input of an operator: tables, queries in parentheses, and what Spark joins of these."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import counted
 from panewise.sql.function_calls import column_name
-from panewise.sql.options import run_options_of
+from panewise.sql.options import max_future_skew_of, run_options_of
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     UNGROUPED,
@@ -136,6 +136,8 @@ class SourceCompiler:
         if named is None:
             text = self.parser.characters(table.text)
             options = run_options_of(table, self.parser)
+            if watermark is not None:
+                watermark = replace(watermark, skew=max_future_skew_of(table, self.parser))
             return TableStage(text, table.name, table.alias, table.columns, watermark, options)
         if watermark is not None:
             rule = "the watermark of a query of WITH is that of its tables"
@@ -199,7 +201,7 @@ class SourceCompiler:
 
     def _watermark(self, mark: Watermark) -> Mark:
         text = None if mark.computed is None else self.parser.characters(mark.computed.span)
-        return mark.name, self.parser.duration_of(mark.delay), text
+        return Mark(mark.name, self.parser.duration_of(mark.delay), text)
 
     def _renamed(self, stage: Stage, source: Derived) -> Stage:
         if not source.columns:

@@ -9,26 +9,12 @@ from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
 from panewise.sql.expressions import tokens_of
-from panewise.sql.function_calls import function_name
+from panewise.sql.function_calls import OPERATORS, function_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn
 from panewise.sql.texts import one_line
 
-_OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
-    exp.Add: "+",
-    exp.Sub: "-",
-    exp.Mul: "*",
-    exp.Div: "/",
-    exp.Mod: "%",
-    exp.EQ: "=",
-    exp.LT: "<",
-    exp.LTE: "<=",
-    exp.GT: ">",
-    exp.GTE: ">=",
-    exp.NullSafeEQ: "<=>",
-    exp.And: "AND",
-    exp.Or: "OR",
-}
+_OPERATORS: Final[Mapping[type[exp.Expr], str]] = {**OPERATORS, exp.And: "AND", exp.Or: "OR"}
 _UPPER: Final = frozenset({"rank", "dense_rank", "floor", "ceil", "sqrt", "power"})
 _OTHER: Final = {"array_agg": "collect_list", "ceiling": "ceil", "pow": "power"}
 # Functions with further arguments that Spark adds or leaves out.

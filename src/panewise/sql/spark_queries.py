@@ -8,7 +8,8 @@ from panewise.chrono import DurationLike
 from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import SourceCompiler, WithQuery, leaves
-from panewise.sql.stages import OURS, MarkedStage, OutputColumn, RowsStage, SparkStage, Stage, over_rows, walk
+from panewise.sql.stage_columns import over_rows
+from panewise.sql.stages import OURS, MarkedStage, OutputColumn, RowsStage, SparkStage, Stage, walk
 from panewise.sql.syntax import (
     Body,
     Derived,

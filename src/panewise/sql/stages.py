@@ -19,7 +19,6 @@ from panewise.spec import (
     Tumbling,
     WindowOperator,
 )
-from panewise.sql.expressions import tokens_of
 
 UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
     "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps",
@@ -32,8 +31,21 @@ UNSORTED: Final = (  # why ORDER BY, LIMIT and OFFSET are refused on a stream, a
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
 
-# The column of a watermark, its delay, and the expression of the column if it is computed.
-Mark: TypeAlias = tuple[str, Duration, str | None]
+@dataclass(frozen=True)
+class Mark:
+    """A watermark of a table.
+
+    Attributes:
+        name: the column of the event time.
+        delay: the delay.
+        computed: the expression of the column, if it is computed.
+        skew: how far an event time may be ahead of the processing time and move the watermark; None for any.
+    """
+
+    name: str
+    delay: Duration
+    computed: str | None = None
+    skew: Duration | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +80,7 @@ class TableStage:
         name: its name, None for what is no name, such as a function.
         alias: the name by which expressions call it.
         columns: the names that an alias gives to its columns.
-        watermark: the column of WATERMARK, its delay, and its expression if it is computed.
+        watermark: that of WATERMARK, None if there is none.
         run: how Spark runs the operator that reads it: `finish`, `shards` and `clock`, if given.
     """
 
@@ -133,7 +145,7 @@ class MarkedStage(FollowingStage):
     """The rows of a query, with a watermark.
 
     Attributes:
-        watermark: the column, the delay, and the expression of the column if it is computed.
+        watermark: the watermark.
         alias: the name by which this expression calls the rows.
     """
 
@@ -412,30 +424,9 @@ def walk(stage: Stage) -> Iterator[Stage]:
         yield from walk(before)
 
 
-def struct_names(stage: WindowsStage) -> frozenset[str]:
-    """Returns the names, in lower case, of the columns that are the struct of both bounds of the window."""
-    structs = (output for output in stage.outputs if output.text.strip("`") == stage.struct)
-    return frozenset((output.name or "").lower() for output in structs)
-
-
 def is_ours(stage: Stage) -> bool:
     """Returns whether the rows of a stage are those of an operator."""
     return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
-
-
-def names_of_outputs(stage: Stage) -> list[str] | None:
-    """Returns the names of the columns of rows of windows; None if one has no name in the text."""
-    outputs: tuple[OutputColumn, ...] | None = None
-    while isinstance(stage, RowsStage) and stage.outputs is None:
-        stage = stage.input
-    if isinstance(stage, (RowsStage, WindowsStage)):
-        outputs = stage.outputs
-    if isinstance(stage, JoinStage):
-        names = [item.name for item in stage.items]
-        return None if None in names else [name for name in names if name is not None]
-    if not outputs or any(output.name is None for output in outputs):
-        return None
-    return [output.name for output in outputs if output.name is not None]
 
 
 def run_options(stage: Stage) -> dict[str, Any]:
@@ -447,47 +438,3 @@ def run_options(stage: Stage) -> dict[str, Any]:
         elif not isinstance(before, OURS):
             options |= run_options(before)
     return options
-
-
-def over_rows(
-    input: Stage,  # noqa: A002 - the field's name
-    alias: str | None,
-    where: str | None,
-    outputs: tuple[OutputColumn, ...] | None,
-) -> RowsStage:
-    """Returns a filter and a SELECT list over rows. Retractions have their `op` behind it, too."""
-    if (
-        outputs is not None
-        and has_op(input)
-        and not any(is_star(output) or output.name == "op" for output in outputs)
-    ):
-        outputs = (*outputs, OutputColumn("op", "op", "op"))
-    return RowsStage(input, alias, where, outputs)
-
-
-def has_op(stage: Stage) -> bool:
-    """Returns whether the rows of a stage have the column `op` of retractions."""
-    if isinstance(stage, WindowsStage) and stage.ranked is not None:
-        return stage.ranked.retracts
-    if isinstance(stage, RowsStage) and stage.outputs is None:
-        return has_op(stage.input)
-    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage, DeduplicateStage)) else None
-    named = any(output.name == "op" for output in outputs or ())
-    whole = isinstance(stage, RowsStage) and any(map(is_star, outputs or ()))
-    return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
-
-
-def excepted(star: str) -> frozenset[str]:
-    """Returns the columns, in lower case, that `* EXCEPT (...)` leaves out.
-
-    >>> sorted(excepted("t.* EXCEPT (a, `B c`)"))
-    ['a', 'b c']
-    """
-    tokens = tokens_of(star)
-    behind = next((place for place, token in enumerate(tokens) if token.text == "("), len(tokens))
-    return frozenset(token.text.lower() for token in tokens[behind:] if token.text not in "(,)")
-
-
-def is_star(output: OutputColumn) -> bool:
-    """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
-    return output.text.startswith("*") or output.text.endswith(".*") or ".* EXCEPT" in output.text.upper()

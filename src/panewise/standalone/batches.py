@@ -31,7 +31,7 @@ def frame_for(schema: Schema, batch: Any) -> pl.DataFrame:
         raise InputError(f"a batch without {missing[0]!r}", rule, "add the column, with nulls if need be")
     for name, dtype in schema.items():
         _check_instants(batch[name], dtype)
-    return batch.select(_fitting(name, batch.schema[name], dtype) for name, dtype in schema.items())
+    return batch.select(_fit(name, batch.schema[name], dtype) for name, dtype in schema.items())
 
 
 def _read(table: pa.Table | pa.RecordBatch) -> Any:
@@ -57,7 +57,7 @@ def _check_instants(column: pl.Series, wanted: pl.DataType) -> None:
         raise InputError(f"column {column.name!r} of the type {dtype}", rule, "truncate the column")
 
 
-def _fitting(name: str, dtype: pl.DataType, wanted: pl.DataType) -> pl.Expr:
+def _fit(name: str, dtype: pl.DataType, wanted: pl.DataType) -> pl.Expr:
     if dtype == wanted:
         return pl.col(name)
     instants = isinstance(dtype, pl.Datetime) and isinstance(wanted, pl.Datetime)

@@ -80,18 +80,24 @@ class WindowEnds:
 
 def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
     """Returns where the windows of an operator end; None if its messages cannot wait."""
-    if parts(spec).deferrable(spec) is None or not _has_no_other_rules(spec):
+    if parts(spec).deferrable(spec) is None or not has_no_other_rules(spec) or spec.evaluate != "batch":
         return None
     if not isinstance(spec.trigger, AfterWatermark) or spec.trigger.early is not None:
         return None
+    if any(schema[name].is_float() or schema[name].is_nested() for name in spec.keys):
+        return None
+    ends = ends_by_message(spec, schema)
+    return ends if all(measure.fn in ORDERLESS | GROWING for measure in spec.measures) else None
+
+
+def ends_by_message(spec: Any, schema: Schema) -> WindowEnds | None:
+    """Returns where windows end, if it can be decided message by message which window has which row."""
     if not all(map(_is_fitting, schema.values())):
         return None
     time = [schema[name] for name in spec.time_columns]
     if len(time) != 1 or not (time[0] == pl.Int64() or _is_instant(time[0])):
         return None
-    if any(schema[name].is_float() or schema[name].is_nested() for name in spec.keys):
-        return None
-    return _ends(spec.window) if all(measure.fn in ORDERLESS | GROWING for measure in spec.measures) else None
+    return _ends(spec.window)
 
 
 def ignores_clock(spec: WindowOperator) -> bool:
@@ -107,7 +113,7 @@ def delay_of(spec: WindowOperator) -> int | None:
     return mark.delay.us if isinstance(mark, StreamTime) and by_rows else None
 
 
-def _has_no_other_rules(spec: WindowOperator) -> bool:
+def has_no_other_rules(spec: WindowOperator) -> bool:
     """Returns whether nothing but windows and the watermark decides what becomes of a valid row."""
     return (
         spec.time == "event"
@@ -117,7 +123,6 @@ def _has_no_other_rules(spec: WindowOperator) -> bool:
         and not spec.delta
         and not spec.order
         and spec.max_future_skew is None
-        and spec.evaluate == "batch"
         and spec.drop_by == "window"
     )
 

@@ -12,20 +12,14 @@ What waits has emitted nothing. So it is evaluated before a step that may emit, 
 counts are read. To decide costs a test of each value, and a look at the state once for each evaluation.
 """
 
-from datetime import datetime
 from typing import Any
 
-from panewise.chrono import MAX_INSTANT, instant_us, saturating_add
+from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.protocol import Schemas
-from panewise.errors import SpecError
-from panewise.spec.column_values import MISFIT, ColumnType, is_text
 from panewise.standalone.buffer import Buffer, highest
-from panewise.standalone.deferrable import FURTHEST, WindowEnds, delay_of, ends_of, ignores_clock
+from panewise.standalone.deferrable import WindowEnds, delay_of, ends_of, ignores_clock
 from panewise.standalone.hosts import Host
-from panewise.standalone.messages import PLAIN, Message
-from panewise.standalone.value_types import kind_of
-
-_LOW, _HIGH = -(2**63), 2**63
+from panewise.standalone.message_fit import MessageFit
 
 
 class Deferral:
@@ -37,10 +31,7 @@ class Deferral:
         self._ends: WindowEnds | None = ends_of(spec, schema) if enabled else None
         if self._ends is None:
             return
-        self._time, self._keys = spec.time_columns[0], frozenset(spec.keys)
-        self._columns: list[tuple[str, Any, ColumnType]] = [
-            (name, PLAIN.get(dtype), kind_of(dtype)) for name, dtype in schema.items() if name != self._time
-        ]
+        self._fit = MessageFit(spec, schema)
         self._ignores_clock, self._delay = ignores_clock(spec), delay_of(spec)
         self._first_end = MAX_INSTANT  # the first end of the windows of the messages that wait
         self._known_state: Any = None  # the state that `_state_due` was computed from
@@ -58,8 +49,8 @@ class Deferral:
         """
         if self._ends is None or type(message) is not dict:
             return False
-        time = _instant(message.get(self._time))
-        if time is None or not self._fits(message) or not self._is_open(time):
+        time = self._fit.time_of(message)
+        if time is None or not self._fit.fits(message) or not self._is_open(time):
             return False
         end = self._ends.first(time)
         first_end = min(end, self._first_end) if self._buffer.size else end
@@ -100,30 +91,3 @@ class Deferral:
             due = operator.next_due()
             self._known_state, self._state_due = operator.state, MAX_INSTANT if due is None else due
         return self._state_due
-
-    def _fits(self, message: Message) -> bool:
-        """Returns whether all values but the event time fit their columns, and no key is null.
-
-        With `null_keys=False` a null key is invalid, and rare otherwise.
-        """
-        for name, plain, kind in self._columns:
-            value: Any = message.get(name)
-            if value is None:
-                if name in self._keys:
-                    return False
-            elif type(value) is not plain:
-                if kind.fit(value) is MISFIT:
-                    return False
-            elif (plain is int and not _LOW <= value < _HIGH) or (plain is str and not is_text(value)):
-                return False
-        return True
-
-
-def _instant(value: Any) -> int | None:
-    """Returns an event time in microseconds; None if it is none, or very far from 1970."""
-    if isinstance(value, datetime):
-        try:
-            value = instant_us(value)
-        except SpecError:
-            return None
-    return value if type(value) is int and -FURTHEST < value < FURTHEST else None

@@ -32,7 +32,7 @@ from panewise.standalone.positions import Position, checked
 from panewise.standalone.schema import for_schemas, schemas_of
 from panewise.stores import SessionStore, WindowStore
 
-EvaluationMode: TypeAlias = Literal["each", "deferred", "batched"]
+EvaluationMode: TypeAlias = Literal["each", "direct", "deferred", "batched"]
 
 
 class StandaloneOperator(Front[Emission, OperatorCore]):
@@ -141,10 +141,13 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """How the operator evaluates messages (semantics 31.30). Only its speed depends on it.
 
         "batched": so many together as `buffer` says. "deferred": those that cannot emit anything yet are
-        evaluated later, together. "each": each message when it is added.
+        evaluated later, together. "direct": those whose windows are not complete emit their panes without a
+        step of the engine. "each": each message when it is added, by a step of the engine.
         """
         if self._buffer != 1:
             return "batched"
+        if self._core.records.enabled:
+            return "direct"
         return "deferred" if self._core.deferral.enabled else "each"
 
     @property
@@ -242,6 +245,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
             message = dict(message)
         if type(message) is dict and not core.columns[where].issuperset(message):
             check_columns(message, core.columns[where])
+        if core.records.enabled and core.add_record(message, where, reached):
+            return
         waits = core.deferral.takes(message)
         if not waits:
             core.catch_up()

@@ -34,6 +34,7 @@ from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
 from panewise.standalone.positions import PartitionPositions, Position
+from panewise.standalone.record_path import RecordPath
 
 MAX_DEFERRED: Final = 10_000  # steps
 Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
@@ -69,6 +70,10 @@ class OperatorCore(Core):
         self.buffer, self._defers, self.uncommitted = Buffer(spec, schemas), buffer == 1, 0
         enabled = self._defers and materialized is None
         self.deferral = Deferral(spec, schemas, host, self.buffer, enabled=enabled)
+        self.records = RecordPath(spec, schemas, host, enabled=enabled and not self.deferral.enabled)
+        self._recorded: int | None = (
+            None  # messages that the counts do not have yet; None without such a step
+        )
         self.positions = PartitionPositions.from_json(host.notes.get("positions", {}))
         self.numbering = Numbering(**host.notes.get("numbers", {}))
         self.totals = {port: Counts(**counts) for port, counts in host.notes.get("counts", {}).items()}
@@ -85,12 +90,14 @@ class OperatorCore(Core):
     @property
     def clock(self) -> int:
         """Processing time, with the readings that wait."""
-        return highest(self.host.operator.state.clocks.processing_time, self.buffer.clock) or 0
+        now = highest(self.buffer.clock, self.records.clock)
+        return highest(self.host.operator.state.clocks.processing_time, now) or 0
 
     @property
     def watermark(self) -> int | None:
         """The watermark, with the readings that wait; None if there is none, or it is a number of rows."""
-        return highest(self.host.operator.state.clocks.instant_watermark, self.buffer.watermark)
+        mark = highest(self.buffer.watermark, self.records.watermark)
+        return highest(self.host.operator.state.clocks.instant_watermark, mark)
 
     def port(self, name: str | None) -> str:
         """Returns the name of a port."""
@@ -130,6 +137,7 @@ class OperatorCore(Core):
         """Evaluates the messages that wait before a further step."""
         self._delivery.check_ready()
         self.evaluate()
+        self.flush_records()
         self._delivery.check_enabled()
 
     def add(self, frames: Mapping[str, pl.DataFrame], positions: Iterable[tuple[str, Position]] = ()) -> None:
@@ -141,9 +149,10 @@ class OperatorCore(Core):
 
     def advance(self, clock: int | None, watermark: int | None, port: str | None) -> None:
         """Moves the clocks, after the messages that wait. Readings that emit nothing may wait, too."""
-        if not self._defers_move(clock, watermark):
+        if not self._waits_move(clock, watermark):
             self.prepare()
             self._step(lambda operator: [operator.advance(clock, watermark, port)])
+            self.records.follow(watermark)
             self.settle()
 
     def finish(self, port: str | None) -> None:
@@ -167,6 +176,7 @@ class OperatorCore(Core):
         """Evaluates what was deferred."""
         if self._defers:
             self.evaluate()
+            self.flush_records()
 
     def evaluate_buffer(self) -> None:
         """Adds the messages that wait as one batch, then moves the clocks as they wait."""
@@ -195,7 +205,7 @@ class OperatorCore(Core):
 
         A reading that may be deferred waits with the messages, and nothing is evaluated.
         """
-        if now is not None and self._defers_move(now, None):
+        if now is not None and self._waits_move(now, None):
             return
         self.evaluate()
         if self._delivery.disabled:
@@ -236,6 +246,7 @@ class OperatorCore(Core):
         """
         if self.buffer.steps or not self.uncommitted:
             return
+        self.flush_records()
         try:
             if self._materialized is not None and self.is_durable:
                 self._materialized.commit()
@@ -244,6 +255,7 @@ class OperatorCore(Core):
         except BaseException:
             self._close(failed=True)
             raise
+        self.records.follow()
         self.uncommitted = 0
 
     def close(self) -> None:
@@ -256,6 +268,7 @@ class OperatorCore(Core):
         try:
             if self._defers:
                 self.evaluate_buffer()
+                self.flush_records()
         finally:
             self._delivery.close(self.host.close, failed=failed)
 
@@ -302,8 +315,39 @@ class OperatorCore(Core):
         self.settle()
         return True
 
-    def _defers_move(self, clock: int | None, watermark: int | None) -> bool:
+    def add_record(self, message: Any, port: str, position: Position | None) -> bool:
+        """Adds a message without a step of the engine, if it can be. Returns whether it was added."""
+        panes = self.records.add(message)
+        if panes is None:
+            return False
+        numbering = self.numbering
+        if panes:
+            self._delivery.outputs.append(numbering.of_panes(self.records.format, panes, port))
+        self.numbering = numbering.after_panes(len(panes))
+        self._recorded = (self._recorded or 0) + 1
+        self.uncommitted += 1
+        if position is not None:
+            self._reach([(port, position)])
+        self.settle()
+        return True
+
+    def flush_records(self) -> None:
+        """Moves what messages have changed without a step into the state and the counts."""
+        self.records.flush()
+        if self._recorded is not None:
+            (port,) = self.spec.ports
+            counts = Counts(rows_in=self._recorded, applied=self._recorded)
+            self.totals[port] = self.totals.get(port, Counts()) + counts
+            self._recorded = None
+
+    def _waits_move(self, clock: int | None, watermark: int | None) -> bool:
         """Lets readings of the clocks wait, if they may. Returns whether they do."""
+        if self.records.moves(clock, watermark):
+            self.numbering = self.numbering.following(1)
+            self._recorded = self._recorded or 0
+            self.uncommitted += 1
+            self.settle()
+            return True
         if not self.deferral.moves(clock, watermark):
             return False
         if self.buffer.steps >= self.room():
@@ -321,6 +365,7 @@ class OperatorCore(Core):
 
         The step may take the place of several that emit nothing.
         """
+        self.flush_records()
         operator = self.host.operator
         before = operator.state
         try:

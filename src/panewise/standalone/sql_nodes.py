@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import Hopping
 from panewise.sql.stages import AssignedStage, Mark, MarkedStage, RowsStage, TableStage
@@ -83,42 +84,50 @@ class MarkedRows:
         schema: the columns, with the one that the watermark computes.
         event_time: the column of the watermark.
         reached: the watermark in microseconds.
+        clock: the processing time in microseconds.
     """
 
     def __init__(self, mark: Mark | None, schema: Schema, alias: str | None, *, follows: bool) -> None:
-        self.schema, self.follows, self.delay = dict(schema), follows, 0
+        self.schema, self.follows, self.delay, self.clock = dict(schema), follows, 0, 0
         self.event_time: str | None = None
         self.reached: int | None = None
+        self.skew: Duration | None = None
         self._computed: pl.Expr | None = None
         if mark is None:
             return
-        name, delay, text = mark
+        name, text = mark.name, mark.computed
         own = next((column for column in schema if column.lower() == name.lower()), None)
         if own is None and text is None:
             rule = f"the columns are {list(schema)}"
             raise SqlError(f"WATERMARK {name}", rule, "correct the name")
-        self.event_time, self.delay = own or name, delay.us
+        self.event_time, self.delay, self.skew = own or name, mark.delay.us, mark.skew
         if text is not None:
             typed = Scope(self.schema, alias).typed(text)
             self._computed, self.schema[self.event_time] = typed.expr, typed.dtype
+
+    def read(self, clock: int | None) -> None:
+        """Reads the clock, which never goes back; None changes nothing."""
+        self.clock = max(self.clock, clock or 0)
 
     def marked(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows with the column of the watermark, which they move."""
         if self._computed is not None and self.event_time is not None:
             rows = rows.with_columns(self._computed.alias(self.event_time))
-        highest = rows[self.event_time].max() if self.follows and self.event_time is not None else None
-        if highest is not None:
-            self.move(_microseconds(highest) - self.delay)
+        if self.follows and self.event_time is not None:
+            self._follow(rows[self.event_time].cast(pl.Datetime("us")).to_physical())
         return rows
+
+    def _follow(self, times: pl.Series) -> None:
+        """Moves the watermark behind event times, but for those that are too far ahead of the clock."""
+        if self.skew is not None:
+            times = times.filter(times <= self.clock + self.skew.us)
+        highest: Any = times.max()
+        self.move(None if highest is None else highest - self.delay)
 
     def move(self, watermark: int | None) -> None:
         """Moves the watermark forward; a lower one, or None, changes nothing."""
         if watermark is not None:
             self.reached = watermark if self.reached is None else max(self.reached, watermark)
-
-
-def _microseconds(value: Any) -> int:
-    return int(pl.Series([value]).cast(pl.Datetime("us")).to_physical()[0])
 
 
 class TableNode(SqlNode):
@@ -135,6 +144,7 @@ class TableNode(SqlNode):
         """Returns the rows that arrive."""
         rows = event.tables.get(self.name)
         rows = pl.DataFrame(schema=self._own) if rows is None else rows
+        self._rows.read(event.clock)
         rows = self._rows.marked(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
         self._rows.move(event.watermarks.get(self.name))
         self.watermark = self._rows.reached
@@ -165,6 +175,7 @@ class MarkedNode(FollowingNode):
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows."""
+        self._rows.read(event.clock)
         rows = self._rows.marked(self.source.step(event, rejected))
         self.watermark = self._rows.reached
         return rows

@@ -7,7 +7,8 @@ import polars as pl
 
 from panewise.errors import SqlError
 from panewise.sql.spark_names import output_name
-from panewise.sql.stages import OutputColumn, excepted, is_star
+from panewise.sql.stage_columns import excepted, is_star
+from panewise.sql.stages import OutputColumn
 from panewise.standalone.sql_expressions import Scope
 
 Schema: TypeAlias = dict[str, pl.DataType]

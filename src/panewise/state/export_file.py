@@ -37,7 +37,7 @@ class ExportedFrom:
     """What an exported state is.
 
     Attributes:
-        id: tells this export from all others. A copy of the file has the same one.
+        id: distinguishes this export from all others. A copy of the file has the same one.
         checkpoint: where it comes from, in words; empty if unknown.
         batch: the micro-batch after which it was exported; None without Spark.
         watermark: the watermark of Spark's next micro-batch, in microseconds; None if there is none.

@@ -10,6 +10,15 @@ from panewise.spec.aggregates.aggregate import PAIRS
 from panewise.testing.samples import ALL_TEXT, COSTS, JOINED, LATEST, MEASURES, NULLS, TALLY, TRUES
 
 _FURTHER = [F.desc("flag"), F.asc("s"), F.desc("v")]  # few values, so that the next column decides
+_OF_ALL_TYPES = (
+    *(F.count, F.count_distinct, F.approx_count_distinct, F.mode),
+    *(F.first, F.last, F.min, F.max, F.collect_list, F.collect_set),
+)
+_SUMS = (F.sum, F.avg, F.sum_distinct, F.avg_distinct)
+_MOMENTS = (
+    *(F.skewness, F.kurtosis, F.product),
+    *(F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median),
+)
 
 
 def aggregates() -> st.SearchStrategy[list[Aggregate]]:
@@ -28,31 +37,13 @@ def _plain() -> list[Aggregate]:
         NULLS("v"),
         *(F.percentile(name, p) for name in numbers for p in (0, 0.25, 0.9, 1)),
     ]
-    for name in MEASURES:
-        plain += [
-            F.count(name),
-            F.first(name),
-            F.last(name),
-            F.first(name, True),
-            F.last(name, ignorenulls=True),
-        ]
-        plain += [
-            F.min(name),
-            F.max(name),
-            F.collect_list(name),
-            F.collect_set(name),
-            F.approx_count_distinct(name),
-        ]
-        plain += [F.count_distinct(name), F.mode(name)]
-    sums = (F.sum, F.avg, F.sum_distinct, F.avg_distinct)
-    plain += [fn(name) for fn in sums for name in (*numbers, "price", "amount")]
-    plain += [fn(name) for fn in (F.skewness, F.kurtosis, F.product) for name in numbers]
+    plain += [fn(name) for name in MEASURES for fn in _OF_ALL_TYPES]
+    plain += [fn(name, ignorenulls=True) for name in MEASURES for fn in (F.first, F.last)]
+    plain += [fn(name) for fn in _SUMS for name in (*numbers, "price", "amount")]
+    plain += [fn(name) for fn in _MOMENTS for name in numbers]
     of_pairs = (getattr(F, name) for name in sorted(PAIRS))
     plain += [fn(*names) for fn in of_pairs for names in (("v", "n"), ("n", "v"))]
     plain += [fn("n") for fn in (F.bit_and, F.bit_or, F.bit_xor)]
-    plain += [
-        fn(name) for fn in (F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median) for name in numbers
-    ]
     return [
         *plain,
         F.count_if("flag"),

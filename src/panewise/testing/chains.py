@@ -1,6 +1,6 @@
 """Hypothesis strategies of chains (semantics 30)."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -26,6 +26,7 @@ from panewise.testing.window_specs import specs
 
 _ROUNDED = PAIRS | {"skewness", "kurtosis"}
 _NUMERIC = (F.sum, F.avg, F.stddev, F.var_pop, F.median)
+_SINGLE = (F.min, F.max, F.collect_set, F.count_distinct, F.mode, F.sort_list, NULLS)  # all but lists
 
 
 @st.composite
@@ -129,28 +130,21 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
         ]
         if kind == "list":
             continue
-        drawn += [
-            F.min(name),
-            F.max(name),
-            F.collect_set(name),
-            F.count_distinct(name),
-            F.mode(name),
-            F.sort_list(name),
-            NULLS(name),
-        ]
+        drawn += [fn(name) for fn in _SINGLE]
         drawn += [F.top_n(name, 2), *(fn(name, other) for other in simple[:2] for fn in (F.max_by, F.min_by))]
         drawn += [F.top_n_by(name, other, 2, distinct=True) for other in simple[-1:]]
         drawn += [F.max_by(name, [first, F.asc(other)]) for first, other in pairwise(simple[:2])]
-        drawn += (
-            [fn(name) for fn in _NUMERIC[: 2 if kind.startswith("decimal") else None]]
-            if _is_number(kind)
-            else []
-        )
-        drawn += (
-            [F.count_if(name), F.bool_and(name), F.bool_or(name), TRUES(name)] if kind == "boolean" else []
-        )
-        drawn += [JOINED(name), ALL_TEXT(name)] if kind == "string" else []
+        drawn += [fn(name) for fn in _of_type(kind)]
     return drawn
+
+
+def _of_type(kind: str) -> tuple[Callable[[str], Aggregate], ...]:
+    """Returns the functions that take only columns of a type."""
+    if _is_number(kind):
+        return _NUMERIC[:2] if kind.startswith("decimal") else _NUMERIC
+    if kind == "boolean":
+        return F.count_if, F.bool_and, F.bool_or, TRUES
+    return (JOINED, ALL_TEXT) if kind == "string" else ()
 
 
 def _is_number(kind: str) -> bool:

@@ -161,7 +161,8 @@ def changed_cogroups(draw: st.DrawFn, spec: CogroupOperator) -> CogroupOperator:
                 candidate = replace(current, **fields)
         except SpecError:
             continue
-        if accepted(spec, candidate):
+        known = set(candidate.shared_columns) <= set(spec.shared_columns)  # others have no types
+        if known and accepted(spec, candidate):
             current = candidate
     return current
 

@@ -60,7 +60,7 @@ def inferred(rows: Iterable[Row], name: str) -> str | None:
 
 
 def _inferred(values: list[Any]) -> ColumnType:
-    """Returns the type of the values, of which none is null. An empty dict has no field that tells a type."""
+    """Returns the type of the values, of which none is null. An empty dict has no field that shows a type."""
     values = [value for value in values if value != {}] or values
     kinds = {_kind(value) for value in values}
     if kinds == {"bigint", "double"}:

@@ -60,21 +60,15 @@ WATERMARKS: Final = [
     StreamTime(2, per="all", idle_after=4),
 ]
 
+_POSITIONS = [None, None, Position(), Position(source="source"), Position(ordered=False, remember=2)]
+
 
 @st.composite
 def frame_specs(draw: st.DrawFn, /, **fixed: Any) -> OverOperator:
     """Draws OVER operators; each field that is not `fixed` takes every kind of its values."""
     timed = fixed.get("event_time", draw(st.sampled_from(["event_time", "t", None]))) or None
     ordered = draw(st.sampled_from([(), (), ("order",), ("order", "v")]))
-    position = (
-        None
-        if ordered
-        else draw(
-            st.sampled_from(
-                [None, None, Position(), Position(source="source"), Position(ordered=False, remember=2)]
-            )
-        )
-    )
+    position = None if ordered else draw(st.sampled_from(_POSITIONS))
     ordered, position = fixed.get("order", ordered), fixed.get("position", position)
     directions = draw(_directions(timed, tuple(ordered)))
     backwards = timed is not None and timed in directions["descending"]

@@ -44,17 +44,11 @@ from panewise.testing.joins import join_specs, window_join_specs
 from panewise.testing.matches.streams import windowed_streams
 from panewise.testing.nested import column_types, values_of
 from panewise.testing.over_specs import frame_events, frame_specs
-from panewise.testing.policy_specs import stream_events, stream_types, stream_windows
+from panewise.testing.policy_events import stream_events, stream_types
+from panewise.testing.policy_specs import stream_windows
 from panewise.testing.samples import types_of
 from panewise.testing.triggers import composites, leaves, triggers
-from panewise.testing.window_specs import (
-    ALL_KINDS,
-    COUNTED_KINDS,
-    KINDS,
-    evictors,
-    specs,
-    windows,
-)
+from panewise.testing.window_specs import ALL_KINDS, COUNTED_KINDS, KINDS, evictors, specs, windows
 from panewise.testing.windowed_joins import windowed_join_specs
 
 __all__ = [

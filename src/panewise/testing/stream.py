@@ -9,7 +9,8 @@ from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import Specification
 from panewise.testing.compare import assert_entries
-from panewise.testing.events import script, specification
+from panewise.testing.event import specification
+from panewise.testing.events import script
 from panewise.testing.runner import play_script
 
 Instant: TypeAlias = int | datetime  # microseconds since 1970-01-01 UTC, or with a time zone

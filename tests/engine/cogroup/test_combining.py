@@ -15,7 +15,8 @@ from panewise.engine.registry import operator_for, plan_for
 from panewise.errors import SpecWarning
 from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.compare import same
-from panewise.testing.events import Event, Script, script
+from panewise.testing.event import Event
+from panewise.testing.events import Script, script
 from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.join_events import join_events, join_types
 from tests.engine.effort import examples

@@ -1,17 +1,24 @@
 """Sorting, grouping and selecting rows of frames; many rows take other code paths than few."""
 
 import math
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from panewise.engine.kernels.small_frames import (
+    constant_column,
     distinct,
+    few_pairs,
     filter_rows,
     group_positions,
+    no_rows,
     ordered,
+    semi_joined,
+    sorted_distinct,
     take_rows,
+    typed,
     without,
 )
 
@@ -114,3 +121,29 @@ def test_a_null_in_a_mask_keeps_no_row() -> None:
 def test_one_row_of_lists_alone_is_picked() -> None:
     frame = pl.DataFrame({"texts": [["a"], ["b", None]]})
     assert take_rows(frame, np.array([1])).equals(frame.tail(1))
+
+
+@pytest.mark.parametrize("others", [[], ["a"], ["c", "a"], ["a", "b", "c", "d", "e"], [None, "a"]])
+@pytest.mark.parametrize("keys", [["a", "b", "a"], [], ["b"], [None, "a"]])
+def test_few_keys_are_compared_as_they_are_joined(keys: list[Any], others: list[Any]) -> None:
+    rows = pl.DataFrame({"k": keys, "n": range(len(keys))}, schema={"k": pl.String, "n": pl.Int64})
+    wanted = pl.DataFrame({"k": others}, schema={"k": pl.String})
+    semi = [row for row in rows.rows() if row[0] in others]
+    assert semi_joined(rows, wanted, ["k"]).rows() == semi
+    assert without(rows, wanted, ["k"]).rows() == [row for row in rows.rows() if row[0] not in others]
+    pairs = few_pairs(rows, wanted, ["k"])
+    if pairs is not None:
+        assert [(keys[at], others[which]) for at, which in zip(*pairs, strict=True)] == [
+            (k, k) for k, _ in semi
+        ]
+
+
+def test_columns_of_constants_and_of_a_schema() -> None:
+    assert constant_column("n", None, pl.Int64(), 2).to_list() == [None, None]
+    assert constant_column("n", 1, pl.Int64(), 0).dtype == pl.Int64
+    assert constant_column("n", True, pl.Boolean(), 1).to_list() == [True]
+    frame = pl.DataFrame({"b": [1], "a": ["x"], "c": [2]})
+    assert typed(frame, {"a": pl.String(), "b": pl.Int32()}).schema == {"a": pl.String, "b": pl.Int32}
+    assert no_rows(frame.schema).schema == frame.schema
+    assert sorted_distinct(pl.Series([3, 1, 3], dtype=pl.Int64)).tolist() == [1, 3]
+    assert sorted_distinct(pl.Series([], dtype=pl.Int64)).tolist() == []

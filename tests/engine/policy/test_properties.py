@@ -10,7 +10,8 @@ from panewise.spec import StreamWindow
 from panewise.streamwindow import partition_age
 from panewise.testing import run
 from panewise.testing.compare import same
-from panewise.testing.policy_specs import TYPES, stream_events, stream_windows
+from panewise.testing.policy_events import stream_events
+from panewise.testing.policy_specs import TYPES, stream_windows
 from tests.engine.agreement import outputs_that_agree
 from tests.engine.effort import DEFAULT, FEW, at_length
 

@@ -1,5 +1,7 @@
 """The same rows in the same order give the same panes, to the last bit of a float (semantics 33)."""
 
+from typing import Any
+
 import polars as pl
 import pytest
 
@@ -39,3 +41,23 @@ def test_partials() -> None:
     plan = WindowPlan(spec, SCHEMA)
     made = [plan.combine(plan.validate(ROWS, 0).valid).to_dicts() for _ in range(TIMES)]
     assert made == [made[0]] * TIMES
+
+
+@pytest.mark.parametrize(
+    ("fields", "matter"),
+    [
+        ({"window": pw.Tumbling(10)}, False),
+        ({"window": pw.Tumbling(pw.rows(3)), "event_time": None}, True),
+        ({"window": pw.Tumbling(10), "aggregates": [F.first("x")]}, True),
+        ({"window": pw.Tumbling(10), "evaluate": "record"}, True),
+        ({"window": pw.Tumbling(10), "order": ["x"]}, True),
+        ({"window": pw.Tumbling(10), "position": pw.Position()}, True),
+        ({"window": pw.Session(10)}, False),
+        ({"window": pw.Session("k")}, True),
+    ],
+)
+def test_rows_of_equal_time_stay_in_order_where_that_matters(fields: dict[str, Any], matter: bool) -> None:
+    """semantics 3, 9.3, 24.4: only some operators depend on the order of rows of one event time."""
+    spec = pw.WindowOperator(**{"event_time": "t", "aggregates": [F.count()], **fields})
+    schema = SCHEMA | {"partition": pl.Int64(), "offset": pl.Int64()}
+    assert WindowPlan(spec, schema).ties_matter is matter

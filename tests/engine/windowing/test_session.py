@@ -9,6 +9,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import SpecError
+from panewise.testing import run
+from tests.engine.windows.test_properties import agree
 
 SPEC = pw.WindowOperator(window=pw.Session("gap"), event_time="t", aggregates=[F.count().alias("n")])
 TIMES = pl.Series("t", [0, 3, 100, 200, 300], dtype=pl.Int64)
@@ -50,3 +52,15 @@ def test_other_types_are_refused(dtype: pl.DataType, shown: str) -> None:
         str(caught.value)
         == f"gap gap: {shown} | {rule} | cast gap to BIGINT microseconds, or to INTERVAL DAY TO SECOND"
     )
+
+
+def test_a_row_is_late_although_a_later_row_would_connect_it() -> None:
+    """semantics 13.2: only the sessions that are stored when a row arrives decide whether it is late."""
+    spec = pw.WindowOperator(window=pw.Session(10), event_time="t", aggregates=[F.count().alias("n")])
+    batches = [[{"t": 95}], [{"t": 80}, {"t": 88}]]
+    first, second = ({"op": "add", "rows": batch} for batch in batches)
+    script = [first, {"op": "watermark", "to": 100}, second]
+    agree(spec, script)
+    output = run(spec, script, windows=True)[-1]
+    assert [late["row"]["t"] for late in output["late"]] == [80]
+    assert [(window["window_start"], window["window_end"]) for window in output["windows"]] == [(88, 105)]

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as SF
 
 import panewise as pw
@@ -55,6 +56,17 @@ def started(feed: Feed, of: WindowResult, name: str, file: str | None) -> None:
     of.write(sinks, checkpoint=checkpoint, available_now=True, initial_state=file).awaitTermination()
 
 
+@pytest.fixture(scope="module")
+def first(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Feed:
+    """A query "first" in two shards that has run, and the file "exported" with its state."""
+    feed = Feed(spark, tmp_path_factory.mktemp("first"))
+    feed.put((1, "a", 1), (5, "b", 2), (600, "h", 3))
+    started(feed, result(feed, 2), "first", None)
+    export(feed, "first", "exported")
+    return feed
+
+
+@pytest.mark.nightly
 def test_a_query_continues_another_one(feed: Feed) -> None:
     """semantics 48.6, 48.9, 48.10: with other shards, and row for row what one query emits.
 
@@ -77,11 +89,9 @@ def test_a_query_continues_another_one(feed: Feed) -> None:
     assert panes(feed, "first-panes", "second-panes") == panes(feed, "one-panes")
 
 
-def test_states_that_are_refused(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     """semantics 48.5, 48.7, 48.9: states that are there already, other specifications, batches."""
-    feed.put((1, "a", 1), (2, "b", 2))
-    started(feed, result(feed, 2), "first", None)
-    file = export(feed, "first", "exported")
+    feed, file = first, first.sink("exported")
     with pytest.raises(StateError, match="where a state exists"):
         started(feed, result(feed, 2), "first", file)
     stream = feed.stream().withWatermark("ts", "10 seconds")
@@ -123,36 +133,37 @@ def test_states_that_are_refused(feed: Feed, monkeypatch: pytest.MonkeyPatch) ->
         batch.write(panes=ParquetSink(feed.sink("of batch")), initial_state=file)
 
 
-def test_exports_between_two_micro_batches(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports_between_two_micro_batches(
+    first: Feed, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """semantics 48.14, 48.15: of a micro-batch that has begun, and a change that no shard has."""
-    feed.put((1, "a", 1))
-    started(feed, result(feed, 2), "first", None)
-    checkpoint = Path(feed.sink("first"))
+    checkpoint = tmp_path / "copy"
+    shutil.copytree(first.sink("first"), checkpoint)
     last = max(int(file.name) for file in (checkpoint / "commits").glob("[0-9]*"))
-    export(feed, "first", "before")
+    command = ["state", "export", str(checkpoint)]
+    assert main([*command, str(tmp_path / "before")]) == 0
     assert "has begun" not in capsys.readouterr().out
     shutil.copy(checkpoint / "offsets" / str(last), checkpoint / "offsets" / str(last + 1))
-    export(feed, "first", "after")
+    assert main([*command, str(tmp_path / "after")]) == 0
     assert f"micro-batch {last + 1} has begun" in capsys.readouterr().out
     record = Manifest.decode(record_in(checkpoint) or "")
     changed = replace(record, spec={**record.spec, "keys": ["v"]}, version=record.version + 1)
     (checkpoint / "panewise" / "operator" / "part-new").write_text(changed.encode())
-    command = ["state", "export", str(checkpoint), str(feed.folder / "of batch")]
+    command.append(str(tmp_path / "of batch"))
     assert main(command) == 2
     assert "let the query run a micro-batch with rows first, or give --batch" in capsys.readouterr().err
     assert main([*command, "--batch", str(last)]) == 0
 
 
-def test_to_a_process_and_back(feed: Feed) -> None:
+def test_to_a_process_and_back(first: Feed) -> None:
     """semantics 48.8: an operator in process continues a query, and a query continues the operator.
 
-    In process it gets another aggregate, which has not seen the rows before (47.3).
+    In process it gets another aggregate, which has not seen the rows before (47.3). The last query has other
+    shards, and once it has committed a micro-batch it needs neither the file nor its pieces (48.6, 48.10).
     """
-    feed.put((1, "a", 1), (5, "b", 2), (600, "h", 3))
-    started(feed, result(feed, 2), "first", None)
+    feed, file = first, first.sink("exported")
     spec, types = result(feed, 2).spec, {"ts": "timestamp", "k": "string", "v": "bigint"}
     back, store, n = str(feed.folder / "back"), feed.folder / "store", F.count().alias("n")
-    file = export(feed, "first", "exported")
     with StandaloneOperator(spec, types, initial_state=file, store=store) as operator:
         assert operator.live()["k"].to_list() == ["h"]
         operator.add_message({"ts": at(605), "k": "h", "v": 4})
@@ -165,8 +176,12 @@ def test_to_a_process_and_back(feed: Feed) -> None:
     rest = beside(feed, "rest")
     rest.put((607, "h", 5), (900, "i", 1))
     started(feed, result(rest, 3, n), "third", back)
+    Path(back).unlink()
+    shutil.rmtree(Path(feed.sink("third"), "panewise", "import"), ignore_errors=True)
+    rest.put((905, "i", 2), (1200, "j", 1))
+    started(feed, result(rest, 3, n), "third", back)
     on_time = (row for row in feed.read("third-panes").to_dicts() if row["timing"] == "ON_TIME")
-    assert {(row["k"], row["s"], row["n"]) for row in on_time} == {("h", 12, None)}
+    assert {(row["k"], row["s"], row["n"]) for row in on_time} == {("h", 12, None), ("i", 3, 2)}
 
 
 def test_history_as_a_batch(feed: Feed) -> None:
@@ -185,20 +200,18 @@ def test_history_as_a_batch(feed: Feed) -> None:
     assert sorted(feed.read("totals-panes").select("k", "s").rows()) == [("a", 120), ("c", 200)]
 
 
-def test_other_sources_are_refused(feed: Feed) -> None:
+@pytest.mark.filterwarnings("ignore::panewise.errors.DroppedLateRowsWarning")
+def test_other_sources_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     """semantics 48.13"""
-    other = beside(feed, "right")
-    feed.put((1, "a", 1))
-    described = windowed(feed.stream().withWatermark("ts", "10 seconds"), event_time="ts")
-    started(feed, described.window(pw.Tumbling(5)).agg(F.count()), "first", None)
-    both = feed.stream().union(other.stream()).withWatermark("ts", "10 seconds")
-    of_both = windowed(both, event_time="ts").window(pw.Tumbling(5)).agg(F.count())
+    other, stream, spec = beside(first, "right").stream(), first.stream(), result(first, 2).spec
+
+    def go_on(df: DataFrame) -> None:
+        started(first, apply(df.withWatermark("ts", "10 seconds"), spec, shards=2), "first", None)
+
     with pytest.raises(StateError, match=r"a query with 2 sources .* this one has 1 .*initial_state="):
-        started(feed, of_both, "first", None)
-    distinct = feed.stream().withWatermark("ts", "10 seconds").dropDuplicates(["k", "ts"])
+        go_on(stream.union(other))
     with pytest.raises(StateError, match=r"a query with \['Deduplicate'\] stateful operators"):
-        started(
-            feed, windowed(distinct, event_time="ts").window(pw.Tumbling(5)).agg(F.count()), "first", None
-        )
-    filtered = feed.stream().where("v < 10").withWatermark("ts", "10 seconds").withColumn("w", SF.lit(1))
-    started(feed, windowed(filtered, event_time="ts").window(pw.Tumbling(5)).agg(F.count()), "first", None)
+        go_on(stream.withWatermark("ts", "10 seconds").dropDuplicates(["k", "ts"]))
+    monkeypatch.setattr(writers, "_stepped", lambda *_: pytest.fail("it begins"))
+    with pytest.raises(pytest.fail.Exception, match="it begins"):
+        go_on(stream.where("v < 10").withColumn("w", SF.lit(1)))

@@ -9,7 +9,12 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, UnguardedWatermarkWarning
-from panewise.spark import WindowResult, windowed, with_watermark
+from panewise.spark import WindowResult, sql, windowed, with_watermark
+from panewise.spark.inputs.guarded_watermark import GUARDED
+from panewise.spark.inputs.plan_text import plan_of
+from panewise.spark.streaming_sql.table_sources import source_of
+from panewise.sql.script.application import compile_script
+from panewise.sql.script.steps import SourceStep
 from tests.spark.conftest import Feed, emitted, write
 
 FAR = 100 * 365 * 86_400.0  # seconds, a hundred years ahead
@@ -59,6 +64,33 @@ def test_max_future_skew_behind_withwatermark_warns(feed: Feed) -> None:
         minutes(guarded(feed).where("v > 0").select("ts", "k", "v"))
         own = windowed(feed.stream(), "ts").groupBy("k").window(pw.Tumbling("1 minute"))
         own.watermark(pw.StreamTime("10 seconds")).options(max_future_skew="1 hour").agg(F.count())
+
+
+def test_extreme_event_times_do_not_overflow(feed: Feed) -> None:
+    """semantics 15.10"""
+    feed.put((0, "a", -1), (0, "a", 0), (0, "a", 1))
+    feed.put((30, "a", 2))
+    ends = f"CASE v WHEN -1 THEN {-(1 << 63)} WHEN 1 THEN {(1 << 63) - 1} ELSE unix_micros(ts) END"
+    stream = feed.stream().selectExpr(f"timestamp_micros({ends}) AS ts", "v")
+    for skew in ("1 hour", pw.Duration(1 << 62)):
+        marked = with_watermark(stream, "ts", "10 seconds", max_future_skew=skew)
+        name = f"skew{len(str(skew))}"
+        assert sorted(emitted(feed, marked.select("v"), name)["v"].to_list()) == [-1, 0, 1, 2]
+
+
+def test_tables_of_sql_have_it(feed: Feed) -> None:
+    """semantics 46.112, 46.113"""
+    mark = "WITH (max_future_skew = '1 hour') WATERMARK TS DELAY OF INTERVAL '10' SECONDS"
+    text = f"SELECT k, count(*) AS n FROM TUMBLE(t {mark}, ts, INTERVAL '1' MINUTE) GROUP BY k, window_start"
+    with warnings.catch_warnings(action="error"):
+        result = sql(text, t=feed.stream())
+    assert GUARDED in plan_of(result.dataflow.df)
+    view = f"""CREATE TEMPORARY VIEW s (ts TIMESTAMP, WATERMARK ts DELAY OF INTERVAL '1' MINUTE)
+    USING json OPTIONS (path '{feed.folder}', max_future_skew '1 hour')"""
+    (step,) = compile_script(view).steps
+    assert isinstance(step, SourceStep)
+    assert GUARDED in plan_of(source_of(feed.spark, step))
+    assert ", but for event times more than 1 hour ahead" in compile_script(view).explain()
 
 
 def test_a_batch_has_no_watermark(feed: Feed) -> None:

@@ -13,6 +13,7 @@ from panewise import functions as F
 from panewise.errors import SetupError
 from panewise.observe.prometheus import PrometheusMetrics
 from panewise.spark import Observer, observe, windowed
+from panewise.spark.metrics import METRICS, by_name
 from panewise.spark.queries.observer import micro_batch
 from tests.spark.conftest import Feed, write
 
@@ -97,6 +98,12 @@ def test_observations_of_others_are_left_out() -> None:
     assert (report.query, report.batch, report.rows) == ("6f1a1f3c-3f4e-4a3e-8a39-0d7f8d3f3b11", 3, 4)
     assert (report.seconds, report.operators) == (0.25, {})
     PrometheusMetrics().add(report)
+
+
+def test_metrics_of_connect() -> None:
+    """PySpark's client may give the values without their names (semantics 15.5, 15.18)."""
+    figures = by_name({"values": [*range(len(METRICS)), ['{"family": "windows"}']]})
+    assert (figures["rows_in"], figures["activity"]) == (0, ['{"family": "windows"}'])
 
 
 def progress_of(name: str | None) -> StreamingQueryProgress:

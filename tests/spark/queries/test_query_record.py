@@ -1,6 +1,8 @@
 """What the record of a checkpoint refuses, and the remedies that it names."""
 
+import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -9,6 +11,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
 from panewise.spark import windowed
+from panewise.spark.queries import query_record
 from panewise.spark.queries.query_record import check_place, check_reads
 
 
@@ -24,3 +27,27 @@ def test_an_export_is_a_remedy_for_one_operator(spark: SparkSession, ours: int, 
     for refused in refusals:
         with pytest.raises(StateError, match=remedy):
             refused()
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        ({"sources": 2}, "a query with 1 sources | a checkpoint fixes the sources: this one has 2 "),
+        (
+            {"stateful": []},
+            "a query with ['dedup'] stateful operators of Spark | a checkpoint fixes the stateful",
+        ),
+        ({"stateful": []}, ": this one has none "),
+        ({"ours": 3}, "a query with no operators of panewise | "),
+    ],
+)
+def test_a_query_with_other_sources_or_operators_is_refused(
+    monkeypatch: pytest.MonkeyPatch, before: dict[str, Any], message: str
+) -> None:
+    """semantics 48.13"""
+    now: dict[str, Any] = {"sources": 1, "stateful": ["dedup"], "ours": 0}
+    monkeypatch.setattr(query_record, "reads_of", lambda dataflow: now)
+    any_dataflow: Any = None
+    check_reads({"reads": now}, any_dataflow)
+    with pytest.raises(StateError, match=re.escape(message)):
+        check_reads({"reads": {**now, **before}}, any_dataflow)

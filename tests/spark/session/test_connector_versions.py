@@ -11,10 +11,10 @@ from panewise.spark import configure, connectors
 from panewise.spark.session.connector_versions import CONNECTORS, check_connectors
 from tests.house.sources import ROOT
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "how-to" / "start.md").read_text(encoding="utf-8")
 
 
-def test_the_readme_has_the_versions() -> None:
+def test_the_page_has_the_versions() -> None:
     for name, connector in CONNECTORS.items():
         built = {
             minor: text
@@ -23,7 +23,7 @@ def test_the_readme_has_the_versions() -> None:
         }
         assert built, name
         for minor, coordinate in built.items():
-            (row,) = re.findall(rf"^\| {re.escape(minor)} \|.*$", README, re.MULTILINE)
+            (row,) = re.findall(rf"^\| {re.escape(minor)} \|.*$", PAGE, re.MULTILINE)
             assert coordinate in row
 
 

@@ -1,6 +1,5 @@
 """Tests of `configure`: what it sets, checks and refuses."""
 
-import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -94,40 +93,6 @@ def test_many_shuffle_partitions(spark: SparkSession) -> None:
         build(9)
     (shown,) = (one for one in caught if issubclass(one.category, ShufflePartitionsWarning))
     assert Path(shown.filename).name == "test_settings.py"
-
-
-def interpreter(folder: Path, options: str) -> str:
-    """Returns the path of a command that runs this Python with options."""
-    path = folder / "python"
-    path.write_text(f'#!/bin/sh\nexec {sys.executable} {options} "$@"\n', encoding="utf-8")
-    path.chmod(0o755)
-    return str(path)
-
-
-def test_workers_that_cannot_import_panewise(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        spark.sparkContext, "pythonExec", interpreter(tmp_path, "-S")
-    )  # without the packages of the environment
-    with pytest.raises(
-        SetupError,
-        match=r"^workers run .*python.*, which has no panewise, polars, .* \| operators run in Spark's "
-        r"Python workers, which import "
-        r"panewise \| set PYSPARK_PYTHON=.* before the session starts, or install panewise\[spark\] "
-        r"where the workers run$",
-    ):
-        configure(spark.newSession())
-    configure(spark.newSession(), check=False)
-
-
-def test_workers_that_do_not_start(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/no/such/python")
-    with pytest.raises(
-        SetupError,
-        match=r'^a Python worker that does not work: .*"/no/such/python".* \| .* \| set PYSPARK_PYTHON=',
-    ):
-        configure(spark.newSession())
 
 
 def test_a_further_call_changes_only_what_it_is_given(spark: SparkSession) -> None:

@@ -26,7 +26,8 @@ from panewise.spark.workers.step import ShardBatch, StepOutput, encoded, step
 from panewise.spark.workers.unpack import UnpackWithReports
 from panewise.spec import Specification
 from panewise.testing.compare import same
-from panewise.testing.events import Event, Script, script
+from panewise.testing.event import Event
+from panewise.testing.events import Script, script
 from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs

@@ -4,7 +4,6 @@ import re
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -163,23 +162,6 @@ def test_write_checks_its_sinks_and_triggers(feed: Feed) -> None:
     assert not Path(checkpoint).exists()
 
 
-def test_a_sink_that_is_added_to_a_checkpoint_is_readable_at_once(feed: Feed) -> None:
-    feed.put((0, "a", 1))
-
-    def run(**more: Any) -> None:
-        panes = ParquetSink(feed.sink("panes"))
-        query = described(feed.stream()).write(
-            panes=panes, **more, checkpoint=feed.sink("checkpoint"), available_now=True, name="minutes"
-        )
-        assert query.name == "minutes"
-        query.awaitTermination()
-
-    run()
-    run(late=ParquetSink(feed.sink("late")))
-    assert feed.read("late").columns[:2] == ["row", "reason"]
-    assert feed.read("late").is_empty()
-
-
 class Seen:
     """A sink that records the columns and the number of rows of each call."""
 
@@ -193,7 +175,8 @@ class Seen:
 def test_an_output_without_rows_has_a_table(feed: Feed) -> None:
     """A function is called with an empty DataFrame once (semantics 35.9).
 
-    A moved checkpoint is refused, until there is a link at its first place (semantics 35.10).
+    A sink that is added to a checkpoint is readable at once, too. A moved checkpoint is refused, until there
+    is a link at its first place (semantics 35.10).
     """
     feed.put((0, "a", 1))
     feed.put((1, "a", 1))
@@ -216,9 +199,15 @@ def test_an_output_without_rows_has_a_table(feed: Feed) -> None:
         described(feed.stream()).write(late=late, checkpoint=moved, available_now=True)
     Path(made).symlink_to(moved)
     feed.put((2, "a", 1))
-    query = described(feed.stream()).write(late=late, checkpoint=moved, available_now=True)
+    added = ParquetSink(feed.sink("added"))
+    query = described(feed.stream()).write(
+        late=late, invalid=added, checkpoint=moved, available_now=True, name="minutes"
+    )
+    assert query.name == "minutes"
     query.awaitTermination()
     assert len(late.calls) == 1
+    assert feed.read("added").columns[:2] == ["row", "reason"]
+    assert feed.read("added").is_empty()
 
 
 @pytest.mark.nightly

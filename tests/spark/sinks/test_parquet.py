@@ -1,6 +1,7 @@
 """Compaction and retention of a ParquetSink (semantics 49.46, 49.47)."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,7 +13,7 @@ from panewise import SpecError
 from panewise.spark import ParquetSink
 from panewise.spark.sinks.compaction import RowsDirectory, replaced
 from panewise.spark.sinks.directories import Directories
-from panewise.spark.sinks.preparation import prepare_batch
+from panewise.spark.sinks.preparation import check_new, prepare_batch
 
 
 @pytest.fixture
@@ -116,6 +117,26 @@ def test_a_path_with_compacted_rows_of_another_query_is_refused(
     for check in (lambda: plain.prepare(rows(spark).limit(0)), lambda: plain.check_batch(spark)):
         with pytest.raises(SpecError, match="the path has compacted rows"):
             check()
+
+
+def test_rows_of_another_checkpoint_are_refused_or_deleted(spark: SparkSession, tmp_path: Path) -> None:
+    """See semantics 49.51."""
+    sink = ParquetSink(f"{tmp_path}/out")
+    rows(spark, 0).write.parquet(f"{sink.path}/batch_id=0")
+    check_new(spark, {"panes": ParquetSink(f"{tmp_path}/other")})
+    with pytest.raises(
+        SpecError, match=r"rows of another checkpoint at .* \| a new checkpoint .* \| delete .*overwrite=True"
+    ):
+        check_new(spark, {"panes": sink})
+    prepare_batch(spark, {"panes": sink})  # a batch is micro-batch 0
+    rows(spark, 0).write.parquet(f"{sink.path}/batch_id=1")
+    with pytest.raises(SpecError, match=r"rows of a stream at .* \| a batch is written as micro-batch 0"):
+        prepare_batch(spark, {"panes": sink})
+    for begin in (check_new, prepare_batch):
+        for name in ("batch_id=0", "batch_id=1", "compacted=2-3", "_compacting-compacted=4-5", "own"):
+            (Path(sink.path) / name).mkdir(exist_ok=True)
+        begin(spark, {"panes": replace(sink, overwrite=True)})
+        assert [path.name for path in Path(sink.path).iterdir()] == ["own"]
 
 
 def test_a_batch_compacts_and_expires_nothing(spark: SparkSession, tmp_path: Path) -> None:

@@ -17,14 +17,17 @@ import panewise as pw
 from panewise import SetupError, SpecError, StateError
 from panewise import functions as F
 from panewise.spark import PostgresSink
-from panewise.spark.sinks.base import SinkOutput
+from panewise.spark.sinks.base import BoundSink, SinkOutput
+from panewise.spark.sinks.places import check_tables
 from panewise.spark.sinks.postgres_copy import CopyRows
 from panewise.spark.sinks.postgres_statements import Statements
 from panewise.spark.sinks.postgres_table import prepare_table
+from panewise.spark.sinks.preparation import prepare_batch
 from tests.connectors.database import Database, running
 from tests.connectors.jars import POSTGRES
 
 SPEC = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[F.count().alias("n")])
+STAGING = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE 'panewise_staging%'"
 DDL = "k STRING, window_start BIGINT, n BIGINT, op STRING, sequence BIGINT"
 
 
@@ -182,11 +185,57 @@ def test_a_crash_of_the_server_between_copying_and_merging(
 
 
 def test_two_spellings_of_one_table(spark: SparkSession, database: Database, tmp_path: Path) -> None:
-    """The rows of both outputs are there: the numbers are stored for each output (semantics 49.40)."""
-    for table, name in (("spelled", "panes"), ("public.spelled", "late"), ("spelled", "second_panes")):
-        query = Query(PostgresSink(database.dsn, table), output(spark, tmp_path, name=name)).start()
-        query.write(0, (name, 0, 1, "+"))
-    assert database.rows("SELECT count(*) FROM spelled") == [(3,)]
+    """They are refused as two outputs of a query (semantics 49.50)."""
+    other = f"{database.dsn}?application_name=other"
+    tables = (
+        (database.dsn, "spelled", "panes"),
+        (other, "public.spelled", "late"),
+        (other, "apart", "invalid"),
+    )
+    sinks = {
+        name: BoundSink(PostgresSink(dsn, table), output(spark, tmp_path, name=name))
+        for dsn, table, name in tables
+    }
+    with pytest.raises(
+        SpecError, match=r"panes and late with the sink .* \| two outputs of a query have one"
+    ):
+        prepare_batch(spark, sinks)
+    for name in ("panes", "invalid"):
+        Query(sinks[name].sink, sinks[name].output).start().write(0, (name, 0, 1, "+"))  # type: ignore[arg-type]
+    check_tables({name: sinks[name] for name in ("panes", "invalid")})
+    assert database.rows("SELECT count(*) FROM spelled") == [(1,)]
+
+
+def test_what_failed_attempts_leave(
+    spark: SparkSession, database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A failing attempt drops its staging table, the next one what a killed one left (semantics 49.52)."""
+    sink = PostgresSink(database.dsn, "leaving")
+    batch = Query(sink, output(spark, tmp_path, checkpoint=None)).start()
+
+    def failing(*arguments: Any) -> dict[str, int]:
+        raise RuntimeError("a task fails")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PostgresSink, "_copied", failing)
+        with pytest.raises(RuntimeError, match="a task fails"):
+            batch.write(0, ("a", 0, 1, "+"))
+    assert staging(database) == []
+    killed, used, other = (
+        Statements(table, {"n": "bigint"}, (), None, 0, attempt, "panes")
+        for table, attempt in (("leaving", "killed"), ("leaving", "used"), ("kept", "killed"))
+    )
+    database.run(*(statements.make_staging() for statements in (killed, used, other)))
+    with psycopg.connect(database.dsn) as connection:
+        connection.execute(used.lock().encode())
+        batch.write(0, ("a", 0, 1, "+"))
+        assert staging(database) == sorted(each.staging.strip('"') for each in (used, other))
+    database.run(*(statements.drop_staging() for statements in (used, other)))
+
+
+def staging(database: Database) -> list[str]:
+    """Returns the names of all staging tables."""
+    return [name for (name,) in database.rows(f"{STAGING} ORDER BY relname")]
 
 
 def test_a_table_of_another_schema_of_the_search_path(

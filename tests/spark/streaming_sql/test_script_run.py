@@ -9,17 +9,12 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
-from panewise.errors import SqlError
+from panewise.errors import SpecError, SqlError
 from panewise.spark.queries.query import WindowQuery
+from panewise.spark.sinks.appending import AppendingSink
 from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, header
 from panewise.spark.streaming_sql.script_run import ScriptRun
-from panewise.spark.streaming_sql.table_sinks import (
-    AppendingSink,
-    KafkaTableSink,
-    MemoryTableSink,
-    TableShape,
-    sink_of,
-)
+from panewise.spark.streaming_sql.table_sinks import TableShape, TableSink, sink_of
 from panewise.spark.streaming_sql.table_sources import decoded, source_of
 from panewise.sql.script.application import compile_script
 from panewise.sql.script.statements import ColumnSyntax
@@ -126,10 +121,18 @@ def test_sinks_of_formats() -> None:
         CREATE TABLE o (a INT) USING org.example OPTIONS (x 1, late 'k');
         CREATE TABLE m USING memory"""
     )
-    assert kafka == KafkaTableSink(TableShape(), {"key": "a", "topic": "t"})
-    assert delta == AppendingSink(TableShape(), "delta", {"path": "/d"}, "q")
-    assert other == AppendingSink(TableShape((("a", "INT"),)), "org.example", {"x": "1"}, "q")
-    assert isinstance(memory, MemoryTableSink)
+    assert (kafka.put, kafka.key) == (AppendingSink("kafka", {"topic": "t"}, "q"), "a")
+    assert (delta.put, delta.shape) == (AppendingSink("delta", {"path": "/d"}, "q"), TableShape())
+    assert (other.put, other.shape.ddl) == (AppendingSink("org.example", {"x": "1"}, "q"), "`a` INT")
+    assert memory.in_driver
+
+
+def test_rows_that_stay_in_the_driver_are_refused_through_connect() -> None:
+    """semantics 46.114"""
+    for sink in sinks_of("CREATE TABLE m USING memory; CREATE TABLE c USING console"):
+        with pytest.raises(SpecError, match=r"^m \| through Connect a stream is written by the server"):
+            sink.check(object(), "m", streaming=True)
+        sink.check(object(), "m", streaming=False)
 
 
 @pytest.mark.spark
@@ -137,10 +140,11 @@ def test_what_appends_and_reads_back(spark: SparkSession, tmp_path: Path) -> Non
     """semantics 46.44"""
     rows = spark.range(2).selectExpr("id", "id + 1 AS b")
     shape = TableShape((("x", "STRING"), ("y", "INT")))
-    sink = AppendingSink(shape, "parquet", {"path": f"{tmp_path}/p"}, "q")
+    appending = AppendingSink("parquet", {"path": f"{tmp_path}/p"}, "q")
+    sink = TableSink(shape, appending, appending.read, in_driver=False)
     sink(rows, 0)
     assert sink.read(spark, None).dtypes == [("x", "string"), ("y", "int")]
-    memory = MemoryTableSink(TableShape())
+    (memory,) = sinks_of("CREATE TABLE m USING memory")
     assert memory.read(spark, rows.schema).count() == 0
     for batch in (0, 1, 1):
         memory(rows, batch)

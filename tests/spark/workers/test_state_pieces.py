@@ -16,7 +16,7 @@ from panewise.testing import run
 from panewise.testing.families import POLICY
 from panewise.testing.runtimes import spark as on_spark
 from tests.engine.effort import examples
-from tests.nightly import every
+from tests.nightly import each_second, every
 from tests.spark import in_process
 from tests.spark.in_process import Cut
 from tests.spark.test_in_process import CUTS, DOCUMENTS, agree, drawn, named, without_expectations
@@ -52,7 +52,8 @@ def test_transcript(document: Any) -> None:
     agree(script, outputs, run(spec, script, "oracle", **options))
 
 
-@pytest.mark.parametrize(("strategy", "script_of", "types"), list(drawn()))
+# The engine's own tests of redistribution have the tables of each kind (tests/state/test_exported_golden.py).
+@pytest.mark.parametrize(("strategy", "script_of", "types"), each_second(drawn()))
 @examples(24)
 @given(data=st.data())
 def test_drawn(strategy: Any, script_of: Any, types: Any, data: st.DataObject) -> None:

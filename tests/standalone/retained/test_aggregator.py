@@ -136,6 +136,16 @@ def test_a_window_expires_by_number_after_all_windows_before_it() -> None:
     assert add(operator, 15) == ["out_of_retention"]
 
 
+@pytest.mark.parametrize(("later", "starts"), [(10, [0, 1]), (11, [1])])
+def test_a_window_of_one_message_expires_after_its_time(later: int, starts: list[int]) -> None:
+    """semantics 26.2: the end of a window of messages is 1 microsecond after its latest event time."""
+    settings = AggregatorSettings(measure="tuple", size=1, advance=1, retention_size=9, retention_time=10)
+    operator = WindowedAggregator(settings, SUM, TYPES)
+    for time in (0, later):
+        operator.add_message({"event_time": time, "v": 1})
+    assert [window.start for window in operator.get_windows(0, 9)] == starts
+
+
 def test_a_median_is_computed_from_stored_messages() -> None:
     """semantics 26.7, 26.9: get_messages has both ends."""
     operator = tumbling([F.median("v").alias("m")])

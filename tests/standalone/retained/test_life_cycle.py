@@ -17,6 +17,7 @@ from panewise.standalone import (
     WindowedAggregator,
     WindowOutput,
 )
+from tests.nightly import first_here
 from tests.standalone.retained.scripts import shown
 from tests.standalone.retained.test_kills import KilledError, Writes
 
@@ -267,12 +268,13 @@ def checked(received: list[WindowOutput]) -> dict[int, Any]:
     return found
 
 
-def test_failures_before_each_write_of_a_checkpoint_and_a_reset(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", first_here([3, 1]))
+def test_failures_before_each_write_of_a_checkpoint_and_a_reset(tmp_path: Path, step: int) -> None:
     """semantics 33.3, 33.7: the state is that of a run without failures, and no number has two contents."""
     undisturbed = Writes()
     state, outputs = play_until_reset(tmp_path / "0", undisturbed)
     assert len(outputs) == 10
-    for end in range(1, undisturbed.number + 1):
+    for end in range(1, undisturbed.number + 1, step):
         found, numbered = play_until_reset(tmp_path / str(end), Writes([end]))
         assert found == state
         repeated = [one for _, *one in numbered.values()]

@@ -1,10 +1,10 @@
 """Aggregates that were added to a state (semantics 47.3).
 
-An aggregate that is null has one part more, a Boolean. It is true for every row, and partials merge by AND.
+An aggregate that is null has one partial more, a Boolean. It is true for every row, and merges by AND.
 The partials that were stored before the change get false. So a result is null if it includes one of these,
 however windows and slices have been merged since.
 
-An aggregate over the rows from now on shares no part with others, which count the rows before, too. So it
+An aggregate over the rows from now on shares no partial with others, which count the rows before, too. So it
 reads copies of its columns, under names that no other aggregate has. A copy that is always true takes the
 place of rows as such: a number of rows is that of true values, and `first` and `last` have it as their
 condition.
@@ -16,7 +16,7 @@ from typing import Final
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import with_names
 
@@ -28,18 +28,20 @@ def completeness_name(index: int) -> str:
     return f"{_NAME}{index}"
 
 
-def is_completeness(part: Part) -> bool:
-    """Returns whether a part is such a column."""
-    return part.name.startswith(_NAME)
+def is_completeness(column: PartialColumn) -> bool:
+    """Returns whether a partial is such a Boolean."""
+    return column.name.startswith(_NAME)
 
 
-def completeness_of(aggregate: Aggregate, index: int) -> list[Part]:
-    """Returns the part with this column, for an aggregate that is null until its rows are complete."""
+def completeness_of(aggregate: Aggregate, index: int) -> list[PartialColumn]:
+    """Returns that partial, for an aggregate that is null until its rows are complete."""
     if aggregate.added != "null":
         return []
     name = completeness_name(index)
     always = pl.repeat(True, pl.len(), dtype=pl.Boolean)
-    return [Part(name, pl.Boolean(), pl.len() > 0, pl.col(name).all(), True, pair=and_, single=always)]
+    return [
+        PartialColumn(name, pl.Boolean(), pl.len() > 0, pl.col(name).all(), True, pair=and_, single=always)
+    ]
 
 
 def unless_incomplete(aggregate: Aggregate, index: int, result: pl.Expr) -> pl.Expr:

@@ -8,19 +8,19 @@ can leave the range of its type and all carries are 0.
 from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Self
+from typing import Literal, Self
 
 import polars as pl
 
 from panewise.engine.aggregate.added import completeness_of, copies_of, reading_copies, unless_incomplete
-from panewise.engine.aggregate.catalogue import parts_of
-from panewise.engine.aggregate.partials import Fitting, Part, rows_part
+from panewise.engine.aggregate.catalogue import partials_of
+from panewise.engine.aggregate.partials import Fitting, PartialColumn, rows_partial
 from panewise.engine.aggregate.results import result
 from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.aggregate.sums import DIGITS
 from panewise.engine.aggregate.types import result_type
 from panewise.engine.columns import CARRY, ROWS
-from panewise.engine.kernels.small_frames import filter_rows, greatest, grouped
+from panewise.engine.kernels.small_frames import filter_rows, greatest, grouped, with_values
 from panewise.spec import Aggregate
 
 _AT, _AGAIN = "__at", "__again"
@@ -32,7 +32,7 @@ class Aggregation:
     Args:
         aggregates: the aggregates of the specification.
         schema: the types of the columns.
-        passing: parts that are lifted and merged like the others, but that windows do not store.
+        passing: partials that are lifted and merged like the others, but that windows do not store.
         contents: the row buffer of the windows, if they have one.
     """
 
@@ -40,7 +40,7 @@ class Aggregation:
         self,
         aggregates: tuple[Aggregate, ...],
         schema: dict[str, pl.DataType],
-        passing: Sequence[Part] = (),
+        passing: Sequence[PartialColumn] = (),
         contents: RowBuffer | None = None,
     ) -> None:
         self.aggregates = aggregates
@@ -48,34 +48,36 @@ class Aggregation:
         self._copies = [(pl.lit(True) if of is None else pl.col(of)).alias(name) for name, of in copies]
         schema = schema | {name: pl.Boolean() if of is None else schema[of] for name, of in copies}
         aggregates = tuple(reading_copies(aggregate, index) for index, aggregate in enumerate(aggregates))
-        needed = [rows_part()]  # the row count distinguishes a partial of no rows from one of nulls
+        needed = [rows_partial()]  # the row count distinguishes a partial of no rows from one of nulls
         for index, aggregate in enumerate(aggregates):
-            needed += [*parts_of(aggregate, index, schema), *completeness_of(aggregate, index)]
-        self.parts: list[Part] = list({part.name: part for part in needed}.values())
+            needed += [*partials_of(aggregate, index, schema), *completeness_of(aggregate, index)]
+        self.partials: list[PartialColumn] = list({column.name: column for column in needed}.values())
         self.passing = list(passing)
+        # Building expressions takes as long as computing them for few rows.
+        self._expressions = dict[tuple[str, frozenset[str]], list[pl.Expr]]()
         self.ordered = any(a.ordered for a in aggregates)
         self.results = [unless_incomplete(a, i, result_of(a, i, schema)) for i, a in enumerate(aggregates)]
         self.result_types = {a.name: result_type(a, schema) for a in aggregates}
         if contents is not None:
-            self.parts += contents.parts
+            self.partials += contents.partials
             self.ordered = True
             self.results += contents.results
             self.result_types |= contents.result_types
 
-    def with_parts(self, parts: list[Part], results: list[pl.Expr]) -> Self:
-        """Returns a copy with other parts, and other expressions of the results."""
+    def with_partials(self, columns: list[PartialColumn], results: list[pl.Expr]) -> Self:
+        """Returns a copy with other partial columns, and other expressions of the results."""
         other = copy(self)
-        other.parts, other.results = parts, results
+        other.partials, other.results, other._expressions = columns, results, {}
         return other
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """The partial columns and their types."""
-        return {part.name: part.dtype for part in self.parts}
+        return {column.name: column.dtype for column in self.partials}
 
     @property
-    def _all_parts(self) -> list[Part]:
-        return [*self.parts, *self.passing]
+    def _all_columns(self) -> list[PartialColumn]:
+        return [*self.partials, *self.passing]
 
     def lift(self, rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         """Returns the partials of each group of rows, in the order of the first rows of the groups.
@@ -83,56 +85,69 @@ class Aggregation:
         The rows must be in arrival order.
         """
         rows = rows.with_columns(self._copies) if self._copies else rows
-        beyond = leaving_of_rows(self.parts, rows)
-        lifted = [chosen(part, beyond).lift.alias(part.name) for part in self._all_parts]
-        return self._typed(grouped(rows, by, lifted))
+        beyond = leaving_of_rows(self.partials, rows)
+        return self._typed(grouped(rows, by, self._chosen("lift", beyond)))
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, and no other columns."""
         rows = rows.with_columns(self._copies) if self._copies else rows
         quick = rows.select(
-            part.single.cast(part.dtype).alias(part.name) for part in self.parts if part.single is not None
+            column.single.cast(column.dtype).alias(column.name)
+            for column in self.partials
+            if column.single is not None
         )
-        rest = [part.lift.alias(part.name) for part in self.parts if part.single is None]
+        rest = [column.lift.alias(column.name) for column in self.partials if column.single is None]
         if rest:
             numbered = rows.with_row_index(_AT).group_by(_AT, maintain_order=True).agg(rest)
             quick = quick.hstack(
-                self._typed(numbered.drop(_AT), [part for part in self.parts if part.single is None])
+                self._typed(numbered.drop(_AT), [column for column in self.partials if column.single is None])
             )
-        return quick.select(part.name for part in self.parts)
+        return quick.select(column.name for column in self.partials)
 
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
         """Returns the expressions that merge groups of these partials. A group is in arrival order."""
-        beyond = leaving(self.parts, partials, partials.height)
-        return [chosen(part, beyond).merge.alias(part.name) for part in self._all_parts]
+        beyond = leaving(self.partials, partials, partials.height)
+        return self._chosen("merge", beyond)
+
+    def _chosen(self, which: Literal["lift", "merge"], beyond: set[str]) -> list[pl.Expr]:
+        """Returns the expressions that :func:`chosen` chooses, each under the name of its partial."""
+        key = which, frozenset(beyond)
+        if key not in self._expressions:
+            columns = ((column.name, chosen(column, beyond)) for column in self._all_columns)
+            self._expressions[key] = [
+                (column.lift if which == "lift" else column.merge).alias(name) for name, column in columns
+            ]
+        return self._expressions[key]
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results.
 
         `fires` is the Boolean column that marks the firing windows.
         """
-        return windows, filter_rows(windows, windows[fires]).with_columns(self.results)
+        return windows, with_values(filter_rows(windows, windows[fires]), self.results)
 
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
         """Returns the partial columns, with the partial of no rows where `where` is true.
 
-        A part with only the rows since the last firing (`Part.passing`) is emptied where `fired` is true.
+        Partials of rows since the last firing (`PartialColumn.passing`) are emptied where `fired` is true.
         """
-        empty = [(part, fired if part.passing else where) for part in self.parts]
+        empty = [(column, fired if column.passing else where) for column in self.partials]
         return [
             pl.when(at).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name)
             for p, at in empty
         ]
 
-    def _typed(self, partials: pl.DataFrame, parts: Sequence[Part] | None = None) -> pl.DataFrame:
+    def _typed(self, partials: pl.DataFrame, columns: Sequence[PartialColumn] | None = None) -> pl.DataFrame:
         """Returns the partials with the types of their parts. Polars widens some types."""
         wrong = [
-            part
-            for part in (self._all_parts if parts is None else parts)
-            if partials.schema[part.name] != part.dtype
+            column
+            for column in (self._all_columns if columns is None else columns)
+            if partials.schema[column.name] != column.dtype
         ]
         return (
-            partials.with_columns(pl.col(part.name).cast(part.dtype) for part in wrong) if wrong else partials
+            partials.with_columns(pl.col(column.name).cast(column.dtype) for column in wrong)
+            if wrong
+            else partials
         )
 
 
@@ -179,42 +194,42 @@ def fits(values: pl.Series, count: int, limit: int) -> bool:
     return greatest(values) * count < limit
 
 
-def leaving_of_rows(parts: Sequence[Part], rows: pl.DataFrame) -> set[str]:
+def leaving_of_rows(columns: Sequence[PartialColumn], rows: pl.DataFrame) -> set[str]:
     """Returns the input columns whose sums, over any of the rows, may leave the range of their type."""
     return {
-        part.sums
-        for part in parts
-        if part.sums is not None
-        and not _is_carry(part)
-        and not fits(rows[part.sums], rows.height, part.limit)
+        column.sums
+        for column in columns
+        if column.sums is not None
+        and not _is_carry(column)
+        and not fits(rows[column.sums], rows.height, column.limit)
     }
 
 
-def leaving(parts: Sequence[Part], partials: pl.DataFrame, count: int) -> set[str]:
+def leaving(columns: Sequence[PartialColumn], partials: pl.DataFrame, count: int) -> set[str]:
     """Returns the input columns whose sums need carries when up to `count` of the partials are merged.
 
     A sum needs a carry if it may leave the range of its type, or if a partial has left it already.
     """
     return {
-        part.sums
-        for part in parts
-        if part.sums is not None
+        column.sums
+        for column in columns
+        if column.sums is not None
         and (
-            greatest(partials[part.name]) > 0
-            if _is_carry(part)
-            else not fits(partials[part.name], count, part.limit)
+            greatest(partials[column.name]) > 0
+            if _is_carry(column)
+            else not fits(partials[column.name], count, column.limit)
         )
     }
 
 
-def chosen(part: Part, leaving: Collection[str]) -> Part | Fitting:
-    """Returns the object whose `lift` and `merge` are used: `fitting`, or the part itself.
+def chosen(column: PartialColumn, leaving: Collection[str]) -> PartialColumn | Fitting:
+    """Returns the object whose `lift` and `merge` are used: `fitting`, or the partial itself.
 
-    `leaving` has the columns whose sums may leave the range of their type. Their parts need the exact
-    expressions, which the part itself has.
+    `leaving` has the columns whose sums may leave the range of their type. Their partials need the exact
+    expressions, which the partial itself has.
     """
-    return part if part.fitting is None or part.sums in leaving else part.fitting
+    return column if column.fitting is None or column.sums in leaving else column.fitting
 
 
-def _is_carry(part: Part) -> bool:
-    return part.name.startswith(CARRY)
+def _is_carry(column: PartialColumn) -> bool:
+    return column.name.startswith(CARRY)

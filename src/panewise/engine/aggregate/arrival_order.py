@@ -17,8 +17,8 @@ import polars as pl
 
 from panewise.engine.aggregate import order_sensitive
 from panewise.engine.aggregate.aggregation import Aggregation, result_of, results_of_lists
-from panewise.engine.aggregate.catalogue import parts_of
-from panewise.engine.aggregate.partials import Part, rows_part
+from panewise.engine.aggregate.catalogue import partials_of
+from panewise.engine.aggregate.partials import PartialColumn, rows_partial
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.spec import Aggregate
 
@@ -29,27 +29,32 @@ class ArrivalOrderAggregation(Aggregation):
     """An aggregation of rows that have their arrival numbers in ``__turn``."""
 
     def __init__(
-        self, aggregates: tuple[Aggregate, ...], schema: dict[str, pl.DataType], passing: Sequence[Part]
+        self,
+        aggregates: tuple[Aggregate, ...],
+        schema: dict[str, pl.DataType],
+        passing: Sequence[PartialColumn],
     ) -> None:
         super().__init__(aggregates, schema, passing)
-        parts, self.results = [rows_part()], list[pl.Expr]()
+        partials, self.results = [rows_partial()], list[pl.Expr]()
         listed = list[Aggregate]()
         for index, aggregate in enumerate(aggregates):
             if aggregate.fn in order_sensitive.FUNCTIONS:
-                parts.append(order_sensitive.part(aggregate, index, schema))
+                partials.append(order_sensitive.partial(aggregate, index, schema))
                 self.results.append(order_sensitive.result(aggregate, index, schema))
             elif aggregate.ordered:
                 listed.append(aggregate)
             else:
-                parts += parts_of(aggregate, index, schema)
+                partials += partials_of(aggregate, index, schema)
                 self.results.append(result_of(aggregate, index, schema))
-        self.parts = list({part.name: part for part in parts}.values())
+        self.partials = list({column.name: column for column in partials}.values())
         self._of_rows = Aggregation(tuple(listed), schema) if listed else None
         if listed:
             columns = dict.fromkeys(name for aggregate in listed for name in aggregate.columns)
             fields = {ARRIVAL_NUMBER: pl.Int64(), **{name: schema[name] for name in columns}}
             together = pl.col(_COLLECTED).explode(empty_as_null=False)
-            self.parts.append(Part(_COLLECTED, pl.List(pl.Struct(fields)), pl.struct(*fields), together, []))
+            self.partials.append(
+                PartialColumn(_COLLECTED, pl.List(pl.Struct(fields)), pl.struct(*fields), together, [])
+            )
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows, and the firing ones with their results.

@@ -8,16 +8,18 @@ from collections.abc import Callable
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part, Side
+from panewise.engine.aggregate.partials import PartialColumn, Side
 
 
-def deviation_parts(column: str) -> list[Part]:
-    """Returns the parts with the sums of the third and fourth powers of the deviations from the mean."""
+def deviation_partials(column: str) -> list[PartialColumn]:
+    """Returns the partials with the sums of the third and fourth powers of the deviations from the mean."""
     value = pl.col(column).cast(pl.Float64)
-    return [_part(column, value, power, moved) for power, moved in ((3, _third), (4, _fourth))]
+    return [_partial(column, value, power, moved) for power, moved in ((3, _third), (4, _fourth))]
 
 
-def _part(column: str, value: pl.Expr, power: int, moved: Callable[[Side, str, pl.Expr], pl.Expr]) -> Part:
+def _partial(
+    column: str, value: pl.Expr, power: int, moved: Callable[[Side, str, pl.Expr], pl.Expr]
+) -> PartialColumn:
     def total_mean(*sides: Side) -> pl.Expr:
         weighted = [side(f"__n:{column}") * side(f"__mean:{column}") for side in sides]
         return pl.sum_horizontal(weighted) / pl.sum_horizontal(side(f"__n:{column}") for side in sides)
@@ -29,7 +31,7 @@ def _part(column: str, value: pl.Expr, power: int, moved: Callable[[Side, str, p
 
     n = pl.col(f"__n:{column}")
     mean = (n * pl.col(f"__mean:{column}")).sum() / n.sum()
-    return Part(
+    return PartialColumn(
         f"__m{power}:{column}",
         pl.Float64(),
         ((value - value.mean()) ** power).sum(),

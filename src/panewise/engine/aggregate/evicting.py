@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation, results_of_lists
-from panewise.engine.aggregate.partials import Part, rows_part
+from panewise.engine.aggregate.partials import PartialColumn, rows_partial
 from panewise.engine.aggregate.row_buffer import RowBuffer
 from panewise.engine.columns import ROW_BUFFER, ROWS
 from panewise.spec import Aggregate
@@ -22,14 +22,14 @@ class EvictingAggregation(Aggregation):
         self,
         aggregates: tuple[Aggregate, ...],
         schema: dict[str, pl.DataType],
-        passing: Sequence[Part],
+        passing: Sequence[PartialColumn],
         contents: RowBuffer,
     ) -> None:
         super().__init__(aggregates, schema, passing, contents)
         self._of_rows = Aggregation(aggregates, schema)
         self._contents = contents
         self._after = contents.spec.evictor is not None and contents.spec.evictor.after
-        self.parts = [rows_part(), *contents.parts]
+        self.partials = [rows_partial(), *contents.partials]
 
     def fired(self, windows: pl.DataFrame, fires: str) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns all windows after eviction, and the firing windows with their results."""

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.kernels import wavelet
 from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.kernels.sorting import Places
@@ -28,22 +28,22 @@ _LISTS = {"median": "list", "percentile": "list", "mode": "list", "count_distinc
 def range_aggregation(aggregation: _Kind) -> _Kind:
     """Returns the aggregation to use for ranges of the pieces of an aggregation.
 
-    In it each holistic aggregate has a part that already is the result. This part replaces the part with
-    the values, unless another aggregate needs the values.
+    In it each holistic aggregate has a partial that already is the result. It replaces the partial with the
+    values, unless another aggregate needs the values.
     """
-    parts, results, needed = list[Part](), list[pl.Expr](), set[str]()
+    columns, results, needed = list[PartialColumn](), list[pl.Expr](), set[str]()
     own = {aggregate.name: aggregate for aggregate in aggregation.aggregates if aggregate.fn in _LISTS}
     for read in aggregation.results:
         name = read.meta.output_name()
         if name in own:
-            parts.append(_part(own[name], aggregation))
-            results.append(pl.col(parts[-1].name).alias(name))
+            columns.append(_result_partial(own[name], aggregation))
+            results.append(pl.col(columns[-1].name).alias(name))
         else:
             results.append(read)
             needed.update(read.meta.root_names())
     replaced = {_values(aggregate) for aggregate in own.values()} - needed
-    return aggregation.with_parts(
-        [*(part for part in aggregation.parts if part.name not in replaced), *parts], results
+    return aggregation.with_partials(
+        [*(column for column in aggregation.partials if column.name not in replaced), *columns], results
     )
 
 
@@ -51,8 +51,8 @@ def _values(aggregate: Aggregate) -> str:
     return f"__{_LISTS[aggregate.fn]}:{aggregate.column}"
 
 
-def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
-    """Returns a part that already is the result of a holistic aggregate. A later value overwrites it."""
+def _result_partial(aggregate: Aggregate, aggregation: Aggregation) -> PartialColumn:
+    """Returns a partial that already is the result of a holistic aggregate. A later value overwrites it."""
     name, column = f"__result:{aggregate.name}", _values(aggregate)
     functions: dict[str, Callable[[pl.Series, Places, Places], pl.Series]] = {
         "median": lambda values, first, last: _quantile(values, first, last, 0.5),
@@ -67,7 +67,7 @@ def _part(aggregate: Aggregate, aggregation: Aggregation) -> Part:
         return functions[aggregate.fn](lists.explode(empty_as_null=False), ends[first], ends[last])
 
     latest, dtype = pl.col(name).last(), aggregation.result_types[aggregate.name]
-    return Part(
+    return PartialColumn(
         name, dtype, latest, latest, 0 if aggregate.fn == "count_distinct" else None, over_ranges=over_ranges
     )
 

@@ -11,29 +11,29 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.aggregate import rankings, rows_in_order, several_ranks
-from panewise.engine.aggregate.partials import Part, Side, SideMerge, extreme, of_own
+from panewise.engine.aggregate.partials import PartialColumn, Side, SideMerge, extreme, of_own
 from panewise.engine.aggregate.types import result_type
 from panewise.spec import Aggregate
 
 FUNCTIONS: Final = frozenset({"first", "last", "first_n", "last_n", "max_by", "min_by", "top_n_by"})
 
 
-def part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part of an aggregate, which is the `index`-th of its specification.
+def partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial of an aggregate, which is the `index`-th of its specification.
 
     For each of its rows it contains the arrival number, the value and, if there is one, the rank.
     """
     assert aggregate.column is not None
     if rows_in_order.is_of_edges(aggregate):
-        return rows_in_order.numbered_edges_part(aggregate, _name(aggregate, index), schema)
+        return rows_in_order.numbered_edges_partial(aggregate, _name(aggregate, index), schema)
     if aggregate.then_by:
-        return several_ranks.part(aggregate, _name(aggregate, index), schema, numbered=True)
+        return several_ranks.partial(aggregate, _name(aggregate, index), schema, numbered=True)
     make = _edge if aggregate.by is None else _top_rows if aggregate.fn == "top_n_by" else _extreme_row
     return make(aggregate, _name(aggregate, index), schema)
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
-    """Returns the expression that computes the result from the part."""
+    """Returns the expression that computes the result from the partial."""
     name = _name(aggregate, index)
     if rows_in_order.is_of_edges(aggregate):
         value = rows_in_order.numbered_result(aggregate, name)
@@ -54,8 +54,8 @@ def _arrival_number(row: pl.Expr) -> pl.Expr:
     return row.struct.field("turn")
 
 
-def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part of first or last. With ignorenulls rows without a value are skipped."""
+def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial of first or last. With ignorenulls rows without a value are skipped."""
     assert aggregate.column is not None
     dtype = pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]})
     rows = rows_in_order.numbered(value=aggregate.column)
@@ -68,11 +68,11 @@ def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Pa
         name, lambda earlier, later: before(_arrival_number(earlier), _arrival_number(later))
     )
     merge = stored.filter(arrivals == limit).first()
-    return Part(name, dtype, lift, merge, None, merge_sides=merge_sides)
+    return PartialColumn(name, dtype, lift, merge, None, merge_sides=merge_sides)
 
 
-def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part of max_by or min_by: the first row to arrive that has the extreme rank.
+def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial of max_by or min_by: the first row to arrive that has the extreme rank.
 
     Rows without a rank are skipped.
     """
@@ -97,11 +97,11 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
         )
 
     lift = rows.filter(ranks == extreme(fn, ranks, kind)).first()
-    return Part(name, dtype, lift, merge, None, merge_sides=_first_by(name, before))
+    return PartialColumn(name, dtype, lift, merge, None, merge_sides=_first_by(name, before))
 
 
-def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part of top_n_by: the first rows in the order of ranks. Ties are in arrival order."""
+def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial of top_n_by: the first rows in the order of ranks. Ties are in arrival order."""
     assert aggregate.column is not None
     assert aggregate.by is not None
     dtype = pl.List(
@@ -119,7 +119,7 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
 
     merge_sides = of_own(name, lambda earlier, other: best(pl.concat_list(earlier, other)))
     lift, merge = best(rows.filter(known).implode()), best(pl.col(name).explode().implode())
-    return Part(name, dtype, lift, merge, [], merge_sides=merge_sides)
+    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides)
 
 
 def _rank(row: pl.Expr) -> pl.Expr:

@@ -11,15 +11,15 @@ from typing import Final, TypeAlias
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part, Side, added, extreme
+from panewise.engine.aggregate.partials import PartialColumn, Side, added, extreme
 from panewise.spec import Aggregate
 
 Columns: TypeAlias = Mapping[str, pl.Expr]
 _PRODUCTS: Final = {"yy": ("y", "y"), "xx": ("x", "x"), "xy": ("x", "y")}
 
 
-def pair_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
-    """Returns the parts of an aggregate of two columns, which is the `index`-th of its specification."""
+def pair_partials(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[PartialColumn]:
+    """Returns the partials of an aggregate of two columns, which is the `index`-th of its specification."""
     assert aggregate.column is not None
     assert aggregate.by is not None
     columns = {"y": aggregate.column, "x": aggregate.by}
@@ -27,23 +27,23 @@ def pair_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType])
     values = {side: pl.col(name).filter(known).cast(pl.Float64) for side, name in columns.items()}
     each = {side: pl.when(known).then(pl.col(name).cast(pl.Float64)) for side, name in columns.items()}
     n = _name("n", index)
-    parts = [added(n, pl.Int64(), known.sum().cast(pl.Int64), known.cast(pl.Int64))]
-    parts += [_mean(side, index, values[side], each[side]) for side in columns]
-    parts += [_products(name, index, values, each) for name in _PRODUCTS]
-    parts += [
+    partials = [added(n, pl.Int64(), known.sum().cast(pl.Int64), known.cast(pl.Int64))]
+    partials += [_mean(side, index, values[side], each[side]) for side in columns]
+    partials += [_products(name, index, values, each) for name in _PRODUCTS]
+    partials += [
         _extreme(fn, side, index, values[side], each[side]) for side in columns for fn in ("min", "max")
     ]
-    return parts
+    return partials
 
 
 def _name(what: str, index: int) -> str:
     return f"__pairs_{what}{index}"
 
 
-def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> PartialColumn:
     n, mean = pl.col(_name("n", index)), _name(side, index)
     merged = (n * pl.col(mean)).sum() / n.sum()
-    return Part(
+    return PartialColumn(
         mean,
         pl.Float64(),
         values.mean().fill_null(0.0),
@@ -61,8 +61,8 @@ def _total_mean(side: str, index: int, this: Side, other: Side) -> pl.Expr:
     return pl.when(total > 0).then(weighted / total).otherwise(0.0)
 
 
-def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
-    """Returns the part with the sum of products of deviations, such as "xy", from the means."""
+def _products(name: str, index: int, values: Columns, each: Columns) -> PartialColumn:
+    """Returns the partial with the sum of products of deviations, such as "xy", from the means."""
     first, second = _PRODUCTS[name]
     n, own = _name("n", index), _name(name, index)
     total = pl.col(n).sum()
@@ -79,7 +79,7 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
     means = {side: (pl.col(n) * pl.col(_name(side, index))).sum() / total for side in (first, second)}
     deviations = [values[side] - values[side].mean() for side in (first, second)]
     alone = (each[first] - each[first]) * (each[second] - each[second])
-    return Part(
+    return PartialColumn(
         own,
         pl.Float64(),
         (deviations[0] * deviations[1]).sum(),
@@ -90,11 +90,11 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> Part:
     )
 
 
-def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> Part:
+def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> PartialColumn:
     name = _name(f"{fn}_{side}", index)
     horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
     dtype = pl.Float64()
-    return Part(
+    return PartialColumn(
         name,
         dtype,
         extreme(fn, values, dtype),
@@ -110,22 +110,22 @@ def pair_result(aggregate: Aggregate, index: int) -> pl.Expr:
 
     A column whose values are all equal leaves the correlation, or the line, undefined. Then it is null.
     """
-    part = {what: pl.col(_name(what, index)) for what in ("n", "y", "x", *_PRODUCTS)}
-    n, fn = part["n"].cast(pl.Float64), aggregate.fn
+    column = {what: pl.col(_name(what, index)) for what in ("n", "y", "x", *_PRODUCTS)}
+    n, fn = column["n"].cast(pl.Float64), aggregate.fn
     if fn == "regr_count":
-        return part["n"]
+        return column["n"]
     if fn == "covar_samp":
-        return pl.when(n > 1).then(part["xy"] / (n - 1))
+        return pl.when(n > 1).then(column["xy"] / (n - 1))
     flat_x, flat_y = _is_flat("x", index), _is_flat("y", index)
     if fn == "corr":
-        return pl.when((n > 1) & ~flat_x & ~flat_y).then(part["xy"] / (part["xx"] * part["yy"]).sqrt())
-    slope = part["xy"] / part["xx"]
+        return pl.when((n > 1) & ~flat_x & ~flat_y).then(column["xy"] / (column["xx"] * column["yy"]).sqrt())
+    slope = column["xy"] / column["xx"]
     if fn in ("regr_slope", "regr_intercept", "regr_r2"):
-        fit = pl.when(flat_y).then(1.0).otherwise(part["xy"] ** 2 / (part["xx"] * part["yy"]))
-        lines = {"regr_slope": slope, "regr_intercept": part["y"] - slope * part["x"], "regr_r2": fit}
+        fit = pl.when(flat_y).then(1.0).otherwise(column["xy"] ** 2 / (column["xx"] * column["yy"]))
+        lines = {"regr_slope": slope, "regr_intercept": column["y"] - slope * column["x"], "regr_r2": fit}
         return pl.when((n > 0) & ~flat_x).then(lines[fn])
     what = {"regr_avgy": "y", "regr_avgx": "x", "regr_syy": "yy", "regr_sxx": "xx"}.get(fn, "xy")
-    return pl.when(n > 0).then(part[what] / n if fn == "covar_pop" else part[what])
+    return pl.when(n > 0).then(column[what] / n if fn == "covar_pop" else column[what])
 
 
 def _is_flat(side: str, index: int) -> pl.Expr:

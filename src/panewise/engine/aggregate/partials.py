@@ -1,16 +1,16 @@
 """Partials of aggregates: how rows become partials, and how partials merge.
 
-An aggregate is compiled into *parts*. A part is one column of the window table. Aggregates share the parts
-that they have in common: count, avg and stddev of a column share the count of its non-null values. A part has
-these expressions:
+An aggregate is compiled into *partial columns*, which are columns of the window table. Aggregates share those
+that they have in common: count, avg and stddev of a column share the count of its non-null values. A partial
+column has these expressions:
 
 - ``lift``: rows of one group -> partial, in a ``group_by().agg`` over rows in arrival order;
 - ``merge``: partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
 - ``empty``: the partial of no rows;
 - ``single`` (if it is simple): the partial of each row alone, as an expression over rows;
 - ``pair`` (if it is simple): the merge of an earlier and a later partial, row by row;
-- ``merge_sides``: as ``pair``, for two partials of at least one row each. It may also read other parts of
-  the two partials. Only parts that grow with their rows have neither ``pair`` nor ``merge_sides``.
+- ``merge_sides``: as ``pair``, for two partials of at least one row each. It may also read other columns of
+  the two partials. Only columns that grow with their rows have neither ``pair`` nor ``merge_sides``.
 
 Invariant: merging is associative, and the partial of no rows is its neutral element. So the result does not
 depend on where batches are cut.
@@ -29,7 +29,7 @@ from panewise.engine.kernels.sorting import Places
 from panewise.spec import Aggregate
 
 Pair: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
-Side: TypeAlias = Callable[[str], pl.Expr]  # returns a part of one of two partials, by its name
+Side: TypeAlias = Callable[[str], pl.Expr]  # returns a partial of one of two partials, by its name
 SideMerge: TypeAlias = Callable[[Side, Side], pl.Expr]
 RangeFunction: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
 
@@ -43,7 +43,7 @@ class Fitting:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialColumn:
     """One partial column."""
 
     name: str
@@ -51,57 +51,59 @@ class Part:
     lift: pl.Expr
     merge: pl.Expr
     empty: Any
-    sums: str | None = None  # the input column, if the part is a sum of integers, or the carry of such a sum
-    limit: int = 0  # of such a part: sums with a smaller absolute value fit its type, unscaled if decimal
-    fitting: Fitting | None = None  # of such a part: a faster lift and merge for sums that fit their type
+    sums: str | None = (
+        None  # the input column, if the partial is a sum of integers, or the carry of such a sum
+    )
+    limit: int = 0  # of such a partial: sums with a smaller absolute value fit its type, unscaled if decimal
+    fitting: Fitting | None = None  # of such a partial: a faster lift and merge for sums that fit their type
     pair: Pair | None = None  # as `merge`, for an earlier and a later partial
     merge_sides: SideMerge | None = None  # as `pair`, for partials that contain rows; used if `pair` is None
     single: pl.Expr | None = None  # as `lift`, for each row alone
-    over_ranges: RangeFunction | None = None  # computes the part over ranges of pieces, without merging
+    over_ranges: RangeFunction | None = None  # computes the partial over ranges of pieces, without merging
     passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
 
 
-def added(name: str, dtype: pl.DataType, lift: pl.Expr, single: pl.Expr) -> Part:
-    """Returns a part whose partials are added, 0 without rows."""
+def added(name: str, dtype: pl.DataType, lift: pl.Expr, single: pl.Expr) -> PartialColumn:
+    """Returns a partial whose partials are added, 0 without rows."""
     empty = 0.0 if dtype.is_float() else 0
-    return Part(name, dtype, lift, pl.col(name).sum(), empty, pair=add, single=single)
+    return PartialColumn(name, dtype, lift, pl.col(name).sum(), empty, pair=add, single=single)
 
 
-def rows_part() -> Part:
-    """Returns the part with the number of rows."""
+def rows_partial() -> PartialColumn:
+    """Returns the partial with the number of rows."""
     return added(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.repeat(1, pl.len(), dtype=pl.Int64))
 
 
-def count_part(column: str) -> Part:
-    """Returns the part with the number of non-null values."""
+def count_partial(column: str) -> PartialColumn:
+    """Returns the partial with the number of non-null values."""
     value = pl.col(column)
     return added(
         f"__n:{column}", pl.Int64(), value.count().cast(pl.Int64), value.is_not_null().cast(pl.Int64)
     )
 
 
-def true_part(column: str) -> Part:
-    """Returns the part with the number of rows in which a Boolean column is true."""
+def true_partial(column: str) -> PartialColumn:
+    """Returns the partial with the number of rows in which a Boolean column is true."""
     value = pl.col(column)
     return added(
         f"__true:{column}", pl.Int64(), value.sum().cast(pl.Int64), value.fill_null(False).cast(pl.Int64)
     )
 
 
-def float_sum_part(column: str) -> Part:
-    """Returns the part with the sum as double, which cannot overflow. It is for means, except of decimals."""
+def float_sum_partial(column: str) -> PartialColumn:
+    """Returns the partial with the sum as double, which cannot overflow. It is for means, not of decimals."""
     value = pl.col(column).cast(pl.Float64)
     return added(f"__fsum:{column}", pl.Float64(), value.sum(), value.fill_null(0.0))
 
 
-def product_part(column: str) -> Part:
-    """Returns the part with the product as double, which is null without values."""
+def product_partial(column: str) -> PartialColumn:
+    """Returns the partial with the product as double, which is null without values."""
     value = pl.col(column).cast(pl.Float64)
     return _folded(f"__product:{column}", pl.Float64(), value, pl.Expr.product, mul)
 
 
-def bits_part(fn: str, column: str, dtype: pl.DataType) -> Part:
-    """Returns the part with the values combined by bitwise AND, OR or XOR, which is null without values."""
+def bits_partial(fn: str, column: str, dtype: pl.DataType) -> PartialColumn:
+    """Returns the partial with the bitwise AND, OR or XOR of the values, which is null without values."""
     total, combine = {
         "bit_and": (pl.Expr.bitwise_and, and_),
         "bit_or": (pl.Expr.bitwise_or, or_),
@@ -112,10 +114,10 @@ def bits_part(fn: str, column: str, dtype: pl.DataType) -> Part:
 
 def _folded(
     name: str, dtype: pl.DataType, value: pl.Expr, total: Callable[[pl.Expr], pl.Expr], combine: Pair
-) -> Part:
-    """Returns a part that combines values with each other, and is null without values."""
+) -> PartialColumn:
+    """Returns a partial that combines values with each other, and is null without values."""
     lift, merge = (null_if_none(values, total(values.drop_nulls())) for values in (value, pl.col(name)))
-    return Part(name, dtype, lift, merge, None, pair=either(combine), single=value)
+    return PartialColumn(name, dtype, lift, merge, None, pair=either(combine), single=value)
 
 
 def null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
@@ -128,8 +130,8 @@ def either(both: Pair) -> Pair:
     return lambda earlier, later: pl.coalesce(both(earlier, later), earlier, later)
 
 
-def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
-    """Returns the part with the minimum or maximum. NaN is above every number (semantics 24.2)."""
+def extreme_partial(fn: str, column: str, dtype: pl.DataType) -> PartialColumn:
+    """Returns the partial with the minimum or maximum. NaN is above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
     pair = (
         (pl.min_horizontal if fn == "min" else pl.max_horizontal)
@@ -140,7 +142,7 @@ def extreme_part(fn: str, column: str, dtype: pl.DataType) -> Part:
         name, lambda this, other: pl.when(ahead(fn, this, other)).then(this).otherwise(other)
     )
     value = pl.col(column)
-    return Part(
+    return PartialColumn(
         name,
         dtype,
         extreme(fn, value, dtype),
@@ -167,8 +169,8 @@ def extreme(fn: str, values: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return values.nan_max() if dtype.is_float() else values.max()
 
 
-def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) -> Part:
-    """Returns the part of first or last.
+def edge_partial(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) -> PartialColumn:
+    """Returns the partial of first or last.
 
     Without ignorenulls a null counts as a value. So the row count must distinguish partials of no rows from
     partials of a null.
@@ -184,11 +186,13 @@ def edge_part(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool) ->
 
     edge = pl.Expr.first if fn == "first" else pl.Expr.last
     merge_sides = of_own(name, both)
-    return Part(name, dtype, edge(rows), edge(partials), None, merge_sides=merge_sides, single=column_values)
+    return PartialColumn(
+        name, dtype, edge(rows), edge(partials), None, merge_sides=merge_sides, single=column_values
+    )
 
 
-def moment_parts(column: str) -> tuple[Part, Part]:
-    """Returns the parts with the mean and with the sum of squared deviations from it.
+def moment_partials(column: str) -> tuple[PartialColumn, PartialColumn]:
+    """Returns the partials with the mean and with the sum of squared deviations from it.
 
     They are merged by Chan's formula, which avoids cancellation.
     """
@@ -197,7 +201,7 @@ def moment_parts(column: str) -> tuple[Part, Part]:
     merged_mean = (n * mean).sum() / total
     value = pl.col(column).cast(pl.Float64)
     return (
-        Part(
+        PartialColumn(
             f"__mean:{column}",
             pl.Float64(),
             value.mean().fill_null(0.0),
@@ -206,7 +210,7 @@ def moment_parts(column: str) -> tuple[Part, Part]:
             merge_sides=lambda earlier, other: _moments(earlier, other, column)[0],
             single=value.fill_null(0.0),
         ),
-        Part(
+        PartialColumn(
             f"__m2:{column}",
             pl.Float64(),
             # Not var(ddof=0): Polars 2.1 returns 0 for a single NaN if it knows that the keys are sorted.
@@ -233,10 +237,10 @@ def _moments(earlier: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]
     return pl.when(total > 0).then(merged_mean).otherwise(0.0), pl.when(total > 0).then(spread).otherwise(0.0)
 
 
-def list_part(column: str, dtype: pl.DataType) -> Part:
-    """Returns the part with all non-null values, in arrival order."""
+def list_partial(column: str, dtype: pl.DataType) -> PartialColumn:
+    """Returns the partial with all non-null values, in arrival order."""
     name = f"__list:{column}"
-    return Part(
+    return PartialColumn(
         name,
         pl.List(dtype),
         pl.col(column).drop_nulls(),
@@ -254,16 +258,16 @@ def alone(column: str, dtype: pl.DataType) -> pl.Expr | None:
     return None if dtype.is_nested() else pl.concat_list(column).list.drop_nulls()
 
 
-def set_part(column: str, dtype: pl.DataType) -> Part:
-    """Returns the part with each distinct non-null value once, in the order of first arrival."""
+def set_partial(column: str, dtype: pl.DataType) -> PartialColumn:
+    """Returns the partial with each distinct non-null value once, in the order of first arrival."""
     name = f"__set:{column}"
     lift = pl.col(column).drop_nulls().unique(maintain_order=True)
     merge = pl.col(name).explode().drop_nulls().unique(maintain_order=True)
-    return Part(name, pl.List(dtype), lift, merge, [], single=alone(column, dtype))
+    return PartialColumn(name, pl.List(dtype), lift, merge, [], single=alone(column, dtype))
 
 
-def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
-    """Returns the part with the smallest hashes of values (see :mod:`panewise.engine.aggregate.sketch`)."""
+def sketch_partial(column: str, dtype: pl.DataType, rsd: float) -> PartialColumn:
+    """Returns the partial with the smallest hashes of values (:mod:`panewise.engine.aggregate.sketch`)."""
     size = sketch.size_for(rsd)
     name = f"__kmv{size}:{column}"
     hashed = (
@@ -279,11 +283,11 @@ def sketch_part(column: str, dtype: pl.DataType, rsd: float) -> Part:
     single = pl.concat_list(
         pl.col(column).map_batches(sketch.hash_values, return_dtype=pl.UInt64, is_elementwise=True)
     ).list.drop_nulls()
-    return Part(name, pl.List(pl.UInt64), lift, merge, [], merge_sides=merge_sides, single=single)
+    return PartialColumn(name, pl.List(pl.UInt64), lift, merge, [], merge_sides=merge_sides, single=single)
 
 
-def user_part(aggregate: Aggregate, index: int) -> Part:
-    """Returns the part with the state of a user-defined aggregate, as JSON text."""
+def user_partial(aggregate: Aggregate, index: int) -> PartialColumn:
+    """Returns the partial with the state of a user-defined aggregate, as JSON text."""
     assert aggregate.user is not None and aggregate.column is not None
     name, columns = f"__user{index}", (aggregate.column, *aggregate.more)
     several = len(columns) > 1
@@ -302,9 +306,9 @@ def user_part(aggregate: Aggregate, index: int) -> Part:
             merger, return_dtype=pl.String, is_elementwise=True
         ),
     )
-    return Part(name, pl.String(), lift, merge, user.empty(aggregate.user), merge_sides=merge_sides)
+    return PartialColumn(name, pl.String(), lift, merge, user.empty(aggregate.user), merge_sides=merge_sides)
 
 
 def of_own(name: str, both: Pair) -> SideMerge:
-    """Returns a merge that reads no part but the named one."""
+    """Returns a merge that reads no partial but the named one."""
     return lambda earlier, other: both(earlier(name), other(name))

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation, chosen, leaving
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 
@@ -44,58 +44,58 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
     longest = int((last - first).max()) if len(first) else 0
     # The sum of all pieces has to fit, because blocks may reach beyond the ranges.
-    beyond = leaving(aggregation.parts, pieces, pieces.height)
-    parts = [part for part in aggregation.parts if not _is_zero(part, beyond)]
-    from_blocks = [part for part in parts if _joins(part, longest)]
-    names = [part.name for part in from_blocks]
+    beyond = leaving(aggregation.partials, pieces, pieces.height)
+    columns = [column for column in aggregation.partials if not _is_zero(column, beyond)]
+    from_blocks = [column for column in columns if _joins(column, longest)]
+    names = [column.name for column in from_blocks]
     merge = _Merge(from_blocks, beyond)
     joined = _joined_in_stretches(merge, *_condensed(merge, pieces[names], first, last))
-    rest = [part for part in parts if part.name not in names and part.over_ranges is None]
+    rest = [column for column in columns if column.name not in names and column.over_ranges is None]
     with_lists = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
     computed = [
-        part.over_ranges(pieces, first, last).alias(part.name)
-        for part in parts
-        if part.over_ranges is not None
+        column.over_ranges(pieces, first, last).alias(column.name)
+        for column in columns
+        if column.over_ranges is not None
     ]
-    zeros = [pl.lit(0).alias(part.name) for part in aggregation.parts if _is_zero(part, beyond)]
+    zeros = [pl.lit(0).alias(column.name) for column in aggregation.partials if _is_zero(column, beyond)]
     partials = with_lists.hstack(computed).with_columns(zeros)
-    return partials.select(pl.col(part.name).cast(part.dtype) for part in aggregation.parts)
+    return partials.select(pl.col(column.name).cast(column.dtype) for column in aggregation.partials)
 
 
-def _joins(part: Part, longest: int) -> bool:
-    """Returns whether a part is computed from blocks. For short ranges of lists a direct merge is faster."""
-    return part.pair is not None or (
-        part.merge_sides is not None and not (part.dtype.is_nested() and longest <= _SHORT)
+def _joins(column: PartialColumn, longest: int) -> bool:
+    """Returns whether blocks of a column are computed. For short ranges of lists a direct merge is faster."""
+    return column.pair is not None or (
+        column.merge_sides is not None and not (column.dtype.is_nested() and longest <= _SHORT)
     )
 
 
-def _is_zero(part: Part, beyond: Collection[str]) -> bool:
-    """Returns whether a part is a carry of sums that all fit their type."""
-    return part.sums is not None and part.pair is None and part.sums not in beyond
+def _is_zero(column: PartialColumn, beyond: Collection[str]) -> bool:
+    """Returns whether a partial is a carry of sums that all fit their type."""
+    return column.sums is not None and column.pair is None and column.sums not in beyond
 
 
 @dataclass(frozen=True)
 class _Merge:
     """The expressions that merge parts. Sums of the columns `beyond` may leave the range of their type."""
 
-    parts: list[Part]
+    partials: list[PartialColumn]
     beyond: Collection[str]
 
     @property
     def in_groups(self) -> list[pl.Expr]:
         """The expressions that merge the pieces of a group."""
-        return [chosen(part, self.beyond).merge.alias(part.name) for part in self.parts]
+        return [chosen(column, self.beyond).merge.alias(column.name) for column in self.partials]
 
     @property
     def in_pairs(self) -> list[pl.Expr]:
         """The expressions that merge pieces with later ones, row by row."""
-        return [self._pair(part).alias(part.name) for part in self.parts]
+        return [self._pair(column).alias(column.name) for column in self.partials]
 
-    def _pair(self, part: Part) -> pl.Expr:
-        if part.pair is not None and part.sums not in self.beyond:
-            return part.pair(pl.col(part.name), pl.col(_LATER + part.name))
-        assert part.merge_sides is not None
-        return part.merge_sides(pl.col, lambda name: pl.col(_LATER + name))
+    def _pair(self, column: PartialColumn) -> pl.Expr:
+        if column.pair is not None and column.sums not in self.beyond:
+            return column.pair(pl.col(column.name), pl.col(_LATER + column.name))
+        assert column.merge_sides is not None
+        return column.merge_sides(pl.col, lambda name: pl.col(_LATER + name))
 
 
 def _condensed(
@@ -118,13 +118,13 @@ def _condensed(
 
 
 def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Returns the ranges of parts that are computed from blocks.
+    """Returns the ranges of partials that are computed from blocks.
 
     Blocks of lists take much memory. So for lists only the blocks of one stretch of pieces are made at once.
     """
     longest = int((last - first).max()) if len(first) else 0
     stretch = first // max(
-        1, longest, _STRETCH if any(part.dtype.is_nested() for part in merge.parts) else pieces.height
+        1, longest, _STRETCH if any(column.dtype.is_nested() for column in merge.partials) else pieces.height
     )
     order = np.argsort(stretch, kind="stable")
     stretches = []
@@ -176,29 +176,33 @@ def _chosen(uses: Mask, more: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFram
     )
 
 
-def _merged(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
-    """Returns the ranges of the parts that are not computed from blocks, merged from all their pieces.
+def _merged(columns: list[PartialColumn], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+    """Returns the ranges of the partials that are not computed from blocks, merged from all their pieces.
 
     The ranges are merged in portions, so that long ranges cost time and not memory.
     """
-    lengths = [pieces[part.name].list.len().to_numpy() for part in parts if isinstance(part.dtype, pl.List)]
+    lengths = [
+        pieces[column.name].list.len().to_numpy() for column in columns if isinstance(column.dtype, pl.List)
+    ]
     before = np.append(0, np.cumsum(1 + sum(lengths, np.zeros(pieces.height, dtype=np.int64))))
     count = np.cumsum(before[last] - before[first])
     cuts = np.flatnonzero(np.diff(count // _TOGETHER)) + 1
     return vstack_frames(
         [
-            _merged_at_once(parts, pieces, *portion)
+            _merged_at_once(columns, pieces, *portion)
             for portion in zip(np.split(first, cuts), np.split(last, cuts), strict=True)
         ]
     )
 
 
-def _merged_at_once(parts: list[Part], pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+def _merged_at_once(
+    columns: list[PartialColumn], pieces: pl.DataFrame, first: Places, last: Places
+) -> pl.DataFrame:
     lengths = last - first
     ranges = pl.Series(_RANGE, np.repeat(np.arange(len(first)), lengths))
     members = take_rows(pieces, expand_ranges(first, lengths)).hstack([ranges])
     return (
         members.group_by(_RANGE, maintain_order=True)
-        .agg(part.merge.alias(part.name) for part in parts)
+        .agg(column.merge.alias(column.name) for column in columns)
         .drop(_RANGE)
     )

@@ -1,12 +1,20 @@
 """Partials of rankings: the row with the extreme value, or the n first rows (semantics 24.10 to 24.12).
 
-Names of parts contain the index of the aggregate. A name made from two column names could be ambiguous.
+Names of partials contain the index of the aggregate. A name made from two column names could be ambiguous.
 """
 
 import polars as pl
 
 from panewise.engine.aggregate import several_ranks
-from panewise.engine.aggregate.partials import Part, Side, ahead, alone, extreme, extreme_part, of_own
+from panewise.engine.aggregate.partials import (
+    PartialColumn,
+    Side,
+    ahead,
+    alone,
+    extreme,
+    extreme_partial,
+    of_own,
+)
 from panewise.spec import Aggregate
 
 FUNCTIONS = ("max_by", "min_by", "top_n", "top_n_by")
@@ -17,17 +25,19 @@ def value_name(aggregate: Aggregate, index: int) -> str:
     return f"__{aggregate.fn}{index}"
 
 
-def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
-    """Returns the parts of max_by or min_by: the extreme of `by`, and the value of the first row that has it.
+def extreme_row_partials(
+    aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]
+) -> list[PartialColumn]:
+    """Returns the partials of max_by or min_by: the extreme of `by`, and the value of the first row with it.
 
-    The part of the extreme is that of max or min of the same column, and is stored once for both.
+    The partial of the extreme is that of max or min of the same column, and is stored once for both.
     """
     if aggregate.then_by:
-        return [several_ranks.part(aggregate, value_name(aggregate, index), schema, numbered=False)]
+        return [several_ranks.partial(aggregate, value_name(aggregate, index), schema, numbered=False)]
     assert aggregate.column is not None
     assert aggregate.by is not None
     fn, dtype = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
-    ranks, name = extreme_part(fn, aggregate.by, dtype), value_name(aggregate, index)
+    ranks, name = extreme_partial(fn, aggregate.by, dtype), value_name(aggregate, index)
 
     def first(value: str, rank: str) -> pl.Expr:
         # NaN equals NaN; null equals nothing.
@@ -41,12 +51,14 @@ def extreme_row_parts(aggregate: Aggregate, index: int, schema: dict[str, pl.Dat
     single = pl.when(pl.col(aggregate.by).is_not_null()).then(pl.col(aggregate.column))
     return [
         ranks,
-        Part(name, schema[aggregate.column], lift, merge, None, merge_sides=merge_sides, single=single),
+        PartialColumn(
+            name, schema[aggregate.column], lift, merge, None, merge_sides=merge_sides, single=single
+        ),
     ]
 
 
-def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part of top_n: the n largest or smallest values, in order."""
+def top_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial of top_n: the n largest or smallest values, in order."""
     assert aggregate.column is not None
     assert aggregate.n is not None
     n, name = aggregate.n, value_name(aggregate, index)
@@ -62,7 +74,7 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
         best(pl.col(name).explode()),
         schema[aggregate.column],
     )
-    return Part(
+    return PartialColumn(
         name,
         pl.List(dtype),
         lift,
@@ -73,14 +85,14 @@ def top_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -
     )
 
 
-def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part of top_n_by: the first n rows in the order of `by`.
+def top_rows_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial of top_n_by: the first n rows in the order of `by`.
 
     n rows are enough: a row that is not among the first n of its partial is not among the first n of all
     rows. With `distinct`, only the first row of each value counts, and n of these rows are enough.
     """
     if aggregate.then_by:
-        return several_ranks.part(aggregate, value_name(aggregate, index), schema, numbered=False)
+        return several_ranks.partial(aggregate, value_name(aggregate, index), schema, numbered=False)
     assert aggregate.column is not None
     assert aggregate.by is not None
     name = value_name(aggregate, index)
@@ -92,7 +104,7 @@ def top_rows_part(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
     merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(merged))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
-    return Part(
+    return PartialColumn(
         name,
         dtype,
         lift,
@@ -117,7 +129,7 @@ def best(aggregate: Aggregate, ordered: pl.Expr) -> pl.Expr:
 
 
 def result(aggregate: Aggregate, index: int) -> pl.Expr:
-    """Returns the expression that computes the result from the part."""
+    """Returns the expression that computes the result from the partial."""
     if aggregate.then_by:
         return several_ranks.result(aggregate, value_name(aggregate, index))
     stored = pl.col(value_name(aggregate, index))

@@ -98,8 +98,8 @@ def _total(column: str, dtype: pl.DataType) -> pl.Expr:
         return stored
     target = total_type(dtype)
 
-    def checked(parts: Sequence[pl.Series]) -> pl.Series:
-        sums, carries = parts
+    def checked(columns: Sequence[pl.Series]) -> pl.Series:
+        sums, carries = columns
         check_sums(sums, carries, target, column)
         return sums.cast(target)
 

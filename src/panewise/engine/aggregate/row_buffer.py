@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import NEW_ROWS, ROW_BUFFER, user_columns
 from panewise.spec import (
     CountEvictor,
@@ -48,9 +48,9 @@ class RowBuffer:
         return bool(self.delta) and self.lasting and self.spec.accumulation != "discarding"
 
     @property
-    def parts(self) -> list[Part]:
+    def partials(self) -> list[PartialColumn]:
         """The columns that the window table has for the row buffer."""
-        rows = Part(
+        rows = PartialColumn(
             ROW_BUFFER,
             pl.List(pl.Struct(self.stored)),
             pl.struct(*self.stored),
@@ -58,7 +58,9 @@ class RowBuffer:
             [],
             passing=not self.lasting,
         )
-        new = Part(NEW_ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(NEW_ROWS).sum(), 0, passing=True)
+        new = PartialColumn(
+            NEW_ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(NEW_ROWS).sum(), 0, passing=True
+        )
         return [rows, new] if self.counted else [rows]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part, of_own
+from panewise.engine.aggregate.partials import PartialColumn, of_own
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.spec import Aggregate
 
@@ -23,21 +23,21 @@ def is_of_edges(aggregate: Aggregate) -> bool:
 
 
 def all_values_name(index: int) -> str:
-    """Returns the name of the part with all values of the `index`-th aggregate."""
+    """Returns the name of the partial with all values of the `index`-th aggregate."""
     return f"__all{index}"
 
 
 def edges_name(aggregate: Aggregate, index: int) -> str:
-    """Returns the name of the part with the first or the last values of the `index`-th aggregate."""
+    """Returns the name of the partial with the first or the last values of the `index`-th aggregate."""
     return f"__{aggregate.fn}{index}"
 
 
-def all_values_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part with all values, nulls included, in arrival order."""
+def all_values_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial with all values, nulls included, in arrival order."""
     assert aggregate.column is not None
     dtype = schema[aggregate.column]
     plain = aggregate.condition is None and not dtype.is_nested()
-    return Part(
+    return PartialColumn(
         name,
         pl.List(dtype),
         _taken(aggregate, pl.col(aggregate.column)),
@@ -47,11 +47,11 @@ def all_values_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataTy
     )
 
 
-def edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part with the values of the first or the last rows. Partials merge in arrival order."""
+def edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial with the values of the first or the last rows. Partials merge in arrival order."""
     assert aggregate.column is not None
     cut = _cut(aggregate)
-    return Part(
+    return PartialColumn(
         name,
         pl.List(schema[aggregate.column]),
         cut(_taken(aggregate, pl.col(aggregate.column))),
@@ -61,8 +61,8 @@ def edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) 
     )
 
 
-def numbered_edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Part:
-    """Returns the part with the first or the last rows and their arrival numbers.
+def numbered_edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
+    """Returns the partial with the first or the last rows and their arrival numbers.
 
     Partials may be merged in any order.
     """
@@ -70,7 +70,7 @@ def numbered_edges_part(aggregate: Aggregate, name: str, schema: dict[str, pl.Da
     dtype = pl.List(pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]}))
     rows, cut = numbered(value=aggregate.column), _cut(aggregate)
     best = cut(pl.element().sort_by(pl.element().struct.field("turn")))
-    return Part(
+    return PartialColumn(
         name,
         dtype,
         cut(_taken(aggregate, rows)),

@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part, of_own
+from panewise.engine.aggregate.partials import PartialColumn, of_own
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.spec import Aggregate
 
@@ -19,8 +19,10 @@ _TURN: Final = "turn"
 _VALUE: Final = "value"
 
 
-def part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, numbered: bool) -> Part:
-    """Returns the part of a ranking by several columns. If `numbered`, it merges in any order."""
+def partial(
+    aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, numbered: bool
+) -> PartialColumn:
+    """Returns the partial of a ranking by several columns. If `numbered`, it merges in any order."""
     assert aggregate.column is not None
     columns = {_rank(place): rank.column for place, rank in enumerate(aggregate.ranking)}
     columns[_VALUE] = aggregate.column
@@ -31,7 +33,7 @@ def part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, num
     known = pl.col(aggregate.ranking[0].column).is_not_null()
     rows = pl.struct(pl.col(column).alias(field) for field, column in columns.items())
     best = _best(aggregate, numbered=numbered)
-    return Part(
+    return PartialColumn(
         name,
         dtype,
         rows.filter(known).implode().list.eval(best),
@@ -43,7 +45,7 @@ def part(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType], *, num
 
 
 def result(aggregate: Aggregate, name: str) -> pl.Expr:
-    """Returns the expression that computes the result from the part."""
+    """Returns the expression that computes the result from the partial."""
     stored = pl.col(name)
     if aggregate.fn == "top_n_by":
         return stored.list.eval(pl.element().struct.field(_VALUE))

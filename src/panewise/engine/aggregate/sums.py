@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Fitting, Part, Side, either, null_if_none
+from panewise.engine.aggregate.partials import Fitting, PartialColumn, Side, either, null_if_none
 from panewise.engine.columns import CARRY
 from panewise.engine.kernels.small_frames import greatest
 from panewise.errors import AggregateOverflowError
@@ -120,8 +120,8 @@ def overflow_of_decimals(fn: str, column: str, dtype: pl.Decimal) -> AggregateOv
     )
 
 
-def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
-    """Returns the part with the sum and, except for floats, that with its carry.
+def sum_partials(column: str, dtype: pl.DataType) -> list[PartialColumn]:
+    """Returns the partial with the sum and, except for floats, that with its carry.
 
     The sum of no values is null, not 0.
     """
@@ -130,13 +130,13 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
     lift, merge = null_if_none(value, value.sum()), null_if_none(stored, stored.sum())
     both = either(lambda this, other: (this + other).cast(wide))  # Polars widens the sum of two decimals
     if wide.is_float():
-        return [Part(name, wide, lift, merge, None, pair=both, single=value)]
+        return [PartialColumn(name, wide, lift, merge, None, pair=both, single=value)]
     carry = f"{CARRY}{column}"
     lifted = exact_sum(value, pl.lit(0), wide)
     merged = exact_sum(stored, pl.col(carry), wide)
     zero = pl.lit(0, dtype=pl.Int64)
     return [
-        Part(
+        PartialColumn(
             name,
             wide,
             null_if_none(value, lifted.value),
@@ -151,7 +151,7 @@ def sum_parts(column: str, dtype: pl.DataType) -> list[Part]:
             ).then(_of_sides(column, wide, this, other).value),
             single=value,
         ),
-        Part(
+        PartialColumn(
             carry,
             pl.Int64(),
             lifted.carry,

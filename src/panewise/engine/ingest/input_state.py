@@ -10,7 +10,8 @@ import polars as pl
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.validate import NEVER, Port, with_time
+from panewise.engine.ingest.port import NEVER, Port
+from panewise.engine.ingest.validate import with_time
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.store.stored_table import StoredTable
@@ -174,6 +175,8 @@ class SingleInput(ABC, Generic[P, S]):
         if latest:
             output = replace(output, panes=pl.concat([output.panes, self.advance_inputs(latest).panes]))
         counts = output.counts + Counts(rows_in=refused.height, invalid=refused.height)
+        if not refused.height and not output.invalid.height:
+            return replace(output, invalid=self._nothing.invalid, counts=counts)
         invalid = self._in_order(pl.concat([refused, output.invalid])) if output.invalid.height else refused
         return replace(output, invalid=invalid.select(*self.plan.invalid_schema), counts=counts)
 

@@ -29,6 +29,8 @@ class RowEngine(UncombinedOperator, SingleInput[P, S]):
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         clocks, spec = self.state.clocks, self.plan.entry
+        if not clocks.finished and not self._any_behind(rows):
+            return rows, self._nothing.late
         if clocks.finished:
             late, reason = rows, "finished"
         else:
@@ -43,6 +45,14 @@ class RowEngine(UncombinedOperator, SingleInput[P, S]):
         columns = late_columns(self.plan.late_schema, {REASON: pl.lit(reason), **NO_WINDOWS}, clocks)
         late_rows = arrival.in_order(spec, late).select(columns)
         return (rows.clear() if clocks.finished else rows.filter(~behind)), late_rows
+
+    def _any_behind(self, rows: pl.DataFrame) -> bool:
+        """Returns whether a row can be late before the end of input."""
+        mark = self.state.clocks.watermark
+        if mark is None or not self.plan.entry.time_columns:
+            return False
+        first = rows[TIME].min()
+        return isinstance(first, int) and first < mark
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return arrival.in_order(self.plan.entry, arrival.placed(rows))

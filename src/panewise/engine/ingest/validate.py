@@ -1,4 +1,4 @@
-"""Validation of rows (semantics 15), and the input ports that validate them where they are read.
+"""Validation of rows (semantics 15).
 
 Validation depends on the row alone, and comes before replay and lateness.
 
@@ -9,21 +9,19 @@ reasons are computed. The cost is one pass over the columns that are tested.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, Self, TypeAlias
+from typing import TypeAlias
 
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT, saturating_add
-from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME, key_columns
+from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME
 from panewise.engine.ingest import arrival
-from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.kernels.small_frames import constant_column
 from panewise.errors import SpecError
-from panewise.families import INPUT
-from panewise.spec import Entry, RowInputs, row_driven
+from panewise.spec import Entry, row_driven
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
 MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
-
 
 Assign: TypeAlias = Callable[[pl.DataFrame], tuple[pl.DataFrame, pl.DataFrame]]
 
@@ -63,7 +61,7 @@ def validate(
     extra = [column for column in (PLACE,) if column in rows.columns]
     rows = rows[[*columns, *marks, *extra]]
     if not spec.keys:
-        rows = rows.with_columns(pl.lit(0, dtype=pl.Int8).alias(ONE_KEY))
+        rows = rows.hstack([constant_column(ONE_KEY, 0, pl.Int8(), rows.height)])
     valid, invalid = _split(spec, rows if extra else arrival.placed(rows), processing_time, compared)
     if assign is not None:
         valid, unassignable = assign(valid)
@@ -83,7 +81,7 @@ def _split(
         or not reasons
         or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item()
     ):
-        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+        return rows, with_reason(rows.clear())
     reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in reasons)
     reasoned = rows.with_columns(reason.alias(REASON))
     invalid = reasoned.filter(pl.col(REASON).is_not_null())
@@ -95,11 +93,21 @@ def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataF
 
     Without a column of event times, these are the processing time of arrival (semantics 6.7, 8.5).
     """
+    if TIME in rows.columns:
+        rows = rows.drop(TIME)
     if not spec.time_columns:
-        return rows.with_columns(pl.lit(processing_time, dtype=pl.Int64).alias(TIME))
+        return rows.hstack([constant_column(TIME, processing_time, pl.Int64(), rows.height)])
     (name,) = spec.time_columns
-    time = pl.col(name)
-    return rows.with_columns((time if rows.schema[name] == pl.Int64 else time.dt.epoch("us")).alias(TIME))
+    time = rows.get_column(name)
+    if time.dtype != pl.Int64:
+        in_microseconds = isinstance(time.dtype, pl.Datetime) and time.dtype.time_unit == "us"
+        time = time.cast(pl.Int64) if in_microseconds else time.dt.epoch("us")
+    return rows.hstack([time.alias(TIME)])
+
+
+def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns no rows with a column of reasons. `rows` are no rows without it."""
+    return rows.hstack([pl.Series(REASON, [], pl.String())])
 
 
 def _time_reasons(rows: pl.DataFrame) -> list[tuple[pl.Expr, str]]:
@@ -182,123 +190,3 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
         raise SpecError(
             f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column"
         )
-
-
-NEVER: Final = "rows of this operator are never pre-aggregated"
-
-
-class Port(Protocol):
-    """A compiled input port: validates and pre-aggregates rows where they are read. It has no state."""
-
-    @property
-    def entry(self) -> Entry:
-        """The specification of the port."""
-        ...
-
-    @property
-    def schema(self) -> dict[str, pl.DataType]:
-        """The columns of the input."""
-        ...
-
-    @property
-    def keys(self) -> list[str]:
-        """The columns of the key; without keys a constant column."""
-        ...
-
-    @property
-    def late_schema(self) -> dict[str, pl.DataType]:
-        """The columns of late rows."""
-        ...
-
-    @property
-    def invalid_schema(self) -> dict[str, pl.DataType]:
-        """The columns of invalid rows."""
-        ...
-
-    @property
-    def row_driven_inputs(self) -> RowInputs | None:
-        """The inputs of `Inputs` or `StreamTime`, if rows drive their watermarks; else None."""
-        ...
-
-    @property
-    def ties_matter(self) -> bool:
-        """Whether rows of equal event time must keep their order even if the late output is not used."""
-        ...
-
-    @property
-    def can_combine(self) -> bool:
-        """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
-        ...
-
-    @property
-    def needs_clock(self) -> bool:
-        """Whether the operator validates rows again, because their windows depend on its clock."""
-        ...
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch.
-
-        Without `windows`, rows are not assigned to windows yet.
-        """
-        ...
-
-    def combine(self, valid: pl.DataFrame, /) -> pl.DataFrame:
-        """Returns the partials of valid rows; only if :attr:`can_combine`."""
-        ...
-
-    def combine_again(self, partials: pl.DataFrame, /) -> pl.DataFrame:
-        """Merges the partials of several readers."""
-        ...
-
-
-class UncombinedPort:
-    """A port that combines no rows, as the operator needs each of them, in their order."""
-
-    can_combine = False
-    ties_matter = True
-    needs_clock = False
-
-    def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
-        """Raises AssertionError. It is never called, because `can_combine` is False."""
-        raise AssertionError(NEVER)
-
-    combine_again = combine
-
-
-class EntryPort:
-    """An input port that validates rows by the specification of the input.
-
-    Attributes:
-        assign: assigns valid rows to their windows; None if rows have none.
-        compared: the columns of deltas, in which each row has a value (semantics 10.4).
-
-    Raises:
-        SpecError: if a column is missing.
-    """
-
-    assign: Assign | None = None
-    compared: Sequence[str] = ()
-
-    def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
-        check_columns(entry, schema)
-        self.entry, self.schema, self.keys = entry, dict(schema), key_columns(entry.keys)
-        self.row_driven_inputs = row_driven(entry.watermark)
-        self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
-
-    def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
-        """Returns the valid and the invalid rows of a batch.
-
-        Without `windows`, rows are not assigned to windows yet. If windows depend on processing time,
-        `processing_time` must be that of the operator.
-        """
-        assign = self.assign if windows else None
-        return validate(self.entry, self.schema, rows, processing_time, assign, self.compared)
-
-
-class InputPort(EntryPort):
-    """The only input port of an operator, which is also the plan of the operator."""
-
-    @property
-    def ports(self) -> dict[str, Self]:
-        """The input port."""
-        return {INPUT: self}

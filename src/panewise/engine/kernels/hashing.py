@@ -22,6 +22,7 @@ from panewise.engine.kernels.sorting import Places
 
 Hashes: TypeAlias = npt.NDArray[np.uint64]
 _NULL = 0x9E3779B97F4A7C15
+_FEW = 16  # values, up to which each is hashed, whether it occurs twice or not
 
 
 def row_hashes(frame: pl.DataFrame, columns: Sequence[str]) -> Hashes:
@@ -64,12 +65,20 @@ def _filled(values: pl.Series, value: float) -> pl.Series:
 
 def _hashed_texts(values: pl.Series) -> Hashes:
     """Returns hashes of strings, bytes or decimals. Each distinct value is hashed once."""
+    if len(values) <= _FEW and values.dtype in (pl.String, pl.Binary):
+        known = (
+            b"" if value is None else value if isinstance(value, bytes) else value.encode()
+            for value in values
+        )
+        return np.array([xxhash.xxh64_intdigest(text) for text in known], dtype=np.uint64)
     different = values.unique().drop_nulls()
-    texts = different if different.dtype == pl.Binary else different.cast(pl.String).cast(pl.Binary)
+    distinct_texts = different if different.dtype == pl.Binary else different.cast(pl.String).cast(pl.Binary)
     hashes = pl.DataFrame(
         {
             "v": different,
-            "h": pl.Series([xxhash.xxh64_intdigest(text) for text in texts.to_list()], dtype=pl.UInt64),
+            "h": pl.Series(
+                [xxhash.xxh64_intdigest(text) for text in distinct_texts.to_list()], dtype=pl.UInt64
+            ),
         }
     )
     of_values = pl.DataFrame({"v": values}).join(hashes, on="v", how="left", maintain_order="left")["h"]

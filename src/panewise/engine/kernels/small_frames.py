@@ -6,9 +6,9 @@ rows columns are processed one by one in the calling thread. For many rows the p
 are used. The result is the same.
 """
 
-from collections.abc import Sequence
-from functools import reduce
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, reduce
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,10 @@ import polars as pl
 from panewise.engine.kernels.sorting import WHOLE, Places, codes, order
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
+_COMPARED = (*WHOLE, pl.String, pl.Boolean)  # types whose values are equal if their Python values are
 _FEW = 1 << 14  # rows, up to which the thread pool does not pay off
+_VERY_FEW = 4  # rows, up to which they are searched for one after the other
+_SMALL = 64  # rows of a frame whose memory a part of it may keep
 _AT = "__at"
 _ONE = "__one"
 
@@ -28,7 +31,7 @@ def filter_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
     if count == frame.height:
         return frame
     if count == 1:
-        return take_rows(frame, mask.arg_true().to_numpy())
+        return take_rows(frame, np.array([mask.arg_max()], dtype=np.intp))
     if frame.height > _FEW or not frame.width:
         return frame.filter(mask)
     return pl.DataFrame([column.filter(mask) for column in frame.get_columns()])
@@ -38,6 +41,10 @@ def take_rows(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
     """Returns the rows at the given positions."""
     if len(places) == 1 and any(dtype.is_nested() for dtype in frame.dtypes):
         return _one_row(frame, int(places[0]))
+    if len(places) == 1 and frame.height <= _SMALL:
+        return frame.slice(int(places[0]), 1)
+    if not len(places):
+        return frame.clear()
     index = pl.Series(places.astype(np.uint32))  # Polars gathers fastest by its own index type
     return frame[index] if len(places) > _FEW or not frame.width else frame.select_seq(pl.all().gather(index))
 
@@ -51,6 +58,51 @@ def _one_row(frame: pl.DataFrame, place: int) -> pl.DataFrame:
     columns = frame.get_columns()
     return pl.DataFrame(
         [column.slice(place, 1) if column.dtype.is_nested() else column.gather([place]) for column in columns]
+    )
+
+
+def with_values(frame: pl.DataFrame, values: Sequence[pl.Expr]) -> pl.DataFrame:
+    """Returns the frame with further columns, or other ones in place of its own."""
+    return frame.with_columns(values) if frame.height > _FEW else frame.with_columns_seq(values)
+
+
+def selected(frame: pl.DataFrame, values: Sequence[pl.Expr]) -> pl.DataFrame:
+    """Returns a frame with these columns alone."""
+    return frame.select(values) if frame.height > _FEW else frame.select_seq(values)
+
+
+@lru_cache(maxsize=4096)
+def _single(name: str, value: Any, dtype: pl.DataType) -> pl.Series:
+    return pl.Series(name, [value], dtype)
+
+
+def constant_column(name: str, value: Any, dtype: pl.DataType, height: int) -> pl.Series:
+    """Returns a column with the same value in all rows.
+
+    >>> constant_column("n", 7, pl.Int64(), 2).to_list()
+    [7, 7]
+    """
+    return _single(name, value, dtype).new_from_index(0, height)
+
+
+@lru_cache(maxsize=256)
+def _no_rows(columns: tuple[tuple[str, pl.DataType], ...]) -> pl.DataFrame:
+    return pl.DataFrame(schema=dict(columns))
+
+
+def no_rows(columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Returns a frame with these columns, and without rows."""
+    return _no_rows(tuple(columns.items()))
+
+
+def typed(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    """Returns the columns of a schema, in its order and with its types."""
+    columns = (frame.get_column(name) for name in schema)
+    return pl.DataFrame(
+        [
+            column if column.dtype == dtype else column.cast(dtype)
+            for column, dtype in zip(columns, schema.values(), strict=True)
+        ]
     )
 
 
@@ -74,12 +126,25 @@ def ordered(frame: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
 
 def distinct(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns each distinct key of the rows once, in no particular order."""
+    if rows.height <= 1:
+        return rows[keys]
     if rows.height <= _FEW:
         return rows.select(keys).unique(maintain_order=True)
     code = codes(rows, keys)
     places = np.full(int(code.max()) + 1, -1, dtype=np.intp)
     places[code] = np.arange(rows.height)  # one row of each key: of several, the last assignment stays
     return take_rows(rows.select(keys), places[places >= 0])
+
+
+def sorted_distinct(values: pl.Series) -> npt.NDArray[np.int64]:
+    """Returns each of some whole numbers once, in ascending order."""
+    if len(values) > _FEW:
+        return values.unique().sort().to_numpy()
+    in_order: npt.NDArray[np.int64] = np.sort(values.to_numpy())
+    distinct_values: npt.NDArray[np.int64] = in_order[
+        np.append(True, in_order[1:] != in_order[:-1])[: len(in_order)]
+    ]
+    return distinct_values
 
 
 def group_positions(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
@@ -89,6 +154,14 @@ def group_positions(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, 
         The distinct keys; the positions of the rows, key by key and in their order within each key; and the
         number of rows of each key.
     """
+    if rows.height <= _VERY_FEW and all(rows.schema[key] in _COMPARED for key in keys):
+        groups_by_key = dict[Any, list[int]]()
+        for place, key in enumerate(rows[keys].iter_rows()):
+            groups_by_key.setdefault(key, []).append(place)
+        members = list(groups_by_key.values())
+        firsts = np.array([group[0] for group in members], dtype=np.intp)
+        in_order = np.array([place for group in members for place in group], dtype=np.intp)
+        return take_rows(rows[keys], firsts), in_order, np.array([*map(len, members)], dtype=np.intp)
     if rows.height <= _FEW:
         groups = rows.select(keys).with_row_index(_AT).group_by(keys, maintain_order=True).agg(_AT)
         at, lengths = groups[_AT].explode(empty_as_null=False), groups[_AT].list.len()
@@ -150,9 +223,44 @@ def without(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.D
 
     Null equals null. Only the keys are joined, not whole rows.
     """
+    pairs = few_pairs(rows, others, by)
+    if pairs is not None:
+        others_left = np.ones(rows.height, dtype=np.bool_)
+        others_left[pairs[0]] = False
+        return rows if not len(pairs[0]) else take_rows(rows, np.flatnonzero(others_left))
     places = rows.select(by).with_row_index(_AT)
     left = places.join(others, on=by, how="anti", nulls_equal=True, maintain_order="left")[_AT]
     return rows if len(left) == rows.height else take_rows(rows, left.to_numpy().astype(np.intp))
+
+
+def semi_joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Returns the rows whose keys one of the others has, in their order. The others have each key once."""
+    pairs = few_pairs(rows, others, by)
+    return joined(rows, others, by, how="semi") if pairs is None else take_rows(rows, pairs[0])
+
+
+def few_pairs(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> tuple[Places, Places] | None:
+    """Returns the positions of rows and others that have the same keys, in the order of the rows.
+
+    None if the others are many, or if their values cannot be compared one by one. A join of few rows takes
+    several times as long as these comparisons.
+    """
+    if others.height > _VERY_FEW or not others.height or not rows.height:
+        return None
+    mine, keys = [rows.get_column(name) for name in by], [others.get_column(name) for name in by]
+    if not all(column.dtype in _COMPARED and not column.has_nulls() for column in (*mine, *keys)):
+        return None
+    masks = [
+        np.logical_and.reduce(
+            [(column == key[place]).to_numpy() for column, key in zip(mine, keys, strict=True)]
+        )
+        for place in range(others.height)
+    ]
+    places = [np.flatnonzero(mask) for mask in masks]
+    which = np.repeat(np.arange(len(places)), [len(at) for at in places])
+    at = np.concatenate(places)
+    in_order = np.argsort(at, kind="stable")
+    return at[in_order], which[in_order]
 
 
 def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, names: Sequence[str]) -> Mask:
@@ -202,6 +310,6 @@ def output_key(name: str, dtype: pl.DataType) -> pl.Expr:
 
 def greatest(values: pl.Series) -> int:
     """Returns the largest absolute value of whole numbers or unscaled decimals, 0 if there are none."""
-    whole = values.to_physical()
+    whole = values if values.dtype.is_integer() else values.to_physical()
     low, high = whole.min(), whole.max()
     return max(abs(low), abs(high)) if isinstance(low, int) and isinstance(high, int) else 0

@@ -22,6 +22,7 @@ WHOLE = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt32, 
 _BITS = 64
 _RADIX_BITS = 16  # numpy sorts numbers of up to 16 bits by radix sort
 _SPARSE = 16  # keys are used as codes, without grouping, if their range is below 16 times the number of rows
+_VERY_FEW = 16  # rows, up to which their keys are numbered in Python
 _AT = "__at"
 
 
@@ -94,7 +95,11 @@ def codes(rows: pl.DataFrame, keys: list[str]) -> npt.NDArray[np.int64]:
     The numbers need not be contiguous. A single column of whole numbers in a narrow range is used as it is,
     less its minimum. Other keys are grouped by hash.
     """
-    first = rows[keys[0]].to_physical()
+    if rows.height <= _VERY_FEW and all(rows.schema[key] in (*WHOLE, pl.String, pl.Boolean) for key in keys):
+        known = dict[Any, int]()
+        return np.array([known.setdefault(key, len(known)) for key in rows[keys].iter_rows()], dtype=np.int64)
+    first = rows[keys[0]]
+    first = first if first.dtype in WHOLE else first.to_physical()
     if len(keys) == 1 and first.dtype in WHOLE and first.len() and not first.null_count():
         numbers = first.to_numpy()
         low = int(numbers.min())

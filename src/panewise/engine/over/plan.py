@@ -25,7 +25,7 @@ from panewise.engine.columns import (
     UNEMITTED,
     user_columns,
 )
-from panewise.engine.ingest.validate import InputPort, UncombinedPort
+from panewise.engine.ingest.port import InputPort, UncombinedPort
 from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
@@ -60,7 +60,7 @@ class Job:
     prefix: str
 
     def stored(self, name: str) -> str:
-        """Returns the column in which the tables store a part of the partials."""
+        """Returns the column in which the tables store a partial column."""
         return f"{self.prefix}{name}"
 
 

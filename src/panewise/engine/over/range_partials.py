@@ -48,7 +48,7 @@ def _of_range(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high
     if some.all():
         return partials
     nothing = pl.DataFrame(
-        [pl.Series(part.name, [part.empty], dtype=part.dtype) for part in aggregation.parts]
+        [pl.Series(partial.name, [partial.empty], dtype=partial.dtype) for partial in aggregation.partials]
     )
     return take_rows(vstack_frames([partials, nothing]), np.where(some, np.cumsum(some) - 1, partials.height))
 

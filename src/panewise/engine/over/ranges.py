@@ -88,7 +88,9 @@ def pieces(layout: Layout, job: Job) -> pl.DataFrame:
     is_block = layout.column(IS_BLOCK).fill_null(False)
     if not is_block.any():
         return singles
-    stored = (layout.column(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts)
+    stored = (
+        layout.column(job.stored(partial.name)).alias(partial.name) for partial in job.aggregation.partials
+    )
     return pl.DataFrame(
         [
             of_row.zip_with(~is_block, of_block)
@@ -103,11 +105,12 @@ def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
     block = rows.group_by(plan.keys, maintain_order=True).agg(pl.len().alias(ROW_NUMBER)).drop(ROW_NUMBER)
     for job in plan.ranges:
         assert job.frame.start is not None
-        names = {part.name: job.stored(part.name) for part in job.aggregation.parts}
+        names = {partial.name: job.stored(partial.name) for partial in job.aggregation.partials}
         # A block as long as the range is in no later frame as a whole, so its partials are never read.
         if span.length is None or span.length >= -job.frame.start:
             block = block.with_columns(
-                pl.lit(part.empty, dtype=part.dtype).alias(names[part.name]) for part in job.aggregation.parts
+                pl.lit(partial.empty, dtype=partial.dtype).alias(names[partial.name])
+                for partial in job.aggregation.partials
             )
         else:
             lifted = job.aggregation.lift(rows, plan.keys)

@@ -40,7 +40,8 @@ class Running:
         folds = layout.passed - (layout.count - layout.folded)
         rows = [(self._begin, self._place(folds, self._keys))]
         partials = over(job.aggregation, pieces, rows, from_end=from_end)
-        return columns.get_columns(), [part.alias(job.stored(part.name)) for part in partials.get_columns()]
+        stored = [values.alias(job.stored(values.name)) for values in partials.get_columns()]
+        return columns.get_columns(), stored
 
     def _ranges(self, job: Job) -> list[tuple[Numbers, Numbers]]:
         """Returns the frames of the targets as ranges of pieces, the first with the stored partial."""
@@ -66,7 +67,7 @@ class Running:
         if not self._remembered.any():
             return rows if self._own.all() else rows.filter(pl.Series(self._own))
         known = self._layout.running.select(
-            pl.col(job.stored(part.name)).alias(part.name) for part in job.aggregation.parts
+            pl.col(job.stored(partial.name)).alias(partial.name) for partial in job.aggregation.partials
         )
         keys, positions = np.flatnonzero(self._remembered), np.flatnonzero(self._own)
         order = np.empty(len(keys) + len(positions), dtype=np.int64)

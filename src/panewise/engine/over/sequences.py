@@ -20,6 +20,7 @@ import polars as pl
 
 from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT, UNEMITTED
 from panewise.engine.kernels.small_frames import (
+    constant_column,
     expand_ranges,
     group_positions,
     joined,
@@ -323,9 +324,14 @@ def _stack(plan: OverPlan, stored: pl.DataFrame, rows: pl.DataFrame, after: pl.D
     columns = (
         plan.payload if plan.ahead else {name: plan.schema[name] for name in (*plan.read, *plan.spec.order)}
     )
-    timed = [pl.col(TIME).alias(STORED_TIME)] if plan.spec.event_time is not None else []
-    some = pl.lit(0, dtype=pl.Int8).alias(_ANY)
-    arrived = [frame.with_columns(some).select(*columns, *timed, _ANY) for frame in (rows, after)]
+    names, timed = list(columns), plan.spec.event_time is not None
+
+    def needed(frame: pl.DataFrame) -> pl.DataFrame:
+        own = [frame[TIME].alias(STORED_TIME)] if timed else []
+        some = constant_column(_ANY, 0, pl.Int8(), frame.height)
+        return pl.DataFrame([*(frame.get_column(name) for name in names), *own, some])
+
+    arrived = [needed(rows), needed(after)]
     if not stored.height:
         return vstack_frames(arrived)
     return pl.concat([stored.drop(TIME), *arrived], how="diagonal")

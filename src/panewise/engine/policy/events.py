@@ -90,7 +90,7 @@ def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -
     assert plan.aggregation is not None
     aggregation, some = plan.aggregation, highs > lows
     partials = pl.DataFrame(
-        {part.name: pl.Series([part.empty], dtype=part.dtype) for part in aggregation.parts}
+        {partial.name: pl.Series([partial.empty], dtype=partial.dtype) for partial in aggregation.partials}
     )
     # Row 0 has the partials of no rows, for the empty ranges. The other ranges follow.
     which = np.zeros(len(lows), dtype=np.intp)

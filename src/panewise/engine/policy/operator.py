@@ -145,12 +145,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
             return self._nothing
         markers = rows.select(pl.repeat(False, pl.len()) | is_marker(self.plan)).to_series()
         new_tuples = rows.filter(~markers)
-        trigger = self.plan.spec.trigger
-        values = (
-            comparable(new_tuples[trigger.column]).to_list()
-            if isinstance(trigger, DeltaPolicy)
-            else [None] * new_tuples.height
-        )
+        values = self._compared(new_tuples)
         everything = markers.any() or counts_all(self.plan.spec.partition_eviction)
         windows = self.state.partitions
         stored = (
@@ -169,6 +164,13 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
                     partitions.insert(*next(following))
 
         return self._worked(tuples, self._begun(process) if markers.any() else process)
+
+    def _compared(self, tuples: pl.DataFrame) -> list[Any]:
+        """Returns for each tuple the value that the trigger compares, None if it compares none."""
+        trigger = self.plan.spec.trigger
+        if isinstance(trigger, DeltaPolicy):
+            return comparable(tuples[trigger.column]).to_list()
+        return [None] * tuples.height
 
     def _tick(self, clocks: Clocks) -> Output:
         self.state = replace(self.state, clocks=clocks)

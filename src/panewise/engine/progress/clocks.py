@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import KEY_WATERMARK
+from panewise.engine.columns import END, KEY_WATERMARK
 from panewise.engine.kernels.instants import shifted
+from panewise.engine.kernels.small_frames import constant_column
 from panewise.engine.progress.multi_input import InputWatermarks
 from panewise.spec import (
     Entry,
@@ -26,6 +27,8 @@ from panewise.spec import (
     has_key_watermarks,
     row_driven,
 )
+
+_TEST = "__test"
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,19 @@ class Clocks:
             return pl.lit(False)
         return (end <= mark).fill_null(False) if self.by_key else end <= mark
 
+    def complete_windows(self, spec: WindowOperator, windows: pl.DataFrame) -> pl.Series:
+        """Returns which windows of a frame are complete."""
+        if self.by_key and not self.finished:
+            return windows.with_columns_seq(self.complete(spec, pl.col(END)).alias(_TEST))[_TEST]
+        reached = None if isinstance(spec.window, Global) else self.watermark
+        return _reached(windows, MAX_INSTANT if self.finished else reached)
+
+    def expired_windows(self, spec: WindowOperator, windows: pl.DataFrame) -> pl.Series:
+        """Returns which windows of a frame have expired."""
+        if self.by_key and not self.finished:
+            return windows.with_columns_seq(self.expired(spec, pl.col(END)).alias(_TEST))[_TEST]
+        return _reached(windows, self.horizon(spec))
+
     def expired(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Returns whether a window with this end has expired."""
         if self.finished:
@@ -180,6 +196,13 @@ class Clocks:
             return shifted(pl.col(KEY_WATERMARK), -spec.lateness_us)
         horizon = self.row_horizon(spec)
         return None if horizon is None else pl.lit(horizon, dtype=pl.Int64)
+
+
+def _reached(windows: pl.DataFrame, instant: int | None) -> pl.Series:
+    """Returns which windows end at an instant or before it."""
+    if instant is None:
+        return constant_column(END, False, pl.Boolean(), windows.height)
+    return windows.get_column(END) <= instant
 
 
 def _highest(marks: Iterable[int | None]) -> int | None:

@@ -10,7 +10,7 @@ logarithm of the number of stored windows. A change costs as much as the windows
 newest rows.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from typing import ClassVar, Self, TypeAlias, TypeVar
@@ -20,9 +20,12 @@ import polars as pl
 
 from panewise.engine.columns import END, HASH, MARK_SUFFIX, START, TOMBSTONE
 from panewise.engine.kernels.small_frames import (
+    constant_column,
     distinct,
+    few_pairs,
     filter_rows,
     joined,
+    semi_joined,
     take_rows,
     vstack_frames,
     without,
@@ -97,7 +100,7 @@ class StoredTable:
         With `starts` these are only the windows that start in one of the given ranges.
         """
         different = distinct(rows, keys)
-        newest = joined(self.newest, different, keys, how="semi")
+        newest = semi_joined(self.newest, different, keys)
         frames = [newest if starts is None else newest.filter(_within(newest[START], starts))]
         if self._live_runs():
             wanted = Wanted.from_rows(different, self.shape.by)
@@ -136,6 +139,13 @@ class StoredTable:
                     frames.append(self._not_hidden(rows, runs[place + 1 :]))
         return self._alive_rows(vstack_frames(frames))
 
+    def may_end_in(self, ends: Sequence[tuple[int | None, int]]) -> bool:
+        """Returns whether a window can end in one of these ranges (low < end <= high; None: no bound)."""
+        low, high = self.newest[END].min(), self.newest[END].max()
+        if isinstance(low, int) and isinstance(high, int) and any_overlaps(low, high, ends):
+            return True
+        return any(any_overlaps(run.low, run.high, ends) for run in self._live_runs())
+
     def all(self) -> pl.DataFrame:
         """Returns all stored windows."""
         return self.select(pl.lit(True), lambda run: True)
@@ -172,15 +182,15 @@ class StoredTable:
 
         A window in both is put.
         """
-        rows = put.with_columns_seq(pl.lit(False).alias(TOMBSTONE))
+        rows = put.hstack([constant_column(TOMBSTONE, False, pl.Boolean(), put.height)])
         # Without runs nothing older can reappear, so a deleted window needs no tombstone.
         if self.runs and not deleted.is_empty():
             rows = vstack_frames([rows, self._dead(put, deleted)])
         if self.newest.is_empty():
             return replace(self, newest=rows)
         identity = self.shape.identity
-        touched = pl.concat([put.select(identity), deleted.select(identity)])
-        return replace(self, newest=pl.concat([without(self.newest, touched, identity), rows]))
+        touched = vstack_frames([put[identity], deleted[identity]])
+        return replace(self, newest=vstack_frames([without(self.newest, touched, identity), rows]))
 
     def with_stored(self, rows: pl.DataFrame) -> Self:
         """Returns the table with rows that another state stored, tombstones included.
@@ -278,6 +288,9 @@ class StoredTable:
         if self.newest.is_empty():
             return FoundRows(self.newest, np.empty(0, dtype=np.intp))
         identity = self.shape.identity
+        at_and_which = few_pairs(self.newest, wanted, identity)
+        if at_and_which is not None:
+            return FoundRows(take_rows(self.newest, at_and_which[0]), at_and_which[1])
         requested = wanted.select(identity).with_row_index(_AT)
         pairs = joined(self.newest, requested, identity)
         return FoundRows(pairs.drop(_AT), pairs[_AT].to_numpy().astype(np.intp))
@@ -338,6 +351,11 @@ class StoredTable:
         return replace(self, runs=(*before, *new_runs, *self.runs[at + 1 :]))
 
 
+def any_overlaps(low: int, high: int, ends: Iterable[tuple[int | None, int]]) -> bool:
+    """Returns whether ends from `low` to `high` can be in one of these ranges."""
+    return any(low <= until and (after is None or high > after) for after, until in ends)
+
+
 def _within(times: pl.Series, stretches: Stretches) -> pl.Series:
     inside = [pl.col("at").is_between(low, high) for low, high in stretches]
     return times.to_frame("at").select(pl.any_horizontal(*inside, pl.lit(False)).alias("at")).to_series()
@@ -379,7 +397,9 @@ class AddedRows(StoredTable):
 
     def put(self, rows: pl.DataFrame) -> Self:
         """Returns the table with more rows."""
-        marked = rows.select(*self.shape.schema).with_columns_seq(pl.lit(False).alias(TOMBSTONE))
+        marked = rows[list(self.shape.schema)].hstack(
+            [constant_column(TOMBSTONE, False, pl.Boolean(), rows.height)]
+        )
         return replace(self, newest=vstack_frames([self.newest, marked]))
 
     def with_stored(self, rows: pl.DataFrame) -> Self:

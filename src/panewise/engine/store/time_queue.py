@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, HASH
-from panewise.engine.kernels.small_frames import ordered, vstack_frames
+from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames
 from panewise.engine.store.compaction import FAN_IN, allowance, similar
 from panewise.engine.store.run import RunRows
 from panewise.engine.store.stored_table import AddedRows
@@ -42,7 +42,7 @@ class TimeQueue(AddedRows):
                 between.append(rows[first : int(np.searchsorted(ends, high, side="right"))])
         inside = self.newest[END] <= high
         inside &= True if low is None else self.newest[END] > low
-        between.append(self._ordered(self.newest.filter(inside)))
+        between.append(self._ordered(filter_rows(self.newest, inside)))
         filled = [rows for rows in between if rows.height] or between[-1:]
         rows = vstack_frames(filled) if len(filled) == 1 else self._ordered(vstack_frames(filled))
         return rows[list(self.shape.schema)]

@@ -9,7 +9,7 @@ from functools import partial
 
 import polars as pl
 
-from panewise.chrono import MAX_INSTANT
+from panewise.chrono import MAX_INSTANT, Duration
 from panewise.engine.columns import REASON, TIME
 from panewise.engine.ingest.validate import Assign
 from panewise.engine.windowing import custom
@@ -39,7 +39,7 @@ def assigning(spec: WindowOperator, slicing: Slicing | None) -> Assign:
 
 def _all_assignable(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns all rows: those of windows of rows have no number yet."""
-    return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+    return rows, rows.clear().hstack([pl.Series(REASON, [], pl.String())])
 
 
 def _to_sliding(slide: Slide, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -48,9 +48,18 @@ def _to_sliding(slide: Slide, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Data
 
 
 def _to_sessions(window: Session, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    if not isinstance(window.gap, str) and _all_before_the_end(window, rows):
+        return _all_assignable(rows)
     reasoned = rows.with_columns(_without_session(window, rows).alias(REASON))
     none = pl.col(REASON).is_not_null()
     return reasoned.filter(~none).drop(REASON), reasoned.filter(none)
+
+
+def _all_before_the_end(window: Session, rows: pl.DataFrame) -> bool:
+    """Returns whether every row opens a session, given that all have the same gap."""
+    assert isinstance(window.gap, Duration)
+    latest, last = rows[TIME].max(), 1 if closed_at_end(window) else 0
+    return not isinstance(latest, int) or latest + last + window.gap.us <= MAX_INSTANT
 
 
 def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:

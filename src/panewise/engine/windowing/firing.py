@@ -6,7 +6,10 @@ Invariant: a window that the test leaves out would not change in the evaluation.
 with the least and greatest values that the test reads, show which runs need not be read.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 import polars as pl
 
@@ -22,9 +25,9 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
-from panewise.engine.kernels.small_frames import filter_rows, joined
+from panewise.engine.kernels.small_frames import constant_column, filter_rows, joined, with_values
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.store.stored_table import StoredTable, any_overlaps
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.panes import COMPLETE, numbering
 from panewise.engine.windowing.plan import WindowPlan
@@ -34,6 +37,8 @@ from panewise.state import Run
 
 FLIP, EXPIRED, EARLY = "__flip", "__expired", "__early"
 READY, CLOSES, FIRE, REQUESTED, EMITTED = "__wants", "__closes", "__fire", "__requested", "__sent"
+NOW = "__now"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -63,35 +68,51 @@ class Due:
     - one of its deadlines in event time is at or before `watermark`.
     """
 
-    test: pl.Expr
+    plan: WindowPlan
+    before: Clocks
+    clocks: Clocks
     ends: tuple[tuple[int | None, int], ...]
     waiting: int | None
     now: int
     watermark: int | None
+
+    @property
+    def test(self) -> pl.Expr:
+        """The test of a window."""
+        spec, before, now = self.plan.spec, self.before, self.clocks
+        # If the trigger does not fire the pending rows of a complete window, the window stays unflipped. An
+        # earlier evaluation has seen it complete already, so it is not due by its end again.
+        flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
+        ready = self.plan.trigger.ready(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
+        test = flips | now.expired(spec, pl.col(END)) | ready
+        return test & key_watermarks.IS_WINDOW if self.plan.by_key and not now.finished else test
+
+    def may_be_among(self, windows: StoredTable) -> bool:
+        """Returns whether a table can contain such a window.
+
+        Where only ends matter, it is decided without a test of each window.
+        """
+        by_ends = self.waiting is None and not self.plan.trigger.columns and not self.plan.by_key
+        return not by_ends or windows.may_end_in(self.ends)
 
     def may(self, run: Run) -> bool:
         """Returns whether a run can contain such a window, by the description of the run."""
         reached = ((run.waiting, self.waiting), (run.deadline, self.now), (run.mark, self.watermark))
         if any(first is not None and limit is not None and first <= limit for first, limit in reached):
             return True
-        return any(run.low <= high and (low is None or run.high > low) for low, high in self.ends)
+        return any_overlaps(run.low, run.high, self.ends)
 
 
 def due(plan: WindowPlan, before: Clocks, now: Clocks) -> Due:
     """Returns which windows the move of the clocks from `before` to `now` can fire, flip or expire."""
     spec = plan.spec
-    # If the trigger does not fire the pending rows of a complete window, the window stays unflipped. An
-    # earlier evaluation has seen it complete already, so it is not due by its end again.
-    flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
-    ready = plan.trigger.ready(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
-    test = flips | now.expired(spec, pl.col(END)) | ready
-    if plan.by_key and not now.finished:
-        test = test & key_watermarks.IS_WINDOW
     # A window flips when the watermark reaches its end, and expires when the horizon does.
     moves = ((before.watermark, now.watermark), (before.horizon(spec), now.horizon(spec)))
     ends = tuple((low, high) for low, high in moves if high is not None and low != high)
     return Due(
-        test,
+        plan,
+        before,
+        now,
         ((None, MAX_INSTANT),) if now.finished else ends,
         plan.trigger.waits(now),
         now.processing_time,
@@ -144,42 +165,56 @@ def evaluate(
     decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks, early), FIRE)
     emitted = _emitting_firings(plan, results)
     after = _after_firings(plan, decided, emitted, clocks)
-    expired = filter_rows(after, after[EXPIRED]).select(windows.columns)
-    stored = filter_rows(after, ~after[EXPIRED]).select(windows.columns)
-    return Evaluation(stored, expired, emitted)
+    columns, expired = windows.columns, after[EXPIRED]
+    if not expired.any():
+        return Evaluation(after[columns], windows.clear(), emitted)
+    return Evaluation(filter_rows(after, ~expired)[columns], filter_rows(after, expired)[columns], emitted)
+
+
+def _of_trigger(plan: WindowPlan, name: str, clocks: Clocks, build: Callable[[Clocks], T]) -> T:
+    """Returns expressions that contain those of the trigger, built once unless they depend on the clocks."""
+    return build(clocks) if plan.trigger.reads_clock else plan.once(name, lambda: build(clocks))
 
 
 def _with_decisions(
     plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks, early: pl.DataFrame | None
 ) -> pl.DataFrame:
-    spec, complete, open_ = plan.spec, clocks.complete(plan.spec, pl.col(END)), ~pl.col(CLOSED)
-    expired = clocks.expired(spec, pl.col(END))
+    complete = clocks.complete_windows(plan.spec, windows)
+    flips = windows[UNFLIPPED] & complete & ~windows[CLOSED]
+    expired = clocks.expired_windows(plan.spec, windows)
     if early is not None and early.height:
-        windows = joined(windows, early.with_columns(pl.lit(True).alias(EARLY)), plan.identity, "left")
-        expired = expired | pl.col(EARLY).fill_null(False)
-    with_times = windows.with_columns(
-        complete.alias(COMPLETE),
-        (pl.col(UNFLIPPED) & complete & open_).alias(FLIP),
-        expired.alias(EXPIRED),
+        marked = early.with_columns(pl.lit(True).alias(EARLY))
+        among = joined(windows.select(plan.identity), marked, plan.identity, "left")
+        expired |= among[EARLY].fill_null(False)
+    with_times = windows.hstack(
+        [
+            complete.alias(COMPLETE),
+            flips.alias(FLIP),
+            expired.alias(EXPIRED),
+            constant_column(NOW, clocks.processing_time, pl.Int64(), windows.height),
+        ]
     )
-    now = _trigger_context(plan, clocks)
-    with_trigger = with_times.with_columns(
-        (plan.trigger.ready(now) & open_).alias(READY), (plan.trigger.closes(now) & open_).alias(CLOSES)
-    )
-    ready, last = pl.col(READY), pl.col(EXPIRED) | pl.col(CLOSES)
+    return with_values(with_times, _of_trigger(plan, "decisions", clocks, partial(_decisions, plan)))
+
+
+def _decisions(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
+    """Returns whether a window is ready, closes and fires, and whether its pane is requested."""
+    spec, open_, now = plan.spec, ~pl.col(CLOSED), _trigger_context(clocks)
+    ready, closes = plan.trigger.ready(now) & open_, plan.trigger.closes(now) & open_
+    last = pl.col(EXPIRED) | closes
     firing, requested = (ready | last) & (pl.col(PENDING) > 0), pl.lit(False)
     if spec.on_time == "always":  # if the trigger does not fire pending rows, no pane is requested (21.4)
         requested = requested | (pl.col(FLIP) & (ready | firing))
     if spec.closing == "always":
         requested = requested | last
-    return with_trigger.with_columns(
-        (open_ & (firing | requested)).alias(FIRE), (requested & open_).alias(REQUESTED)
-    )
+    fires = (open_ & (firing | requested)).fill_null(False)
+    decisions = {READY: ready, CLOSES: closes, FIRE: fires, REQUESTED: requested & open_}
+    return [value.alias(name) for name, value in decisions.items()]
 
 
-def _trigger_context(plan: WindowPlan, clocks: Clocks) -> TriggerContext:
+def _trigger_context(clocks: Clocks) -> TriggerContext:
     """Returns the trigger context for windows that have ``__complete`` and ``__flip`` as columns."""
-    return replace(TriggerContext.at(plan.spec, clocks, pl.col(FLIP)), complete=pl.col(COMPLETE))
+    return TriggerContext(clocks, pl.col(COMPLETE), pl.col(FLIP))
 
 
 def _emitting_firings(plan: WindowPlan, results: pl.DataFrame) -> pl.DataFrame:
@@ -189,50 +224,72 @@ def _emitting_firings(plan: WindowPlan, results: pl.DataFrame) -> pl.DataFrame:
     """
     emitted = results
     if plan.compares and not plan.spec.delta:  # a pane with new rows in its delta is always emitted (21.10)
-        same = pl.all_horizontal(
-            pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
-        )
-        emitted = results.filter(~(pl.col(LIVE) & same) | pl.col(REQUESTED))
+        emitted = results.filter(plan.once("differs", lambda: _differs(plan)))
+    return with_values(emitted, plan.once("numbers", _numbers))
+
+
+def _differs(plan: WindowPlan) -> pl.Expr:
+    """Returns whether a firing emits a pane, as its results differ from the live pane, or it is requested."""
+    same = pl.all_horizontal(
+        pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
+    )
+    return ~(pl.col(LIVE) & same) | pl.col(REQUESTED)
+
+
+def _numbers() -> list[pl.Expr]:
     numbers = numbering(pl.col(FLIP), pl.col(EXPIRED) | pl.col(CLOSES))
-    return emitted.with_columns(value.alias(name) for name, value in numbers.items())
+    return [value.alias(name) for name, value in numbers.items()]
 
 
 def _after_firings(
     plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
-    spec, aggregation, identity = plan.spec, plan.aggregation, plan.identity
-    names = list(aggregation.result_types | LIVE_PANE) if plan.compares else []
     if plan.compares:
-        news = emitted.select(
-            *identity, pl.lit(True).alias(EMITTED), *(pl.col(name).alias(f"__new:{name}") for name in names)
-        )
-        marked = decided.join(
-            news, on=identity, how="left", nulls_equal=True, maintain_order="left"
-        ).with_columns(pl.col(EMITTED).fill_null(False))
-    else:  # every firing emits a pane
-        marked = decided.with_columns(pl.col(FIRE).fill_null(False).alias(EMITTED))
-    fired = pl.col(FIRE)
+        news = emitted.select(plan.once("news", lambda: _news(plan)))
+        marked = decided.join(news, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
+        decided = marked.with_columns(pl.col(EMITTED).fill_null(False))
+    return with_values(decided, _of_trigger(plan, "updates", clocks, partial(_updates, plan)))
+
+
+def _news(plan: WindowPlan) -> list[pl.Expr]:
+    """Returns the panes that are emitted, as columns beside those of the live panes."""
+    identity = [pl.col(name) for name in plan.identity]
+    panes = [pl.col(name).alias(f"__new:{name}") for name in plan.aggregation.result_types | LIVE_PANE]
+    return [*identity, pl.lit(True).alias(EMITTED), *panes]
+
+
+def _updates(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
+    """Returns the columns of windows after the firings."""
+    # Unless panes are compared, every firing emits a pane.
+    fired, emitted = pl.col(FIRE), pl.col(EMITTED if plan.compares else FIRE)
     updates = [
         pl.when(fired).then(0).otherwise(pl.col(PENDING)).alias(PENDING),
-        pl.when(fired).then(clocks.processing_time).otherwise(pl.col(FIRED)).alias(FIRED),
-        (pl.col(INDEX) + pl.col(EMITTED)).alias(INDEX),
-        (pl.col(NONSPECULATIVE) + (pl.col(EMITTED) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
+        pl.when(fired).then(pl.col(NOW)).otherwise(pl.col(FIRED)).alias(FIRED),
+        (pl.col(INDEX) + emitted).alias(INDEX),
+        (pl.col(NONSPECULATIVE) + (emitted & pl.col(COMPLETE))).alias(NONSPECULATIVE),
         # A complete window has flipped, unless its trigger did not fire the pending rows: then its next
         # firing is the on-time firing (semantics 20.1).
         (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
-        *plan.trigger.fired(_trigger_context(plan, clocks), pl.col(READY)),
-        *aggregation.cleared(
-            (fired & (spec.accumulation == "discarding")) | pl.col(CLOSES), fired | pl.col(CLOSES)
-        ),
+        *plan.trigger.fired(_trigger_context(clocks), pl.col(READY)),
+        *_cleared(plan, fired),
     ]
     if plan.compares:
-        updates.append((pl.col(LIVE) | pl.col(EMITTED)).alias(LIVE))
+        updates.append((pl.col(LIVE) | emitted).alias(LIVE))
         updates += [
-            pl.when(EMITTED)
+            pl.when(emitted)
             .then(pl.col(f"__new:{name}"))
             .otherwise(pl.col(live_column(name)))
             .alias(live_column(name))
-            for name in names
+            for name in plan.aggregation.result_types | LIVE_PANE
         ]
-    return marked.with_columns(updates)
+    return updates
+
+
+def _cleared(plan: WindowPlan, fired: pl.Expr) -> list[pl.Expr]:
+    """Returns the partials after the firings; none if a firing leaves all of them as they are."""
+    discards = plan.spec.accumulation == "discarding"
+    if not (discards or plan.can_close or any(part.passing for part in plan.aggregation.partials)):
+        return []
+    closes = pl.col(CLOSES)
+    return plan.aggregation.cleared((fired & discards) | closes, fired | closes)

@@ -135,8 +135,8 @@ class Overlaps:
     ) -> pl.DataFrame:
         """Returns the windows for which rows of these keys and slices are late.
 
-        ``__gone`` is true for windows that have expired, and false for closed ones. ``__all_windows`` is the
-        number of all windows of the slice.
+        ``__expired_windows`` is true for windows that have expired, and false for closed ones.
+        ``__all_windows`` is the number of all windows of the slice.
         """
         first, stop = self.numbered.ranges(slices[SLICE].to_numpy())
         expired = np.clip(self._alive_of_rows(slices, spec, clocks), first, stop) - first

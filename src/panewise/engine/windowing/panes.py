@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, live_column
-from panewise.engine.kernels.small_frames import ordered, output_key
+from panewise.engine.kernels.small_frames import constant_column, ordered, output_key, selected
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
 
@@ -52,8 +52,8 @@ class PaneFormat:
         return self._ordered(self._at(processing_time, windows.filter(LIVE), self._minus))
 
     def _at(self, processing_time: int, windows: pl.DataFrame, columns: list[pl.Expr]) -> pl.DataFrame:
-        now = pl.lit(processing_time, dtype=pl.Int64).alias("processing_time")
-        return windows.select(*columns, now)
+        panes = selected(windows, columns)
+        return panes.hstack([constant_column("processing_time", processing_time, pl.Int64(), panes.height)])
 
     def _ordered(self, panes: pl.DataFrame) -> pl.DataFrame:
         if panes.height < 2:

@@ -1,7 +1,9 @@
 """The compiled specification: everything about an operator that does not change while it runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from functools import cached_property, partial
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
@@ -9,11 +11,11 @@ from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.arrival_order import ArrivalOrderAggregation
 from panewise.engine.aggregate.evicting import EvictingAggregation
 from panewise.engine.aggregate.holistic import range_aggregation
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START, WAS_STORED
-from panewise.engine.ingest.validate import InputPort
+from panewise.engine.ingest.port import InputPort
 from panewise.engine.kernels.small_frames import grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
@@ -41,6 +43,8 @@ from panewise.spec.operators.windows import data_loss_reason
 from panewise.spec.rules.sliding import fires_only_when_complete
 from panewise.spec.type_checks import check_types
 
+T = TypeVar("T")
+
 
 class WindowPlan(InputPort):
     """A specification compiled for input columns of known types."""
@@ -49,6 +53,7 @@ class WindowPlan(InputPort):
         super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         self.spec = spec
+        self._built = dict[str, Any]()
         self._set_clocks(spec)
         self._set_firings(spec)
         self._set_sliding(spec)
@@ -130,6 +135,23 @@ class WindowPlan(InputPort):
         if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
             self.aggregation = range_aggregation(self.pieces)
 
+    def once(self, name: str, build: Callable[[], T]) -> T:
+        """Returns what `build` returns, which is called once for each name.
+
+        It is for expressions that the clocks do not change. To build them takes as long as to compute them
+        for few rows.
+        """
+        if name not in self._built:
+            self._built[name] = build()
+        value: T = self._built[name]
+        return value
+
+    def with_closed_windows(self) -> Self:
+        """Returns the plan for a state that has closed windows."""
+        other = copy(self)
+        other.can_close, other._built = True, {}
+        return other
+
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:
         """Merges the partials of several readers per key and ``__slice``."""
         by = [*self.keys, SLICE]
@@ -185,7 +207,7 @@ def stored_by_key(spec: WindowOperator) -> bool:
 
 
 def _aggregation(
-    spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[Part]
+    spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[PartialColumn]
 ) -> Aggregation:
     """Returns the aggregates compiled for the kind of windows, and for an evictor if there is one."""
     if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):

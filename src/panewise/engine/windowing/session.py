@@ -8,9 +8,11 @@ a session (:mod:`panewise.engine.windowing.session_sweep`). Late rows are split 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, OWN_WINDOWS, SESSION, START, TIME
+from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.session_lateness import SessionLateness
 from panewise.spec import Custom, Rows, Session, WindowOperator, closed_at_end
@@ -25,7 +27,7 @@ class Assigned:
         late: the late rows, with the sessions that they miss.
         sessions: the sessions that got rows: keys, ``__session``, and the merged bounds in ``__start`` and
             ``__end``.
-        members: the stored sessions that became part of one of these, each with its number.
+        members: the stored sessions that became part of one of these, with all their columns and its number.
     """
 
     rows: pl.DataFrame
@@ -42,13 +44,13 @@ class Sessions(SessionLateness):
 
         `stored` are the stored open sessions and `closed` the stored closed sessions of the rows' keys.
         """
-        rows = rows.with_columns(_own(self.window, rows.schema))
+        rows = rows.with_columns_seq(_own(self.window, rows.schema))
         rows, late = self.split(rows, stored, closed)
         swept = self.swept(rows, stored)
-        members = stored.select(*self.keys, START, END, swept.of_live).filter(
-            swept.of_live.is_in(swept.sessions[SESSION].implode())
-        )
-        return Assigned(rows.drop(START, END).with_columns(swept.of_rows), late, swept.sessions, members)
+        grown = np.isin(swept.of_live.to_numpy(), swept.sessions[SESSION].to_numpy())
+        members = filter_rows(stored.hstack([swept.of_live]), pl.Series(grown))
+        payload = rows[[name for name in rows.columns if name not in (START, END)]]
+        return Assigned(payload.hstack([swept.of_rows]), late, swept.sessions, members)
 
 
 def _own(window: Session | Custom, schema: Mapping[str, pl.DataType]) -> list[pl.Expr]:

@@ -31,12 +31,13 @@ from panewise.engine.columns import (
     TIME,
 )
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.small_frames import joined, no_rows, vstack_frames
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.session_sweep import Swept, swept
 from panewise.spec import Custom, Session, closed_at_end, merging_at_touch
 
-_IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_held", "__alive", "__doubtful", "__horizon"
+_OUTPUT = pl.List(pl.Struct({"start": pl.Int64(), "end": pl.Int64()}))
+_IS_STORED, _ALIVE, _DOUBTFUL, _HORIZON = "__is_stored", "__alive", "__doubtful", "__horizon"
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,17 @@ class SessionLateness:
         rows, behind = self._behind(rows)
         rows, shut = self._shut(rows, closed)
         rows, expired = self._expired(rows, stored)
-        return rows, pl.concat([behind, shut, expired]).sort(ORDER)
+        late = vstack_frames([behind, shut, expired])
+        return rows, late.sort(ORDER) if late.height > 1 else late
 
     def swept(self, rows: pl.DataFrame, stored: pl.DataFrame) -> Swept:
         """Returns the sessions of the rows and of the stored sessions."""
         return swept(self.keys, rows, stored, touching=merging_at_touch(self.window))
 
     def _behind(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        test = (
-            pl.lit(False) if self.row_horizon is None else (pl.col(TIME) < self.row_horizon).fill_null(False)
-        )
+        if self.row_horizon is None:
+            return rows, _none_late(rows)
+        test = (pl.col(TIME) < self.row_horizon).fill_null(False)
         return rows.filter(~test), self._late(rows.filter(test), "behind")
 
     def _late(self, rows: pl.DataFrame, cause: str) -> pl.DataFrame:
@@ -84,7 +86,7 @@ class SessionLateness:
     def _shut(self, rows: pl.DataFrame, closed: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows that are late because their own window would merge with a closed session."""
         if closed.is_empty():
-            return rows, self._late(rows.clear(), "closed")
+            return rows, _none_late(rows)
         other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
         pairs = joined(rows.select(*self.keys, ORDER, START, END), other, self.keys)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
@@ -101,31 +103,28 @@ class SessionLateness:
             .drop(START, END)
         )
         return rows.join(missed, on=ORDER, how="anti", maintain_order="left"), late.select(
-            self._late(rows.clear(), "closed").columns
+            _none_late(rows).columns
         )
 
     def _expired(self, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows that are late because their merged session has expired when they arrive."""
-        none = self._late(rows.clear(), "expired")
         if self.horizon is None or self.by_row:
-            return rows, none
-        rows = rows.with_columns((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
-        if not rows[_DOUBTFUL].any():
-            return rows.drop(_DOUBTFUL), none
+            return rows, _none_late(rows)
+        doubtful = rows.select_seq((pl.col(END) <= self.horizon).fill_null(False).alias(_DOUBTFUL))
+        if not doubtful[_DOUBTFUL].any():
+            return rows, _none_late(rows)
+        orders = self._late_orders(rows.hstack(doubtful), stored, self.horizon)
+        is_late = pl.col(ORDER).is_in(pl.Series(ORDER, orders, dtype=rows.schema[ORDER]).implode())
+        return rows.filter(~is_late), self._late(rows.filter(is_late), "expired")
+
+    def _late_orders(self, rows: pl.DataFrame, stored: pl.DataFrame, horizon: pl.Expr) -> list[int]:
+        """Returns the ``__order`` of the rows, some of them doubtful, whose merged session has expired."""
         swept = self.swept(rows, stored)
         # The rows and the stored sessions, each with its merged session. They decide of which kind this is.
-        mine = rows.select(
-            START,
-            END,
-            ORDER,
-            _DOUBTFUL,
-            self.horizon.alias(_HORIZON),
-            swept.of_rows,
-            pl.lit(False).alias(_IS_STORED),
-        )
-        both = pl.concat(
-            [mine, stored.select(START, END, swept.of_live, pl.lit(True).alias(_IS_STORED))], how="diagonal"
-        )
+        mine = rows.with_columns(horizon.alias(_HORIZON), swept.of_rows, pl.lit(False).alias(_IS_STORED))
+        mine = mine.select(START, END, ORDER, _DOUBTFUL, _HORIZON, SESSION, _IS_STORED)
+        theirs = stored.select(START, END, swept.of_live, pl.lit(True).alias(_IS_STORED))
+        both = pl.concat([mine, theirs], how="diagonal")
         alive = (pl.col(_IS_STORED) | ~pl.col(_DOUBTFUL)).any().over(SESSION)
         doubt = (pl.col(_DOUBTFUL).fill_null(False)).any().over(SESSION)
         both = both.with_columns(alive.alias(_ALIVE))
@@ -133,10 +132,7 @@ class SessionLateness:
         contested = both.filter(pl.col(_ALIVE) & doubt).select(
             SESSION, START, END, ORDER, _IS_STORED, _HORIZON
         )
-        late = pl.Series(ORDER, hopeless + self._settle(contested), dtype=rows.schema[ORDER])
-        rows = rows.drop(_DOUBTFUL)
-        is_late = pl.col(ORDER).is_in(late.implode())
-        return rows.filter(~is_late), self._late(rows.filter(is_late), "expired")
+        return hopeless + self._settle(contested)
 
     def _settle(self, contested: pl.DataFrame) -> list[int]:
         """Returns the ``__order`` of the rows of contested sessions that are late.
@@ -163,6 +159,12 @@ class SessionLateness:
         return [window for window in live if window not in overlapping] + [union], True
 
 
+def _none_late(rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns no late rows, with the columns of :meth:`SessionLateness._late`."""
+    columns = {name: dtype for name, dtype in rows.schema.items() if name not in (START, END)}
+    return no_rows({**columns, MISSED_SESSIONS: _OUTPUT, CAUSE: pl.String()})
+
+
 def late_output_of_sessions(
     late: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> pl.DataFrame:
@@ -171,6 +173,8 @@ def late_output_of_sessions(
     The missed windows of a row are the closed sessions that it would merge with. Without such sessions it is
     the session that the row would open.
     """
+    if late.is_empty():
+        return no_rows(columns)
     own_columns = {
         REASON: reason_of(clocks, pl.col(CAUSE)),
         MISSED_WINDOWS: pl.col(MISSED_SESSIONS),

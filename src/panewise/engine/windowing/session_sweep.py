@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, SESSION, START
-from panewise.engine.kernels.small_frames import Mask, take_rows
+from panewise.engine.kernels.small_frames import Mask, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Integers, Line, Places, codes, order
 
 
@@ -35,7 +35,8 @@ def swept(keys: list[str], rows: pl.DataFrame, stored: pl.DataFrame, *, touching
 
     `touching` says whether windows merge if one ends where the other starts.
     """
-    points = pl.concat([stored.select(*keys, START, END), rows.select(*keys, START, END)], rechunk=True)
+    bounded = [*keys, START, END]
+    points = vstack_frames([stored[bounded], rows[bounded]]).rechunk()
     begin, end = points[START].to_numpy(), points[END].to_numpy()
     places, fresh = _stretches(codes(points, keys), begin, end, touching=touching)
     number = np.empty(len(places), dtype=np.uint32)
@@ -46,10 +47,11 @@ def swept(keys: list[str], rows: pl.DataFrame, stored: pl.DataFrame, *, touching
         START: begin[places[firsts]],
         END: np.maximum.reduceat(end[places], firsts) if len(firsts) else end,
     }
-    named = take_rows(points.select(keys), places[firsts])
-    sessions = named.with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.UInt32).alias(SESSION), **bounds)
+    named = take_rows(points[keys], places[firsts])
+    columns = {SESSION: np.arange(1, named.height + 1, dtype=np.uint32), **bounds}
+    sessions = named.hstack([pl.Series(name, column) for name, column in columns.items()])
     return Swept(
-        sessions.filter(grown),
+        filter_rows(sessions, pl.Series(grown)),
         pl.Series(SESSION, number[: stored.height]),
         pl.Series(SESSION, number[stored.height :]),
     )

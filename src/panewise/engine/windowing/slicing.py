@@ -36,6 +36,7 @@ from panewise.spec import (
 )
 
 N = TypeVar("N", int, Instants)  # one number or many
+_FEW = 1 << 14  # rows, up to which numpy is faster than a query of Polars
 _SAFE = 2**61  # int64 arithmetic on times up to here cannot overflow
 
 
@@ -112,10 +113,10 @@ class Slicing:
 
     def assign(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns the rows with their ``__slice``, and the unassignable rows with the reason."""
-        rows = rows.with_columns(self.slices(rows))
+        rows = (rows.drop(SLICE) if SLICE in rows.columns else rows).hstack([self.slices(rows)])
         reasons = {at: self.missing_reason(at) for at in self.without_window(rows[SLICE])}
         if not reasons:
-            return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
+            return rows, rows.clear().hstack([pl.Series(REASON, [], pl.String())])
         columns = {SLICE: list(reasons), REASON: list(reasons.values())}
         table = pl.DataFrame(columns, schema={SLICE: pl.Int64, REASON: pl.String})
         reasoned = rows.join(table, on=SLICE, how="left", maintain_order="left")
@@ -138,6 +139,9 @@ class Slicing:
             not (isinstance(low, int) and isinstance(high, int))
             or max(abs(low), abs(high), abs(origin), width) < _SAFE
         ):
+            if times.height < _FEW and not times[TIME].has_nulls():
+                at = times[TIME].to_numpy()
+                return pl.Series(SLICE, (at - origin) // width * width + origin)
             floored = (pl.col(TIME) - origin).floordiv(width) * width + origin
             return times.select(floored.alias(SLICE)).to_series()
         starts = (origin + (t - origin) // width * width for t in times[TIME].to_list())
@@ -189,6 +193,8 @@ class Slicing:
 
     def without_window(self, slices: pl.Series) -> list[int]:
         """Returns those of the slices that are in no window, each once."""
+        if self.numbered(slices.to_numpy()) is not None and not self._has_gaps:
+            return []
         different = slices.unique().sort()
         numbered = self.numbered(different.to_numpy())
         if numbered is None:
@@ -196,13 +202,25 @@ class Slicing:
         first, stop = numbered.ranges(different.to_numpy())
         return different.filter(pl.Series(first >= stop)).to_list()
 
-    def table(self, slices: pl.Series) -> pl.DataFrame:
-        """Returns slice, start and end of the windows of these slices, sorted by these columns."""
-        different = slices.unique().sort()
-        numbered = self.numbered(different.to_numpy())
+    @cached_property
+    def _has_gaps(self) -> bool:
+        """Whether there are instants in no window, although windows have numbers."""
+        numbered = self._numbered
+        return (
+            numbered is None
+            or numbered.from_zero
+            or (not numbered.cumulating and numbered.step > numbered.size)
+        )
+
+    def table(self, different: Instants) -> pl.DataFrame:
+        """Returns slice, start and end of the windows of different slices, sorted by these columns.
+
+        The slices are in ascending order.
+        """
+        numbered = self.numbered(different)
         if numbered is not None:
-            return _table(numbered, different.to_numpy())
-        bounds = [(at, start, end) for at in different.to_list() for start, end in self.windows(at)]
+            return _table(numbered, different)
+        bounds = [(at, start, end) for at in different.tolist() for start, end in self.windows(at)]
         columns = zip(*bounds, strict=True) if bounds else ((), (), ())
         return pl.DataFrame(
             [
@@ -218,7 +236,7 @@ class Slicing:
         if numbered is not None:
             of_rows = slices.to_numpy()
             return pl.Series(END, numbered.bounds(numbered.ranges(of_rows)[1] - 1)[1], dtype=pl.Int64)
-        last = self.table(slices).group_by(SLICE).agg(pl.col(END).max())
+        last = self.table(different.to_numpy()).group_by(SLICE).agg(pl.col(END).max())
         return slices.alias(SLICE).to_frame().join(last, on=SLICE, how="left", maintain_order="left")[END]
 
     def missing_reason(self, instant: int) -> str:

@@ -26,13 +26,20 @@ from panewise.engine.columns import (
     LIVE,
     NONSPECULATIVE,
     PENDING,
+    ROWS,
     START,
     UNFLIPPED,
     WAS_STORED,
     is_live_column,
     live_column,
 )
-from panewise.engine.kernels.small_frames import filter_rows, grouped, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import (
+    constant_column,
+    filter_rows,
+    grouped,
+    take_rows,
+    vstack_frames,
+)
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import FoundRows
 from panewise.spec import WindowOperator
@@ -73,23 +80,32 @@ def live_columns(results: dict[str, pl.DataType]) -> dict[str, pl.DataType]:
 
 
 def newborn(
-    partials: pl.DataFrame, schema: dict[str, pl.DataType], *, pending: pl.Expr, born: int, open_: pl.Expr
+    partials: pl.DataFrame,
+    schema: dict[str, pl.DataType],
+    *,
+    born: int,
+    open_: pl.Series | bool,
+    pending: str = ROWS,
 ) -> pl.DataFrame:
-    """Returns table rows for windows that only this batch's rows have made."""
-    values = {
-        PENDING: pending,
-        UNFLIPPED: open_,
-        CLOSED: pl.lit(False),
-        INDEX: pl.lit(0),
-        NONSPECULATIVE: pl.lit(0),
-        BORN: pl.lit(born),
-        LIVE: pl.lit(False),
-    }
-    filled = [
-        values.get(name, pl.col(name) if name in partials.columns else pl.lit(None)).cast(dtype).alias(name)
-        for name, dtype in schema.items()
-    ]
-    return partials.select_seq(filled)
+    """Returns table rows for windows that only this batch's rows have made.
+
+    `pending` is the column with the number of their rows. `open_` says which windows are not complete.
+    """
+    columns = {column.name: column for column in partials.get_columns()}
+    constants = {CLOSED: False, INDEX: 0, NONSPECULATIVE: 0, BORN: born, LIVE: False}
+    if isinstance(open_, bool):
+        constants[UNFLIPPED] = open_
+    else:
+        columns[UNFLIPPED] = open_
+    columns[PENDING] = columns[pending]
+
+    def filled(name: str, dtype: pl.DataType) -> pl.Series:
+        if name in constants or name not in columns:
+            return constant_column(name, constants.get(name), dtype, partials.height)
+        column = columns[name]
+        return (column if column.dtype == dtype else column.cast(dtype)).alias(name)
+
+    return pl.DataFrame([filled(name, dtype) for name, dtype in schema.items()])
 
 
 def merged(
@@ -133,20 +149,20 @@ _ADDED = "__added:"
 
 
 def pairs_of(aggregation: Aggregation, *, periodic: bool) -> dict[str, pl.Expr] | None:
-    """Returns the columns of a stored window merged with a new one; None if a part cannot be merged in pairs.
+    """Returns the columns of a stored window merged with a new one; None if one does not merge in pairs.
 
     A new window is younger than any stored window and has not fired yet. So of the bookkeeping only the
     number of pending rows changes, and with `periodic` also the time since when rows are pending.
     """
-    if any(part.pair is None and part.fitting is None for part in aggregation.parts):
+    if any(partial.pair is None and partial.fitting is None for partial in aggregation.partials):
         return None
     pairs = {PENDING: pl.col(PENDING) + pl.col(_ADDED + PENDING)}
     if periodic:
         pairs[BORN] = pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN))
-    for part in aggregation.parts:
-        if part.pair is not None:
-            pairs[part.name] = part.pair(pl.col(part.name), pl.col(_ADDED + part.name))
-    return pairs
+    for partial in aggregation.partials:
+        if partial.pair is not None:
+            pairs[partial.name] = partial.pair(pl.col(partial.name), pl.col(_ADDED + partial.name))
+    return {name: expr.alias(name) for name, expr in pairs.items()}
 
 
 def paired(
@@ -157,11 +173,13 @@ def paired(
     They must be if a sum may leave the range of its type. Each new window must occur once. The merged windows
     equal those of :func:`merged`.
     """
-    if leaving(aggregation.parts, known.rows, 2) or leaving(aggregation.parts, new, 2):
+    if leaving(aggregation.partials, known.rows, 2) or leaving(aggregation.partials, new, 2):
         return None
     added = take_rows(new[[*pairs]], known.which)
     both = known.rows.hstack([column.alias(_ADDED + column.name) for column in added.get_columns()])
-    both = both.with_columns_seq(expr.alias(name) for name, expr in pairs.items())
+    both = both.with_columns_seq(pairs.values())
+    if len(known.which) == new.height:
+        return both[known.rows.columns]
     others = np.ones(new.height, dtype=np.bool_)
     others[known.which] = False
     return vstack_frames([both[known.rows.columns], filter_rows(new, pl.Series(others))])
@@ -174,9 +192,16 @@ def any_order(aggregation: Aggregation) -> bool:
     after another.
     """
     return all(
-        part.fitting is not None or (part.pair is not None and not part.dtype.is_float())
-        for part in aggregation.parts
+        partial.fitting is not None or (partial.pair is not None and not partial.dtype.is_float())
+        for partial in aggregation.partials
     )
+
+
+_NONE = pl.lit(False)
+_HAS_PENDING = pl.col(PENDING) > 0
+_WAITS_SINCE = pl.coalesce(FIRED, BORN)
+# In state from before 0.2, BORN is the time of the first row, which can lie before F. A cannot.
+_PENDING_SINCE = pl.max_horizontal(FIRED, BORN)
 
 
 @dataclass(frozen=True)
@@ -195,9 +220,9 @@ class TriggerContext:
     clocks: Clocks
     complete: pl.Expr
     flips: pl.Expr
-    pending: pl.Expr
-    waits_since: pl.Expr
-    pending_since: pl.Expr
+    pending: pl.Expr = _HAS_PENDING
+    waits_since: pl.Expr = _WAITS_SINCE
+    pending_since: pl.Expr = _PENDING_SINCE
 
     @classmethod
     def at(cls, spec: WindowOperator, clocks: Clocks, flips: pl.Expr | None = None) -> "TriggerContext":
@@ -205,7 +230,5 @@ class TriggerContext:
 
         Without `flips` it is that of a batch, in which no window flips.
         """
-        none = pl.lit(False) if flips is None else flips
-        complete, pending = clocks.complete(spec, pl.col(END)), pl.col(PENDING) > 0
-        # In state from before 0.2, BORN is the time of the first row, which can lie before F. A cannot.
-        return cls(clocks, complete, none, pending, pl.coalesce(FIRED, BORN), pl.max_horizontal(FIRED, BORN))
+        complete = clocks.complete(spec, pl.col(END))
+        return cls(clocks, complete, _NONE if flips is None else flips)

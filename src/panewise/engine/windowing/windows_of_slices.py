@@ -15,7 +15,7 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
-from panewise.engine.kernels.small_frames import filter_rows, take_rows
+from panewise.engine.kernels.small_frames import constant_column, filter_rows, sorted_distinct, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.overlaps import Overlaps, first_many
 from panewise.engine.windowing.slicing import Slicing
@@ -40,7 +40,7 @@ class SliceTable:
         """Returns the table of windows, which are given by slice, start and end, sorted by slice."""
         horizon = clocks.horizon(spec)
         expired = (
-            pl.repeat(False, frame.height, dtype=pl.Boolean, eager=True)
+            constant_column(EXPIRED_WINDOWS, False, pl.Boolean(), frame.height)
             if horizon is None
             else frame[END] <= horizon
         )
@@ -87,7 +87,7 @@ class SliceTable:
     ) -> pl.DataFrame:
         """Returns the windows for which rows of these keys and slices are late.
 
-        ``__gone`` is true for windows that have expired, and false for windows that are only closed.
+        ``__expired_windows`` is true for windows that have expired, and false for closed ones.
         ``__all_windows`` is the number of all windows of the slice.
         """
         pairs = slices.join(self.frame, on=SLICE, maintain_order="left_right")
@@ -125,10 +125,10 @@ def windows_of_slices(
     slicing: Slicing, slices: pl.Series, spec: WindowOperator, clocks: Clocks
 ) -> "SliceTable | Overlaps":
     """Returns the windows of the slices: as ranges if they have numbers and are many, otherwise in a list."""
-    different = slices.unique().sort().to_numpy()
+    different = sorted_distinct(slices)
     numbered = slicing.numbered(different)
     # A slice is in at most size / step windows, rounded up.
     several = numbered is not None and numbered.size // numbered.step >= MANY
     if numbered is not None and several and first_many(numbered, different, MANY):
         return Overlaps(numbered, different, clocks.horizon(spec))
-    return SliceTable.of_windows(slicing.table(slices), spec, clocks)
+    return SliceTable.of_windows(slicing.table(different), spec, clocks)

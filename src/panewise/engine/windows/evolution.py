@@ -13,8 +13,8 @@ import polars as pl
 
 from panewise.engine.aggregate.added import completeness_of, copies_of, is_completeness, reading_copies
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.catalogue import parts_of
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.catalogue import partials_of
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import BORN, FIRED, INDEX, LIVE, ROWS, UNFLIPPED, live_column
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import TakeOver
@@ -90,14 +90,14 @@ def _partials(
     What no aggregate needs, such as the row buffer, keeps its name.
     """
     sources, columns = _sources(plan, old), set(stored)
-    taken = {part.name: sources.get(part.name, part.name) for part in aggregation.parts}
+    taken = {part.name: sources.get(part.name, part.name) for part in aggregation.partials}
     return [
         (
             pl.col(taken[part.name])
             if taken[part.name] in columns
             else pl.lit(_empty(part), dtype=part.dtype)
         ).alias(part.name)
-        for part in aggregation.parts
+        for part in aggregation.partials
     ]
 
 
@@ -113,14 +113,14 @@ def _sources(plan: WindowPlan, old: WindowOperator) -> dict[str, str]:
     return sources | {ROWS: ROWS}
 
 
-def _parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[Part]:
+def _parts(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> list[PartialColumn]:
     copies = {
         name: pl.Boolean() if of is None else schema[of] for name, of in copies_of(aggregate, index).items()
     }
-    own = parts_of(reading_copies(aggregate, index), index, schema | copies)
+    own = partials_of(reading_copies(aggregate, index), index, schema | copies)
     return [*own, *completeness_of(aggregate, index)]
 
 
-def _empty(part: Part) -> Any:
+def _empty(part: PartialColumn) -> Any:
     """Returns the partial of rows that an aggregate has not seen."""
     return False if is_completeness(part) else part.empty

@@ -26,5 +26,6 @@ PARTS: Final = EngineParts(
     inspect=on_call("panewise.engine.windows.inspection:inspect"),
     current_results=on_call("panewise.engine.windows.changed_results:WindowResults"),
     take_over=on_call("panewise.engine.windows.evolution:take_over"),
+    record_windows=on_call("panewise.engine.windows.records:record_windows"),
     division=division,
 )

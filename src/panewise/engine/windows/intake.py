@@ -13,6 +13,7 @@ from typing import Self
 import polars as pl
 
 from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, REASON, ROWS, SLICE, TIME, WAS_STORED
+from panewise.engine.kernels.small_frames import no_rows, typed
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import (
@@ -141,7 +142,7 @@ def of_partials(
     )
     return Intake(
         *intake,
-        late=pl.DataFrame(schema=columns),
+        late=no_rows(columns),
         applied=rows_in - late_count,
         late_count=late_count,
         partially_late=partially,
@@ -195,7 +196,7 @@ def _without_behind(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the other rows, and the late output of those that drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
-        return rows, pl.DataFrame(schema=columns)
+        return rows, no_rows(columns)
     old = clocks.behind(plan.spec, pl.col(TIME))
     return rows.filter(~old), fixed_lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
 
@@ -227,9 +228,11 @@ def _into_windows(
     """
     if not closed.is_empty():
         pieces = pieces.join(closed, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
-    open_ = ~clocks.complete(plan.spec, pl.col(END))
     new = window_table.newborn(
-        pieces, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=open_
+        pieces,
+        plan.intake_schema,
+        born=clocks.processing_time,
+        open_=~clocks.complete_windows(plan.spec, pieces),
     )
     # The fastest way that is right: row by row (`paired`) if each window occurs once and the trigger has no
     # state; otherwise in groups (`merged_windows`).
@@ -265,4 +268,4 @@ def triggered(
     `same` is that of :meth:`TriggerTree.after_rows`.
     """
     windows = plan.trigger.after_rows(windows, now, same)
-    return windows.select_seq(pl.col(name).cast(dtype) for name, dtype in plan.table_schema.items())
+    return typed(windows, plan.table_schema)

@@ -9,7 +9,6 @@ due.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from copy import copy
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -20,7 +19,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.input_state import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.kernels.small_frames import joined, without
+from panewise.engine.kernels.small_frames import joined, vstack_frames, without
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes
@@ -62,6 +61,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
         )  # what `_in_gaps` returns for no rows
         self._late_columns = late_schema({ORDER: pl.UInt32(), **self.plan.schema})
+        self._no_late = pl.DataFrame(schema=self._late_columns)
         self._effects: list[Intake] | None = None  # of the step that is recorded
         self._evaluations: list[EvaluatedPanes] | None = None
 
@@ -122,7 +122,8 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             )
             self.state = replace(self.state, received=self.state.received + fresh.height)
         output = self._evaluated(numbered)
-        late = output.late.sort(ORDER).select(*self.plan.late_schema)
+        late = output.late.sort(ORDER) if output.late.height > 1 else output.late
+        late = late.select(*self.plan.late_schema) if late.height else self._nothing.late
         return replace(output, late=late, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
     def _order_matters(self, valid: pl.DataFrame) -> bool:
@@ -201,8 +202,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         if self.plan.by_key and rows.height:
             return self._batch_by_key(rows)
         if rows.is_empty():
-            no_late = pl.DataFrame(schema=self._late_columns)
-            return replace(self._nothing, late=no_late, invalid=self._no_gaps)
+            return replace(self._nothing, late=self._no_late, invalid=self._no_gaps)
         effect = self._apply_over_all_keys(rows) if self.plan.counted else self._apply(rows)
         return replace(self._settle(effect, rows.height), late=effect.late, invalid=self._no_gaps)
 
@@ -308,7 +308,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             self._effects.append(effect)
         effect, early = self._limited(effect)
         result = firing.evaluate(plan, effect.touched, self.state.clocks, early)
-        self._store(result.stored, pl.concat([effect.replaced, result.expired]))
+        self._store(result.stored, vstack_frames([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
         emitted = plan.panes.emitted(result.emitted, now)
         if plan.retracting and not effect.merged_away.is_empty():
@@ -330,7 +330,10 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
 
     def _tick(self, clocks: Clocks) -> Output:
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
-        affected, horizon = self.state.windows.select(due.test, due.may), clocks.horizon(plan.spec)
+        horizon = clocks.horizon(plan.spec)
+        affected = plan.no_windows
+        if due.may_be_among(self.state.windows):
+            affected = self.state.windows.select(due.test, due.may)
         if plan.sliding:
             more, slices = completed(plan, self.state.sliced, self.state.clocks, clocks, self._key_watermarks)
             affected = pl.concat([affected, more])
@@ -374,8 +377,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Returns the state with the values of a header. It may have closed windows of another trigger."""
         state = super().with_header(header)
         if state.closes and not self.plan.can_close:
-            self.plan = copy(self.plan)
-            self.plan.can_close = True
+            self.plan = self.plan.with_closed_windows()
         return state
 
     def _key_watermarks(self) -> pl.DataFrame:

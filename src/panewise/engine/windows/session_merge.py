@@ -6,6 +6,7 @@ session become one. Invariant: a stored session whose bounds change is merged aw
 window: it has emitted nothing. A batch costs as much as its rows and the stored sessions of their keys.
 """
 
+import numpy as np
 import polars as pl
 
 from panewise.engine.columns import (
@@ -22,7 +23,10 @@ from panewise.engine.columns import (
     START,
     UNFLIPPED,
 )
+from panewise.engine.kernels.small_frames import filter_rows, take_rows
+from panewise.engine.kernels.sorting import Integers
 from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.run import FoundRows
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
@@ -31,72 +35,104 @@ from panewise.engine.windowing.session_lateness import late_output_of_sessions
 from panewise.engine.windowing.window_table import TriggerContext
 from panewise.engine.windows.intake import Intake, merged_windows, triggered
 
-_SAME = "__same"
+_SAME, _COMPLETE = "__same", "__complete"
+_IS_SAME = pl.col(_SAME)
+_TAKEN_OVER = [pl.coalesce(FIRED, BORN).alias(BORN)]
+_TAKEN_OVER_IF_PERIODIC = [
+    pl.coalesce(FIRED, BORN).alias(FIRED),
+    pl.max_horizontal(FIRED, BORN).alias(BORN),
+]
 
 
 def of_sessions(
-    plan: WindowPlan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
+    plan: WindowPlan,
+    stored: StoredTable,
+    rows: pl.DataFrame,
+    clocks: Clocks,
+    late_columns: dict[str, pl.DataType],
 ) -> Intake:
-    """Applies rows (in arrival order) to sessions. `columns` are those of the late output."""
-    mine = (
-        key_watermarks.without(stored.of_keys(rows, plan.keys))
-        if plan.by_key
-        else stored.of_keys(rows, plan.keys)
-    )
+    """Applies rows (in arrival order) to sessions. `late_columns` are those of the late output."""
+    mine = stored.of_keys(rows, plan.keys)
+    mine = key_watermarks.without(mine) if plan.by_key else mine
+    closed = mine[CLOSED]
     assigned = sessions_at(clocks, plan.spec, plan.keys).assign(
-        rows, mine.filter(~pl.col(CLOSED)), mine.filter(CLOSED)
+        rows, filter_rows(mine, ~closed), filter_rows(mine, closed)
     )
-    known = mine.join(assigned.members, on=plan.identity, nulls_equal=True, maintain_order="left").sort(
-        START, maintain_order=True
-    )
-    same = known.join(assigned.sessions, on=[SESSION, START, END], how="semi").select(
-        SESSION, pl.lit(True).alias(_SAME)
-    )
-    merged = _merged(plan, known, _newborn(plan, assigned, clocks), assigned)
-    late = late_output_of_sessions(assigned.late, clocks, columns)
+    known = assigned.members
+    known = known.sort(START, maintain_order=True) if known.height > 1 else known
+    same = _with_same_bounds(known, assigned.sessions)
+    merged = _merged(plan, known, _newborn(plan, assigned, clocks), assigned.sessions)
+    is_same = pl.Series(_SAME, np.isin(merged[SESSION].to_numpy(), same))
+    changed = pl.Series(~np.isin(known[SESSION].to_numpy(), same))
+    columns = list(plan.table_schema)
     return Intake(
-        touched=_renewed(plan, merged.join(same, on=SESSION, how="left", maintain_order="left"), clocks),
-        replaced=known.select(*plan.table_schema),
-        merged_away=known.join(same, on=SESSION, how="anti", maintain_order="left").select(
-            *plan.table_schema
-        ),
-        late=late,
+        touched=_renewed(plan, merged.hstack([is_same]), clocks),
+        replaced=known[columns],
+        merged_away=filter_rows(known, changed)[columns],
+        late=late_output_of_sessions(assigned.late, clocks, late_columns),
         applied=assigned.rows.height,
-        late_count=late.height,
+        late_count=assigned.late.height,
     )
+
+
+def _with_same_bounds(known: pl.DataFrame, sessions: pl.DataFrame) -> Integers:
+    """Returns the numbers of the merged sessions whose bounds are those of a stored session in them."""
+    at = np.searchsorted(sessions[SESSION].to_numpy(), known[SESSION].to_numpy())
+    same = np.logical_and.reduce(
+        [sessions[bound].to_numpy()[at] == known[bound].to_numpy() for bound in (START, END)]
+    )
+    return known[SESSION].to_numpy()[same]
+
+
+def _of_sessions(numbers: pl.Series, sessions: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """Returns columns of the sessions with these numbers, in their order."""
+    return take_rows(sessions[names], np.searchsorted(sessions[SESSION].to_numpy(), numbers.to_numpy()))
 
 
 def _newborn(plan: WindowPlan, assigned: Assigned, clocks: Clocks) -> pl.DataFrame:
     """Returns a window for each session, with the partials of the rows alone, and the merged bounds."""
-    partials = plan.aggregation.lift(assigned.rows, [SESSION]).join(
-        assigned.sessions, on=SESSION, maintain_order="left"
-    )
+    partials = plan.aggregation.lift(assigned.rows, [SESSION])
+    named = _of_sessions(partials[SESSION], assigned.sessions, [*plan.keys, START, END])
+    partials = partials.hstack(named)
     if plan.by_key:
         partials = key_watermarks.marked(partials, assigned.rows, plan.keys)
     schema = {**plan.intake_schema, SESSION: assigned.rows.schema[SESSION]}
-    return window_table.newborn(
-        partials, schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
-    )
+    return window_table.newborn(partials, schema, born=clocks.processing_time, open_=True)
 
 
-def _merged(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, assigned: Assigned) -> pl.DataFrame:
+def _merged(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, sessions: pl.DataFrame) -> pl.DataFrame:
     """Merges the stored sessions, in the order of their starts, and then the windows of the batch."""
     by = [*plan.keys, SESSION]
     # A new window takes over the earliest F and A of those that it replaces (semantics 9.1). A FIRED of null
     # means F = A, so F is filled in before the merge.
-    if plan.periodic:
-        known = known.with_columns(
-            pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN)
+    known = known.with_columns_seq(_TAKEN_OVER_IF_PERIODIC if plan.periodic else _TAKEN_OVER)
+    merged = new if plan.pairs and known.is_empty() else None
+    if plan.pairs and known.height and known[SESSION].n_unique() == known.height:
+        in_order = np.argsort(new[SESSION].to_numpy())
+        which = in_order[np.searchsorted(new[SESSION].to_numpy()[in_order], known[SESSION].to_numpy())]
+        merged = window_table.paired(
+            plan.aggregation, plan.pairs, FoundRows(known, which), new[known.columns]
         )
-    else:
-        known = known.with_columns(pl.coalesce(FIRED, BORN).alias(BORN))
-    merged = merged_windows(plan, known, new, by).drop(START, END, strict=False)
-    return merged.join(assigned.sessions.select(SESSION, START, END), on=SESSION, maintain_order="left")
+    if merged is None:
+        merged = merged_windows(plan, known, new, by)
+    rest = merged[[name for name in merged.columns if name not in (START, END)]]
+    return rest.hstack(_of_sessions(rest[SESSION], sessions, [START, END]))
 
 
 def _renewed(plan: WindowPlan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
     """Resets sessions whose bounds have changed: they are new windows, which have emitted nothing."""
-    complete = clocks.complete(plan.spec, pl.col(END))
+    complete = clocks.complete_windows(plan.spec, merged).alias(_COMPLETE)
+    resets = plan.once("resets", lambda: _resets(plan, merged.columns))
+    return triggered(
+        plan,
+        merged.hstack([complete]).with_columns_seq(resets),
+        TriggerContext.at(plan.spec, clocks),
+        same=_IS_SAME,
+    )
+
+
+def _resets(plan: WindowPlan, columns: list[str]) -> list[pl.Expr]:
+    complete = pl.col(_COMPLETE)
     anew: dict[str, pl.Expr] = {
         UNFLIPPED: ~complete,
         INDEX: pl.lit(0),
@@ -109,14 +145,8 @@ def _renewed(plan: WindowPlan, merged: pl.DataFrame, clocks: Clocks) -> pl.DataF
     }
     if plan.periodic:
         del anew[FIRED]
-    resets = [
+    return [
         pl.when(_SAME).then(pl.col(name)).otherwise(value).alias(name)
         for name, value in anew.items()
-        if name in merged.columns
+        if name in columns
     ]
-    return triggered(
-        plan,
-        merged.with_columns(resets),
-        TriggerContext.at(plan.spec, clocks),
-        same=pl.col(_SAME).fill_null(False),
-    )

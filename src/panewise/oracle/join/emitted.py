@@ -6,7 +6,7 @@ from typing import Any
 from panewise.oracle.rows import Row, as_key
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, RIGHT, Selected
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.windows.kinds import closed_at_end
+from panewise.spec.windows.traits import closed_at_end
 
 Pane = Mapping[str, Any]
 

@@ -17,7 +17,7 @@ from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import condition_is_true, has_null_key
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.windows.interpreter import Interpreter
-from panewise.spec.aggregates.functions import collect_list
+from panewise.spec.aggregates.order_sensitive import collect_list
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow

@@ -147,11 +147,7 @@ def apply(
     feeds = feeds_of(sources, spec)
     dfs = {port: feeds[port].df if port in feeds else frame_of(source) for port, source in sources.items()}
     static = static_ports(dfs, spec)
-    fitted = parts(spec).for_columns(spec, {port: _instants(frame) for port, frame in dfs.items()})
-    inputs = dict[str, Input]()
-    for port, frame in dfs.items():
-        inputs[port] = input_of(frame, fitted, port)
-        fitted = inputs[port].spec
+    inputs, fitted = _inputs(dfs, spec)
     dfs = {port: seen.df for port, seen in inputs.items()}
     output_names = {port: seen.output_names for port, seen in inputs.items()}
     fitted = parts(fitted).for_delays(fitted, _delays(dfs, fitted))
@@ -174,6 +170,16 @@ def apply(
     }
     at_end = finish == "at_end" or any(result.at_end for result in before.values())
     return result_class(spec)(fitted, dataflow, at_end, again, before)
+
+
+def _inputs(dfs: Mapping[str, DataFrame], spec: Specification) -> tuple[dict[str, Input], Specification]:
+    """Returns the inputs with the names that their columns have in the operator, and its specification."""
+    fitted = parts(spec).for_columns(spec, {port: _instants(frame) for port, frame in dfs.items()})
+    inputs = dict[str, Input]()
+    for port, frame in dfs.items():
+        inputs[port] = input_of(frame, fitted, port)
+        fitted = inputs[port].spec
+    return inputs, fitted
 
 
 def _by_port(df: Source | Mapping[str, Source], spec: Specification) -> dict[str, Source]:

@@ -12,8 +12,8 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.columns.types import contains, is_lossless, spark_type
 from panewise.spec import Aggregate, RowFunction, Specification, parts
+from panewise.spec.carried_values import LIST_FUNCTIONS, VALUE_FUNCTIONS
 from panewise.spec.column_values import ColumnType
-from panewise.spec.protocol import LIST_FUNCTIONS, VALUE_FUNCTIONS
 
 _COUNTS = frozenset({"count"})
 
@@ -65,7 +65,7 @@ def spark_types(spec: Specification, inputs: Mapping[str, StructType]) -> dict[s
 
 @dataclass(frozen=True)
 class _SparkTypes:
-    """Builds types of lists: :class:`panewise.spec.protocol.Carried`."""
+    """Builds types of lists: :class:`panewise.spec.carried_values.Carried`."""
 
     known: Mapping[str, Mapping[str, DataType]]
 

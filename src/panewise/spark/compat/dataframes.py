@@ -26,7 +26,7 @@ from panewise.spark.compat.switch import is_enabled, put, restore
 from panewise.spark.inputs.emitted import emitted
 from panewise.spark.inputs.names import quoted
 from panewise.spark.queries.query import WindowQuery
-from panewise.spark.queries.writer import WriteOptions
+from panewise.spark.queries.write_arguments import WriteOptions
 from panewise.spark.results.over import OverResult
 from panewise.spark.sinks.base import AnySink
 from panewise.spec.aggregates.expressions import text_of

@@ -13,8 +13,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.chrono import Duration
+from panewise.engine.protocol import Schemas
 from panewise.engine.registry import plan_for
 from panewise.errors import SpecError
+from panewise.spark.activity import SETTING, ActivitySettings
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.columns.types import polars_schema
 from panewise.spark.dataflow.initial_state import InitialState
@@ -274,7 +276,28 @@ class Dataflow:
             packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
             run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
-        settings = Settings(
+        settings = self._settings(packed, schemas, direct, reports=reports)
+        target = envelope.OUT if direct is None else direct.target
+        stepped = (
+            _used_once(packed)
+            .groupBy("shard")
+            .transformWithStateInPandas(
+                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
+            )
+        )
+        stepped = observed(stepped, self._metrics_name(others), activity=settings.activity is not None)
+        return stepped if direct is None else without_metrics(stepped, drop=not selected)
+
+    def _settings(
+        self,
+        packed: DataFrame,
+        schemas: dict[str, dict[str, pl.DataType]],
+        direct: Unpack | None,
+        *,
+        reports: bool,
+    ) -> Settings:
+        """Returns what the step of each shard has to know."""
+        return Settings(
             self.spec,
             schemas,
             len(self.shards),
@@ -290,17 +313,8 @@ class Dataflow:
             self._query_ports,
             self.initial_state is not None,
             None if self.initial_state is None else self.initial_state.watermark,
+            self._activity(setting(packed, SETTING, ""), schemas),
         )
-        target = envelope.OUT if direct is None else direct.target
-        stepped = (
-            _used_once(packed)
-            .groupBy("shard")
-            .transformWithStateInPandas(
-                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
-            )
-        )
-        stepped = observed(stepped, self._metrics_name(others))
-        return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
     def _initial(self, schemas: Mapping[str, Any]) -> Any:
         """Returns the initial state of the shards, None if there is none.
@@ -313,6 +327,13 @@ class Dataflow:
         if not packed:
             return None
         return reduce(DataFrame.union, packed).where(F.col("kind").startswith("rows")).groupBy("shard")
+
+    def _activity(self, keys: str, schemas: Schemas) -> ActivitySettings | None:
+        """Returns how the steps read their activity; None without a journal, or without metrics."""
+        if not keys or not self.metrics:
+            return None
+        panes = plan_for(self.spec, schemas).pane_schema
+        return ActivitySettings.for_spec(self.spec, int(keys), len(self.shards), panes)
 
     def _metrics_name(self, others: int = 0) -> str:
         """Returns the name of the metrics.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import TimestampType
+from pyspark.sql.types import StructType, TimestampType
 
 from panewise.chrono import Duration
 from panewise.errors import SetupError, ShufflePartitionsWarning, SpecError, explain
@@ -14,8 +14,9 @@ from panewise.spark.columns.column_types import check_names_and_types, simple_te
 from panewise.spark.columns.maps import check_maps
 from panewise.spark.columns.schemas import schema_of
 from panewise.spark.session.settings import PARTITIONS, PROVIDER
+from panewise.spark.session.worker_python import check_driver
 from panewise.spark.shuffle.reports import PROGRESS
-from panewise.spec import Specification, parts
+from panewise.spec import Entry, Specification, parts
 from panewise.spec.column_types import Type
 
 _PARTITIONS_FOR_A_CORE = 4
@@ -43,7 +44,8 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
     The event time must be a TIMESTAMP. New columns of an OVER operator must not have names of input columns.
     """
     entry, schema = spec.ports[port], schema_of(df)
-    for name in entry.columns_read:
+    read = entry.columns_read
+    for name in read:
         if name not in schema.names:
             rule, remedy = (
                 "the columns that an operator reads are in its input",
@@ -51,9 +53,13 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
             )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
             raise SpecError(f"column {name!r}{_in_error(port)}", rule, remedy + field)
-    read = entry.columns_read
     check_names_and_types(field for field in schema.fields if entry.whole_rows or field.name in read)
     check_maps(spec, schema, port)
+    _check_new_columns(df, spec, schema)
+    _check_times(entry, schema, port)
+
+
+def _check_new_columns(df: DataFrame, spec: Specification, schema: StructType) -> None:
     new_columns = parts(spec).new_columns(spec)
     same = same_name(df) if new_columns else str
     for name in new_columns:
@@ -64,6 +70,9 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 rule,
                 "give the new column another name, or drop the old one before the operator",
             )
+
+
+def _check_times(entry: Entry, schema: StructType, port: str) -> None:
     for name in entry.time_columns:
         kind = schema[name].dataType
         if not isinstance(kind, TimestampType):
@@ -107,9 +116,10 @@ def check_column_types(dfs: Mapping[str, DataFrame], spec: Specification) -> Non
 def check_stream(
     df: DataFrame, event_times: tuple[str, ...], *, own_watermark: bool, port: str = INPUT
 ) -> None:
-    """Checks that a stream has a watermark of the operator's event time, and RocksDB as its state store.
+    """Checks that a stream has a watermark of the operator's event time, and what its session needs.
 
-    The stream needs no watermark if the operator makes its own. The error names the port, if that has a name.
+    That is RocksDB as the state store, and the interpreter of the workers on the driver. The stream needs no
+    watermark if the operator makes its own. The error names the port, if that has a name.
     """
     rule = "the query's watermark decides when windows are complete and rows are late"
     watermarks = watermark_columns(df)
@@ -132,6 +142,7 @@ def check_stream(
         raise SetupError(
             f"{PROVIDER}={provider!r}", rule, "call panewise.spark.configure(spark) before the query starts"
         )
+    check_driver(df.sparkSession)
 
 
 def warn_of_partitions(df: DataFrame) -> None:

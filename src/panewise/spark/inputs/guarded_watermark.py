@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import TimestampType
 
-from panewise.chrono import DurationLike
+from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spark.columns.schemas import schema_of
-from panewise.spark.inputs.checks import DELAY, watermarked
+from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.inputs.checks import DELAY, same_name, watermarked
 from panewise.spark.inputs.names import in_backticks
 from panewise.spec.fields import not_negative
 
@@ -62,6 +62,15 @@ def with_watermark(
     marked = marked.withWatermark(GUARDED, f"{lag.us} microseconds").drop(GUARDED)
     metadata = schema_of(df)[event_time].metadata or {}
     return marked.withMetadata(event_time, {**metadata, DELAY: lag.us // 1000})
+
+
+def watermarked_by(df: DataFrame, event_time: str, delay: Duration, skew: Duration | None) -> DataFrame:
+    """Returns a DataFrame with a watermark, which with a limit times too far ahead do not move."""
+    if skew is None:
+        return df.withWatermark(event_time, f"{delay.us} microseconds")
+    same = same_name(df)
+    own = next((name for name in columns_of(df) if same(name) == same(event_time)), event_time)
+    return with_watermark(df, own, delay, max_future_skew=skew)
 
 
 def _check(df: DataFrame, event_time: str) -> None:

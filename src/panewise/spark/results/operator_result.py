@@ -15,10 +15,12 @@ from panewise.spark.dataflow.dataflow import Dataflow, unpacked
 from panewise.spark.dataflow.history import export_history
 from panewise.spark.dataflow.static_side import check_output
 from panewise.spark.inputs.emitted import emitted
+from panewise.spark.queries.bound_sinks import check_sequence
 from panewise.spark.queries.display import result_html
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.selection import Selection
-from panewise.spark.queries.writer import EarlierOutput, WriteOptions, check_sequence, start, whole_rows
+from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
+from panewise.spark.queries.writer import start, whole_rows
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.watermarked_output import timely_column, with_watermark_of_query
 from panewise.spark.shuffle.envelope import kind_of, labelled

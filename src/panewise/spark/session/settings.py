@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from panewise.errors import SetupError
 from panewise.spark.session.connector_versions import check_connectors
-from panewise.spark.session.worker_python import check_workers
+from panewise.spark.session.worker_python import DRIVER_CHECKED, UNCHECKED, check_workers
 from panewise.spark.shuffle.envelope import LARGEST
 
 PARTITIONS = "spark.sql.shuffle.partitions"
@@ -20,8 +20,8 @@ _SETTINGS = {
     PROVIDER: ROCKSDB,
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # With any other value Spark computes the size of the whole Arrow batch after each row. That was half of
-    # the JVM's work on the way to Python (docs/performance.md). Batches still end at arrow.maxRecordsPerBatch
-    # rows.
+    # the JVM's work on the way to Python (docs/decisions/0075-measurements.md). Batches still end at
+    # arrow.maxRecordsPerBatch rows.
     _BATCH_BYTES: _UNBOUNDED,
 }
 _FEW = 4  # envelopes in an Arrow batch
@@ -90,7 +90,9 @@ def configure(
             one that is missing says which coordinates to put on `spark.jars.packages` for this version of
             Spark. :func:`panewise.spark.connectors` returns all of them.
         check: whether a small job checks, once for each session, that Spark's Python workers can import
-            panewise.
+            panewise. On a cluster, the first stream of the session also checks that the driver can start the
+            interpreter of the workers (semantics 15.12), and `write` on Connect that the server can call
+            sinks (15.13). False leaves out all of them.
 
     Raises:
         SetupError: if `cache_mb` or `shuffle_partitions` is below 1, `mirror_mb` or `state_mb` is below 0, a
@@ -114,6 +116,8 @@ def configure(
     if check and spark.conf.get(_WORKERS, "") != "true":
         check_workers(spark)
         spark.conf.set(_WORKERS, "true")
+    if not check:
+        spark.conf.set(DRIVER_CHECKED, UNCHECKED)
     return spark
 
 

@@ -114,7 +114,7 @@ def encode(frame: pl.DataFrame, alike: Mapping[str, int] | None = None) -> bytes
 
     In long frames integers, instants and durations of 64 bits are delta-encoded: they travel as their
     distances from the minimum, in 8, 16 or 32 bits if the largest distance fits. A byte costs a core about
-    10 ns on its way from one Spark stage to the next (docs/performance.md).
+    10 ns on its way from one Spark stage to the next (docs/decisions/0075-measurements.md).
 
     Args:
         alike: further columns of 64-bit integers that have one value in all rows. Only the header has them.

@@ -11,6 +11,7 @@ from panewise.spark.sinks.delta import DeltaSink
 from panewise.spark.sinks.kafka import KafkaSink, replaces, topic_of
 from panewise.spark.sinks.parquet import ParquetSink
 from panewise.spark.sinks.paths import is_path, place
+from panewise.spark.sinks.places import check_place
 
 
 def resolved_sink(sink: Any) -> Any:
@@ -45,9 +46,9 @@ def check_sinks(
             path = sink if isinstance(sink, str) else "a/path"
             raise SpecError(f"{name}={sink!r}", rule, f"give {name}=ParquetSink({path!r}) for Parquet files")
         if isinstance(sink, PathSink):
-            _check_place(by_place, name, place(sink.path), f"path {sink.path!r}")
+            check_place(by_place, name, place(sink.path), f"path {sink.path!r}")
         elif isinstance(sink, OutputSink) and sink.place is not None:
-            _check_place(by_place, name, sink.place, f"sink {sink!r}")
+            check_place(by_place, name, sink.place, f"sink {sink!r}")
     _check_topics(sinks, kinds or {})
 
 
@@ -65,10 +66,3 @@ def _check_topics(sinks: Mapping[str, object], kinds: Mapping[str, str]) -> None
             rule = "a topic with upserts has the records of one output (semantics 49.11)"
             remedy = "give each a topic of its own"
             raise SpecError(f"{' and '.join(writers[records])} with the topic {topic!r}", rule, remedy)
-
-
-def _check_place(by_place: dict[str, str], name: str, where: str, shown: str) -> None:
-    other = by_place.setdefault(where, name)
-    if other != name:
-        rule = "two outputs of a query have one place, and would overwrite or mix their rows"
-        raise SpecError(f"{other} and {name} with the {shown}", rule, "give each a place of its own")

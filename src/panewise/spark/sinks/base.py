@@ -73,8 +73,12 @@ class OutputSink(ABC):
 
     @property
     def place(self) -> str | None:
-        """What it writes to, in one spelling, if no other sink of a query may write there."""
+        """What it writes to, as far as its name says, if no other sink of a query may write there."""
         return None
+
+    def located(self, output: SinkOutput) -> str | None:
+        """Returns what it writes to, once that is prepared: one place has one text, under any name."""
+        return self.place
 
     @abstractmethod
     def check(self, output: SinkOutput) -> None:
@@ -119,6 +123,9 @@ class PathSink(ABC):
     @abstractmethod
     def prepare(self, empty: DataFrame) -> None:
         """Makes the path readable before there are rows."""
+
+    def check_new(self, session: SparkSession) -> None:  # noqa: B027 - a default
+        """Checks that a query with a new checkpoint can write there, before it is prepared."""
 
     def check_batch(self, session: SparkSession) -> None:  # noqa: B027 - a default
         """Checks that the sink can write a batch DataFrame, for which it is not prepared."""

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame
 from panewise.spark.sinks.directories import Directories
 
 _COMPLETE: Final = "_complete"
+_HIDDEN: Final = "_compacting-"  # before the name of a directory that is being compacted
 _BYTES: Final = 128 << 20  # of a file after compaction
 _NAME: Final = re.compile(r"batch_id=(\d+)|compacted=(\d+)-(\d+)")
 
@@ -81,7 +82,7 @@ def compact(directories: Directories, every: int, batch: int) -> None:
 
 def _compact(directories: Directories, whole: RowsDirectory, group: list[RowsDirectory]) -> None:
     """Writes the rows of directories into one, which counts when it has its last file."""
-    hidden, size = f"_compacting-{whole.name}", sum(directories.files(part.name).size for part in group)
+    hidden, size = f"{_HIDDEN}{whole.name}", sum(directories.files(part.name).size for part in group)
     rows = _read(directories, group).coalesce(size // _BYTES + 1)
     rows.write.mode("overwrite").parquet(f"{directories.path}/{hidden}")
     directories.delete(whole.name)  # left by an attempt that did not complete it
@@ -96,6 +97,13 @@ def expire(directories: Directories, seconds: float, batch: int) -> None:
     for part in sorted(parts(directories), key=lambda part: part.compacted):
         if part.last < batch and directories.files(part.name).newest < oldest:
             directories.delete(part.name)
+
+
+def delete_rows(directories: Directories) -> None:
+    """Deletes the rows of all micro-batches, with what a compaction has begun."""
+    for name in [*directories.names()]:
+        if _NAME.fullmatch(name.removeprefix(_HIDDEN)) is not None:
+            directories.delete(name)
 
 
 def read(directories: Directories, prepared: Iterable[str]) -> DataFrame:

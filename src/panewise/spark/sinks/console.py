@@ -37,6 +37,10 @@ class ConsoleSink(OutputSink):
 
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
         """Prints one micro-batch."""
-        sys.stdout.write(f"{output.name}, micro-batch {batch_id}:\n")
+        self.show(rows, batch_id, output.name)
+
+    def show(self, rows: DataFrame, batch_id: int, name: str) -> None:
+        """Prints one micro-batch under a name."""
+        sys.stdout.write(f"{name}, micro-batch {batch_id}:\n")
         rows.show(self.rows, truncate=self.truncate)
         sys.stdout.flush()

@@ -1,7 +1,6 @@
 """A sink that writes a Delta table, each row exactly once."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,6 +12,7 @@ from panewise.errors import SpecError
 from panewise.spark.inputs.names import in_backticks
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
+from panewise.spark.sinks.delta_commits import numbered_commits
 from panewise.spark.sinks.paths import exists, is_path, place
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.sinks.table_modes import (
@@ -25,8 +25,6 @@ from panewise.spark.sinks.table_modes import (
     rows_written,
 )
 
-_APPLICATION: Final = "spark.databricks.delta.write.txnAppId"
-_VERSION: Final = "spark.databricks.delta.write.txnVersion"
 _CHANGES: Final = "panewise_changes"  # the view from which MERGE reads
 
 
@@ -62,6 +60,13 @@ class DeltaSink(OutputSink):
         """The table, which no other output of a query has."""
         return place(self.table) if is_path(self.table) else self.table.lower()
 
+    def located(self, output: SinkOutput) -> str:
+        """Returns the path of the table, also of one that has a name."""
+        if is_path(self.table):
+            return self.place
+        (row,) = output.session.sql(f"DESCRIBE DETAIL {self._name}").select("location").collect()
+        return place(row.location)
+
     def check(self, output: SinkOutput) -> None:
         """Checks the key, and that the session has Delta."""
         check_results_of(self, output)
@@ -87,7 +92,7 @@ class DeltaSink(OutputSink):
         written = rows_written(self, rows, output)
         # Two outputs may name one table differently.
         writer = None if query is None else f"{query}/{output.name}"
-        with _numbered(rows.sparkSession, writer, batch_id):
+        with numbered_commits(rows.sparkSession, writer, batch_id):
             if self.mode == "upsert":
                 self._merge(written, output)
             else:
@@ -143,24 +148,6 @@ def _provided(session: SparkSession, table: str) -> bool:
     rows = session.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     providers = [row.data_type.lower() for row in rows if row.col_name == "Provider"]
     return providers[-1:] == ["delta"]  # columns of the table come first
-
-
-@contextmanager
-def _numbered(session: SparkSession, writer: str | None, batch_id: int) -> Iterator[None]:
-    """Gives the commits inside the writer and the number, by which Delta recognizes what it has.
-
-    A streaming query has a session of its own in its micro-batches, so no other query sees these settings.
-    """
-    if writer is None:
-        yield
-        return
-    session.conf.set(_APPLICATION, writer)
-    session.conf.set(_VERSION, str(batch_id))
-    try:
-        yield
-    finally:
-        session.conf.unset(_APPLICATION)
-        session.conf.unset(_VERSION)
 
 
 def _check_columns(fault: str, existing: StructType, wanted: StructType) -> None:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.local_session import check_in_driver
@@ -29,6 +30,10 @@ class MemorySink(OutputSink):
         check_in_driver("a MemorySink", output)
 
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
+        """Stores one micro-batch."""
+        self.store(rows, batch_id)
+
+    def store(self, rows: DataFrame, batch_id: int) -> None:
         """Stores one micro-batch, in the place of the same one before a failure."""
         self._batches[batch_id] = rows.toArrow()
 
@@ -36,6 +41,15 @@ class MemorySink(OutputSink):
         """Returns the rows that came so far, by micro-batch. None before the first micro-batch."""
         batches = [batch for _, batch in sorted(self._batches.items())]
         return pa.concat_tables(batches) if batches else None
+
+    def read(self, session: SparkSession, schema: str | StructType | None) -> DataFrame:
+        """Returns the rows that came so far as a DataFrame; `schema` has its columns if there are none."""
+        rows = self.table()
+        return (
+            session.createDataFrame([], schema or StructType())
+            if rows is None
+            else session.createDataFrame(rows)
+        )
 
     def clear(self) -> None:
         """Deletes the rows."""

@@ -7,10 +7,10 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.sinks.base import PathSink
-from panewise.spark.sinks.compaction import compact, expire, parts, read
+from panewise.spark.sinks.compaction import compact, delete_rows, expire, parts, read
 from panewise.spark.sinks.directories import Directories
+from panewise.spark.sinks.files import EMPTY, FileSink
 from panewise.spark.sinks.local_session import is_classic
-from panewise.spark.sinks.paths import exists
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,20 @@ class ParquetSink(PathSink):
         compact_every: how many micro-batches become one directory, 2 or more. Default: none do.
         retain: how long rows stay after they are written or compacted, such as "30 days". Then their
             directory is deleted, at a later micro-batch with rows. Default: for ever.
+        overwrite: whether a query with a new checkpoint, or a batch DataFrame, deletes rows of other queries
+            that are there. Default: it is refused. A restart deletes nothing.
 
     Raises:
         SpecError: if `compact_every` is below 2, or `retain` is no duration above 0. By `write` also if one
-            of them is given for a batch DataFrame, or another query has compacted directories there.
+            of them is given for a batch DataFrame, or the path has rows of another query.
+
+    Source: semantics 49.46, 49.47, 49.51.
     """
 
     path: str
     compact_every: int | None = None
     retain: str | None = None
+    overwrite: bool = False
 
     def __post_init__(self) -> None:
         if self.compact_every is not None and self.compact_every < 2:
@@ -49,7 +54,7 @@ class ParquetSink(PathSink):
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch."""
-        rows.write.mode("overwrite").parquet(f"{self.path}/batch_id={batch_id}")
+        self._files(rows, batch_id)
         if self._tidies:
             self._tidy(self._directories(rows.sparkSession), batch_id)
 
@@ -60,10 +65,22 @@ class ParquetSink(PathSink):
             SpecError: if another query has compacted directories there, which would hide rows of this one.
         """
         self._check_compacted(empty.sparkSession)
-        empty.write.mode("overwrite").parquet(f"{self.path}/{_EMPTY}")
+        self._files.prepare(empty)
+
+    def check_new(self, session: SparkSession) -> None:
+        """Checks that the path has no rows of another query, or deletes them.
+
+        Raises:
+            SpecError: if it has, and `overwrite` is false.
+        """
+        if self.overwrite:
+            delete_rows(self._directories(session))
+            return
+        self._check_compacted(session)
+        self._files.check_new(session, "or give overwrite=True to delete them")
 
     def check_batch(self, session: SparkSession) -> None:
-        """Checks that nothing is to be compacted or deleted, or is compacted.
+        """Checks that nothing is to be compacted or expire, and that the path has no rows of a stream.
 
         Raises:
             SpecError: if it is.
@@ -71,7 +88,11 @@ class ParquetSink(PathSink):
         if self._tidies:
             rule = "a batch is one micro-batch, at whose end no others are compacted or deleted"
             raise SpecError(f"{self!r} on a batch", rule, "leave out compact_every and retain")
+        if self.overwrite:
+            delete_rows(self._directories(session))
+            return
         self._check_compacted(session)
+        self._files.check_batch(session, "or give overwrite=True")
 
     def _check_compacted(self, session: SparkSession) -> None:
         """Refuses compacted directories of another query. Connect cannot list them."""
@@ -85,7 +106,7 @@ class ParquetSink(PathSink):
         """Returns whether the path is readable."""
         if self._tidies:
             self._directories(session)
-        return exists(session, f"{self.path}/{_EMPTY}")
+        return self._files.prepared(session)
 
     def read(self, session: SparkSession) -> DataFrame:
         """Returns the rows, each once.
@@ -94,7 +115,11 @@ class ParquetSink(PathSink):
             SpecError: in a Connect session.
         """
         directories = self._directories(session)
-        return read(directories, [_EMPTY] if directories.exists(_EMPTY) else [])
+        return read(directories, [EMPTY] if directories.exists(EMPTY) else [])
+
+    @property
+    def _files(self) -> FileSink:
+        return FileSink(self.path, "parquet")
 
     @property
     def _retained(self) -> float:
@@ -114,9 +139,6 @@ class ParquetSink(PathSink):
     def _directories(self, session: SparkSession) -> Directories:
         if not is_classic(session):
             rule = "directories are listed, compacted and deleted by way of the driver of a classic session"
-            remedy = "leave out compact_every and retain, or use a DeltaSink"
+            remedy = "leave out compact_every, retain and overwrite, or use a DeltaSink"
             raise SpecError(f"ParquetSink({self.path!r}) through Connect", rule, remedy)
         return Directories(session, self.path)
-
-
-_EMPTY = "batch_id=-1"  # it has the columns before there are rows

@@ -1,6 +1,7 @@
 """A sink that writes a table of PostgreSQL, each row exactly once."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
@@ -83,18 +84,35 @@ class PostgresSink(OutputSink):
         """Writes one micro-batch in one transaction."""
         query = output.query(rows.sparkSession)
         statements = self._statements(output, query, batch_id)
+        with self._connected() as lock:  # its transaction lasts as long as the staging table is in use
+            lock.execute(statements.lock())
+            with self._connected() as connection:
+                if query is not None and connection.execute(statements.is_written()).fetchone() is not None:
+                    return
+                for (drop,) in connection.execute(statements.leftovers()).fetchall():
+                    connection.execute(drop)
+                connection.execute(statements.make_staging())
+            try:
+                attempts = self._copied(rows_written(self, rows, output), statements, output)
+                self._merged(statements, attempts)
+            finally:
+                self._discard(statements)
+
+    def located(self, output: SinkOutput) -> str:
+        """Returns the server, the database and the number of the table."""
         with self._connected() as connection:
-            if query is not None and connection.execute(statements.is_written()).fetchone() is not None:
-                return
-            for (drop,) in connection.execute(statements.leftovers()).fetchall():
-                connection.execute(drop)
-            connection.execute(statements.make_staging())
-        attempts = self._copied(rows_written(self, rows, output), statements, output)
+            return f"PostgreSQL {connection.execute(self._statements(output).identity()).fetchone()}"
+
+    def _merged(self, statements: Statements, attempts: Mapping[str, int]) -> None:
+        """Merges the copied rows, unless the table has this micro-batch of the query."""
         with self._connected() as connection:
-            if query is not None and connection.execute(statements.note_batch()).fetchone() is None:
-                connection.rollback()
-            else:
+            noted = statements.query is None or connection.execute(statements.note_batch()).fetchone()
+            if noted:
                 _merge(connection, statements, attempts)
+
+    def _discard(self, statements: Statements) -> None:
+        """Drops the staging table. A server that cannot be reached has it until the next attempt."""
+        with suppress(psycopg().Error), self._connected() as connection:
             connection.execute(statements.drop_staging())
 
     def _connected(self) -> Any:

@@ -51,13 +51,16 @@ class Statements:
     @property
     def staging(self) -> str:
         """The staging table of this attempt, in quotes."""
-        return self._beside(f"{self._staging_of_query}{self.batch}_{self.attempt}")
+        return self._beside(self._staging_name)
 
     @property
-    def _staging_of_query(self) -> str:
-        """What the names of the staging tables of this query and table begin with."""
-        writer = self.attempt if self.query is None else self.query
-        return f"panewise_staging_{sha256(f'{writer} {self._written}'.encode()).hexdigest()[:12]}_"
+    def _staging_name(self) -> str:
+        return f"{self._staging_of_table}{self.batch}_{self.attempt}"
+
+    @property
+    def _staging_of_table(self) -> str:
+        """What the names of the staging tables for this table and output begin with, of any query."""
+        return f"panewise_staging_{sha256(self._written.encode()).hexdigest()[:12]}_"
 
     @property
     def _written(self) -> str:
@@ -105,11 +108,25 @@ class Statements:
             " GROUP BY i.indexrelid, i.indnullsnotdistinct"
         )
 
+    def lock(self) -> str:
+        """Returns what says, until the end of the transaction, that the staging table is in use."""
+        return f"SELECT pg_advisory_xact_lock({_number_of(literal(self._staging_name))})"
+
     def leftovers(self) -> str:
-        """Returns the query for staging tables that failed attempts of this query have left."""
+        """Returns the query for what drops staging tables that attempts have left, and that none uses."""
         return (
-            "SELECT format('DROP TABLE %I.%I', schemaname, tablename) FROM pg_tables"
-            f" WHERE starts_with(tablename, {literal(self._staging_of_query)})"
+            "WITH known AS MATERIALIZED (SELECT schemaname, tablename FROM pg_tables"
+            f" WHERE starts_with(tablename, {literal(self._staging_of_table)})"
+            " AND pg_has_role(tableowner, 'USAGE'))"
+            " SELECT format('DROP TABLE IF EXISTS %I.%I', schemaname, tablename) FROM known"
+            f" WHERE pg_try_advisory_xact_lock({_number_of('tablename')})"
+        )
+
+    def identity(self) -> str:
+        """Returns the query for what identifies the table: its server, its database and its number."""
+        return (
+            "SELECT pg_postmaster_start_time()::text, d.oid::text, to_regclass("
+            f"{literal(self.target)})::oid::text FROM pg_database d WHERE d.datname = current_database()"
         )
 
     def make_staging(self) -> str:
@@ -179,6 +196,11 @@ class Statements:
 
 def _names(names: Iterable[str]) -> str:
     return ", ".join(map(quoted, names))
+
+
+def _number_of(name: str) -> str:
+    """Returns the number of the lock of a table."""
+    return f"hashtextextended({name}, 0)"
 
 
 def _counted(attempts: Iterable[str]) -> str:

@@ -8,6 +8,7 @@ from pyspark.sql.types import AtomicType, StructType
 
 from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
+from panewise.spark.sinks.places import check_tables
 
 
 def prepare_batch(session: SparkSession, sinks: Mapping[str, AnySink]) -> None:
@@ -23,6 +24,14 @@ def _prepare_outputs(sinks: Mapping[str, AnySink]) -> None:
     for sink in sinks.values():
         if isinstance(sink, BoundSink):
             sink.sink.prepare(sink.output)
+    check_tables(sinks)
+
+
+def check_new(session: SparkSession, sinks: Mapping[str, AnySink]) -> None:
+    """Checks that no path has rows of another checkpoint, before a query with a new checkpoint starts."""
+    for sink in sinks.values():
+        if isinstance(sink, PathSink):
+            sink.check_new(session)
 
 
 def prepare(

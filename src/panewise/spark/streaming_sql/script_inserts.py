@@ -16,7 +16,7 @@ from panewise.spark.queries.query import Done, WindowQuery
 from panewise.spark.results.operator_result import OperatorResult, kinds_of
 from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import empty
-from panewise.spark.streaming_sql.table_sinks import FileSink, TableSink, sink_of
+from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink, sink_of
 from panewise.sql.script.application import NO_CHECKPOINT, no_outputs
 from panewise.sql.script.steps import InsertStep, SinkStep
 
@@ -89,7 +89,7 @@ def _schemas(source: Any, outputs: Mapping[str, SinkStep]) -> dict[str | None, S
 
 
 def _check(session: SparkSession, table: WrittenTable, step: InsertStep, *, streaming: bool) -> None:
-    """Checks that rows fit a table, and that the table has no rows that the query would overwrite."""
+    """Checks that rows fit a table, and can come to it."""
     sink, schema = table.sink, table.schema
     listed = sink.shape.listed or [name for name, _ in sink.shape.columns]
     if schema is not None and listed and len(schema) != len(listed):
@@ -97,21 +97,7 @@ def _check(session: SparkSession, table: WrittenTable, step: InsertStep, *, stre
         raise SqlError(f"{len(schema)} columns {schema.names}", rule, "select as many")
     if schema is not None:
         sink.shaped(empty(session, schema))
-    if isinstance(sink, FileSink):
-        _check_rows(session, sink, step.checkpoint if streaming else None)
-
-
-def _check_rows(session: SparkSession, sink: FileSink, checkpoint: str | None) -> None:
-    """Refuses a table with rows of another query, as micro-batches of the same numbers would replace them."""
-    if checkpoint is None and sink.has_rows(session, first=1):
-        rule = "a batch is written as micro-batch 0, and the rows of a stream would stay beside it"
-        raise SqlError(f"rows of a stream at {sink.path}", rule, "delete them, or give another path")
-    if checkpoint is None or exists(session, f"{checkpoint}/metadata"):
-        return
-    if sink.has_rows(session, first=0):
-        rule = "a new checkpoint begins with micro-batch 0, which would replace some of these rows"
-        remedy = "delete the rows with their checkpoint, or give another path"
-        raise SqlError(f"rows of another checkpoint at {sink.path}", rule, remedy)
+    sink.check(session, step.statement.table, streaming=streaming)
 
 
 def _started(result: Any, sinks: Mapping[str | None, TableSink], step: InsertStep) -> WindowQuery:
@@ -130,13 +116,19 @@ def _started(result: Any, sinks: Mapping[str | None, TableSink], step: InsertSte
 
 def _written(df: DataFrame, sink: TableSink, step: InsertStep) -> WindowQuery:
     """Starts a query of Spark's alone. The rows of a batch are written before it returns."""
+    session = df.sparkSession
     if not df.isStreaming:
+        if isinstance(sink, FileTable):
+            sink.check_batch(session)
         sink(df, 0)
         return WindowQuery(Done(df), None)  # type: ignore[arg-type]
     if step.at_end:
         _check_end(df)
-    if isinstance(sink, FileSink) and not sink.prepared(df.sparkSession):
-        sink.prepare(empty(df.sparkSession, df.schema))
+    if isinstance(sink, FileTable):
+        if not exists(session, f"{step.checkpoint}/metadata"):
+            sink.check_new(session)
+        if not sink.prepared(session):
+            sink.prepare(empty(session, df.schema))
     writer = df.writeStream.foreachBatch(sink).queryName(step.statement.table)
     writer = writer.option("checkpointLocation", str(step.checkpoint))
     trigger = step.trigger

@@ -19,15 +19,15 @@ from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sources import source_of
 from panewise.sql.script.application import Application
 from panewise.sql.script.known_tables import tables_read
+from panewise.sql.script.statements import QueryView, Show
 from panewise.sql.script.steps import (
     InsertStep,
+    QueryStep,
     SettingStep,
-    ShowStep,
     SinkStep,
     SourceStep,
     SparkStep,
     Step,
-    ViewStep,
 )
 from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import quoted
@@ -92,7 +92,7 @@ class ScriptRun:
         except QueryError:
             raise
         except Exception as error:
-            runs = isinstance(step, (InsertStep, ShowStep))
+            runs = isinstance(step, InsertStep) or isinstance(step.statement, Show)
             if runs and not isinstance(error, (AnalysisException, ParseException)):
                 raise StatementError(script.text.count("\n", 0, span.start) + 1, error) from error
             if not isinstance(error, PySparkException):
@@ -108,14 +108,14 @@ class ScriptRun:
                     keep_settings(self.session, {statement.key: statement.value})
             case SourceStep(statement):
                 self._name(statement.name, source_of(self.session, step))
-            case ViewStep(statement):
-                self._name(statement.name, self._query(statement.query))
+            case QueryStep(QueryView(name, span)):
+                self._name(name, self._query(span))
             case InsertStep(statement):
                 query, tables = insert(self._query(statement.query), step)
                 self.queries[statement.table.lower()] = query
                 self._written.update(tables)
-            case ShowStep(statement):
-                frame_of(self._query(statement.query)).show(truncate=False)
+            case QueryStep(Show(span)):
+                frame_of(self._query(span)).show(truncate=False)
             case SparkStep(statement):
                 self.session.sql(self.application.script.characters(statement.span))
                 keep_settings(self.session, self.application.session_settings)  # which it may have changed

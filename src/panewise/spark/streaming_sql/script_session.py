@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from panewise.spark.session.settings import PARTITIONS, configure
 from panewise.spark.session.standard_error import log_to
 from panewise.sql.script.application import Application
-from panewise.sql.script.steps import InsertStep, SettingStep, ShowStep, ViewStep
+from panewise.sql.script.steps import InsertStep, QueryStep, SettingStep
 
 _REMOTE: Final = "spark.remote"  # says where a session is, and is no setting in it
 
@@ -48,7 +48,7 @@ def _settings_before_queries(application: Application) -> Iterator[tuple[str, st
         match step:
             case SettingStep(statement) if statement.key.startswith("spark."):
                 yield statement.key, statement.value
-            case ViewStep() | InsertStep() | ShowStep():
+            case QueryStep() | InsertStep():
                 return
             case _:
                 pass

@@ -7,7 +7,8 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from panewise.spark.results.operator_result import OperatorResult
-from panewise.sql.stages import OutputColumn, OverStage, Stage, is_star
+from panewise.sql.stage_columns import is_star
+from panewise.sql.stages import OutputColumn, OverStage, Stage
 
 _SIMPLE = re.compile(r"\s*(count|sum|min|max|avg)\s*\(\s*([A-Za-z_]\w*|\*)\s*\)\s*", re.IGNORECASE)
 

@@ -23,6 +23,7 @@ from panewise.spark.streaming_sql.sql_outputs import expression_of, ranked_rows,
 from panewise.spark.streaming_sql.sql_text import SparkText
 from panewise.sql.over import with_free_names
 from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
+from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import (
     Computed,
     DeduplicateStage,
@@ -30,8 +31,6 @@ from panewise.sql.stages import (
     OverStage,
     SingleInputStage,
     WindowsStage,
-    excepted,
-    is_star,
     run_options,
 )
 from panewise.sql.texts import one_line, quoted

@@ -11,7 +11,8 @@ from panewise.spark.queries.selection import Selection
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.shuffle.reports import PROGRESS
 from panewise.spec.aggregates.expressions import Expression
-from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties, excepted, is_star
+from panewise.sql.stage_columns import excepted, is_star
+from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
 from panewise.sql.texts import one_line, quoted
 
 

@@ -13,6 +13,7 @@ from panewise.errors import SqlError
 from panewise.spark.builders.apply_spec import apply
 from panewise.spark.builders.two_sides import inputs_of_sides
 from panewise.spark.builders.upstream_inputs import Source, frame_of
+from panewise.spark.inputs.guarded_watermark import watermarked_by
 from panewise.spark.queries.selection import Selection, Sorted
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
@@ -205,9 +206,9 @@ def _is_streaming(rows: Made) -> bool:
 
 def _marked(table: Source, mark: Mark) -> DataFrame:
     """Returns a table with the watermark of WATERMARK."""
-    name, delay, text = mark
+    name = mark.name
     if not isinstance(table, DataFrame):
         rule = "the watermark of a result is that of its operator (semantics 42.5)"
         raise SqlError(f"WATERMARK {name}", rule, "leave WATERMARK out")
-    df = table if text is None else table.withColumn(name, SF.expr(text))
-    return df.withWatermark(name, f"{delay.us} microseconds")
+    df = table if mark.computed is None else table.withColumn(name, SF.expr(mark.computed))
+    return watermarked_by(df, name, mark.delay, mark.skew)

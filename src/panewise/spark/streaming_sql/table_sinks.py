@@ -1,23 +1,26 @@
-"""The sinks of tables that a script of SQL declares (semantics 46.44)."""
+"""The sinks of tables that a script of SQL declares: sinks, and how rows become those of a table (46.44)."""
 
-import sys
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Final, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
+from panewise.spark.sinks.appending import AppendingSink
 from panewise.spark.sinks.base import PathSink
-from panewise.spark.sinks.paths import exists
-from panewise.spark.sinks.query_identity import query_id
+from panewise.spark.sinks.console import ConsoleSink
+from panewise.spark.sinks.files import FileSink
+from panewise.spark.sinks.local_session import check_stream_in_driver
+from panewise.spark.sinks.memory import MemorySink
 from panewise.sql.script.declarations import FILES
 from panewise.sql.script.steps import SinkStep
 from panewise.sql.texts import quoted
 
+Schema: TypeAlias = str | StructType | None
 _OF_MESSAGES: Final = frozenset({"key", "value", "topic", "partition", "headers"})  # as Spark writes them
 
 
@@ -32,6 +35,11 @@ class TableShape:
 
     columns: tuple[tuple[str, str], ...] = ()
     listed: tuple[str, ...] | None = None
+
+    @property
+    def ddl(self) -> str:
+        """The columns as Spark's DDL has them; empty if they are those of the query."""
+        return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.columns)
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """Returns rows with the names and types of the table, by position; other columns are null."""
@@ -48,14 +56,24 @@ class TableShape:
 
 
 @dataclass(frozen=True)
-class TableSink(ABC):
-    """A sink of a script."""
+class TableSink:
+    """Gives rows the columns of a table, and passes them to a sink.
+
+    Attributes:
+        shape: the columns.
+        put: the sink.
+        reader: returns the rows that are there, given their columns; None for a sink that is only written.
+        in_driver: whether the rows stay in the driver.
+    """
 
     shape: TableShape
+    put: Callable[[DataFrame, int], None]
+    reader: Callable[[SparkSession, Schema], DataFrame] | None
+    in_driver: bool
 
-    @abstractmethod
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch."""
+        self.put(self.shaped(rows), batch_id)
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """Returns rows as they are written.
@@ -65,104 +83,63 @@ class TableSink(ABC):
         """
         return self.shape.shaped(rows)
 
+    def check(self, session: SparkSession, name: str, *, streaming: bool) -> None:
+        """Checks that the rows can come to the sink.
+
+        Raises:
+            SpecError: for a stream through Connect, if the rows are to stay in the driver.
+        """
+        if self.in_driver and streaming:
+            check_stream_in_driver(session, "a table of memory or console", name)
+
     def read(self, session: SparkSession, schema: StructType | None) -> DataFrame:
         """Returns the rows that the table contains, given the columns of the query that writes it."""
-        raise AssertionError("the check of a script refuses to read this table")
+        assert self.reader is not None, "the check of a script refuses to read this table"
+        return self.reader(session, self.shape.ddl or schema)
 
 
 @dataclass(frozen=True)
-class FileSink(TableSink, PathSink):
-    """Writes files of a format under a path, each row exactly once.
+class FileTable(TableSink, PathSink):
+    """Passes rows to a sink of files, which is at a path."""
 
-    Each micro-batch has a directory `batch_id=N`. A repeated micro-batch overwrites its own.
-    """
-
+    files: FileSink
     path: str
-    format: str
-    options: Mapping[str, str]
 
-    def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        """Writes one micro-batch."""
-        writer = self.shaped(rows).write.format(self.format).mode("overwrite")
-        writer.options(**self.options).save(f"{self.path}/batch_id={batch_id}")
+    def __init__(self, shape: TableShape, files: FileSink) -> None:
+        super().__init__(shape, files, files.read, in_driver=False)
+        object.__setattr__(self, "files", files)
+        object.__setattr__(self, "path", files.path)
 
     def prepare(self, empty: DataFrame) -> None:
         """Makes the path readable before there are rows."""
-        self(empty, -1)
+        self.files.prepare(self.shaped(empty))
 
     def prepared(self, session: SparkSession) -> bool:
         """Returns whether the path is readable."""
-        return exists(session, f"{self.path}/batch_id=-1")
+        return self.files.prepared(session)
 
-    def has_rows(self, session: SparkSession, *, first: int) -> bool:
-        """Returns whether there are micro-batches from the number `first`, 0 or 1, on."""
-        return exists(session, f"{self.path}/batch_id=[{first}-9]*")
+    def check_new(self, session: SparkSession) -> None:
+        """Checks that the path has no rows of another checkpoint."""
+        self.files.check_new(session)
 
-    def read(self, session: SparkSession, schema: StructType | None) -> DataFrame:
-        """Returns the rows that the table contains.
-
-        The directories are named one by one, so their names are no column: the table may have a `batch_id`.
-        """
-        reader = session.read.format(self.format).options(**self.options)
-        declared = ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.shape.columns)
-        known = declared or schema
-        return (reader.schema(known) if known else reader).load(f"{self.path}/batch_id=*")
+    def check_batch(self, session: SparkSession) -> None:
+        """Checks that the path has no rows of a stream."""
+        self.files.check_batch(session)
 
 
 @dataclass(frozen=True)
-class ConsoleTableSink(TableSink):
-    """Prints the rows of each micro-batch. A repeated micro-batch is printed again."""
-
-    name: str
-    options: Mapping[str, str]
-
-    def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        """Prints one micro-batch."""
-        sys.stdout.write(f"{self.name}, micro-batch {batch_id}:\n")
-        truncate = self.options.get("truncate", "false").lower() == "true"
-        self.shaped(rows).show(int(self.options.get("numrows", "20")), truncate=truncate)
-        sys.stdout.flush()
-
-
-@dataclass(frozen=True)
-class MemoryTableSink(TableSink):
-    """Keeps the rows in the driver, each once, until the application ends."""
-
-    batches: dict[int, Any] = field(default_factory=dict)
-
-    def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        """Stores one micro-batch, in the place of the same one before a failure."""
-        self.batches[batch_id] = self.shaped(rows).toArrow()
-
-    def read(self, session: SparkSession, schema: StructType | None) -> DataFrame:
-        """Returns the rows that the table contains."""
-        frames = [session.createDataFrame(table) for _, table in sorted(self.batches.items())]
-        if not frames:
-            return self.shape.shaped(session.createDataFrame([], schema or StructType()))
-        rows = frames[0]
-        for frame in frames[1:]:
-            rows = rows.union(frame)
-        return rows
-
-
-@dataclass(frozen=True)
-class KafkaTableSink(TableSink):
+class KafkaTable(TableSink):
     """Writes messages, each at least once: the columns of a message, or the whole row as JSON.
 
-    The option `key` names the column whose text is the key of the message.
+    `key` is the column whose text is the key of the message, None if there is none.
     """
 
-    options: Mapping[str, str]
-
-    def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        """Writes one micro-batch."""
-        options = {name: text for name, text in self.options.items() if name != "key"}
-        self.shaped(rows).write.format("kafka").options(**options).save()
+    key: str | None
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """Returns the rows as messages."""
         rows = self.shape.shaped(rows)
-        key, names = self.options.get("key"), {name.lower() for name in rows.columns}
+        key, names = self.key, {name.lower() for name in rows.columns}
         if "value" in names:
             lost = sorted(names - _OF_MESSAGES - {(key or "").lower()})
             if lost:
@@ -174,39 +151,6 @@ class KafkaTableSink(TableSink):
             message = [F.to_json(F.struct("*")).alias("value")]
         message += [] if key is None else [F.col(quoted(key)).cast("string").alias("key")]
         return rows.select(*message)
-
-
-@dataclass(frozen=True)
-class AppendingSink(TableSink):
-    """Appends rows by Spark's writer of a format.
-
-    Delta recognizes a micro-batch by the id of its query and its number, and has each row exactly once. In
-    other formats a row is there at least once.
-
-    Attributes:
-        format: the format.
-        options: its options.
-        checkpoint: the checkpoint of the query, None for a batch, whose rows are added each time.
-    """
-
-    format: str
-    options: Mapping[str, str]
-    checkpoint: str | None
-    _id: list[str] = field(default_factory=list, compare=False)
-
-    def __call__(self, rows: DataFrame, batch_id: int) -> None:
-        """Appends one micro-batch."""
-        once: dict[str, str] = {}
-        if self.format == "delta" and self.checkpoint is not None:
-            if not self._id:
-                self._id.append(query_id(rows.sparkSession, self.checkpoint))
-            once = {"txnAppId": self._id[0], "txnVersion": str(batch_id)}
-        writer = self.shaped(rows).write.format(self.format).mode("append")
-        writer.options(**self.options, **once).save()
-
-    def read(self, session: SparkSession, schema: StructType | None) -> DataFrame:
-        """Returns the rows that the table contains."""
-        return session.read.format(self.format).options(**self.options).load()
 
 
 def sink_of(step: SinkStep, checkpoint: str | None, listed: tuple[str, ...] | None = None) -> TableSink:
@@ -221,12 +165,17 @@ def sink_of(step: SinkStep, checkpoint: str | None, listed: tuple[str, ...] | No
     shape = TableShape(tuple((column.name, column.type) for column in statement.columns or ()), listed)
     path = statement.options.get("path")
     if statement.format in FILES:
-        return FileSink(shape, statement.options["path"], statement.format, options)
+        return FileTable(shape, FileSink(statement.options["path"], statement.format, options))
     if statement.format == "console":
-        return ConsoleTableSink(shape, statement.name, options)
+        cut = options.get("truncate", "false").lower() == "true"
+        console = ConsoleSink(int(options.get("numrows", "20")), truncate=cut)
+        return TableSink(shape, partial(console.show, name=statement.name), None, in_driver=True)
     if statement.format == "memory":
-        return MemoryTableSink(shape)
+        memory = MemorySink()
+        return TableSink(shape, memory.store, memory.read, in_driver=True)
     if statement.format == "kafka":
-        return KafkaTableSink(shape, options)
+        key = options.pop("key", None)
+        return KafkaTable(shape, AppendingSink("kafka", options, checkpoint), None, in_driver=False, key=key)
     options |= {} if path is None else {"path": path}
-    return AppendingSink(shape, statement.format, options, checkpoint)
+    appending = AppendingSink(statement.format, options, checkpoint)
+    return TableSink(shape, appending, appending.read, in_driver=False)

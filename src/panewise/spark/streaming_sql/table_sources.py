@@ -3,12 +3,11 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.sql.script.declarations import included
+from panewise.spark.inputs.guarded_watermark import watermarked_by
+from panewise.sql.script.declarations import OF_SOURCES, included, skew_of
 from panewise.sql.script.statements import ColumnSyntax
 from panewise.sql.script.steps import SourceStep
 from panewise.sql.texts import quoted
-
-_OWN = frozenset({"streaming", "value.format", "include"})
 
 
 def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
@@ -16,7 +15,7 @@ def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
     view = step.statement
     reader = session.readStream if step.streaming else session.read
     reader = reader.format(view.format).options(
-        **{key: text for key, text in view.options.items() if key not in _OWN}
+        **{key: text for key, text in view.options.items() if key not in OF_SOURCES}
     )
     if view.columns is not None and view.format != "kafka":
         reader = reader.schema(ddl(view.columns))
@@ -26,7 +25,7 @@ def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
     if view.watermark is None:
         return df
     name, delay = view.watermark
-    return df.withWatermark(name, f"{delay.us} microseconds")
+    return watermarked_by(df, name, delay, skew_of(view))
 
 
 def ddl(columns: tuple[ColumnSyntax, ...]) -> str:

@@ -19,16 +19,17 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessorHandle, Ti
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.imported_shard import ImportedShard, begin
-from panewise.engine.ingest.output import Output
+from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import PanewiseError, StateError
+from panewise.spark.activity import StepActivity
 from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.shuffle.envelope import encode, groups, pieces
 from panewise.spark.shuffle.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
 from panewise.spark.workers.processor_settings import Settings
 from panewise.spark.workers.state_pieces import StatePieces
-from panewise.spark.workers.step import OutputBuffer, ShardBatch, encoded, step
+from panewise.spark.workers.step import OutputBuffer, ShardBatch, StepOutput, encoded, step
 from panewise.spark.workers.unpack import Unpack
 from panewise.spark.workers.worker import hide_traceback, settle
 from panewise.state import Mirror, RunStore
@@ -133,35 +134,48 @@ class ShardRunner:
         now, watermark = self._clocks(shard_batch, timers)
         feeds = self._feeds(stored, shard_batch)
         buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
-        tally = Tally(timed=settings.emits_panes)
+        operator, activity = stored.operator, None
+        if settings.activity is not None:
+            activity = StepActivity.at_start(settings.activity, operator)
+            activity.add_rows(operator, shard_batch.ports)
+        tally = Tally(timed=settings.emits_panes, activity=activity)
         outputs = chain(changed, self._ended(stored), step(stored.operator, shard_batch, now, moves))
         for panes in buffer.many_panes(outputs):
             tally.add_panes(panes)
             yield from self._many(panes)
         output = buffer.rest()
-        clocks = stored.operator.state.clocks
-        emitted = dict(output.tables(shard, clocks.processing_time, clocks.instant_watermark))
+        emitted = self._emitted(output, stored.operator, shard)
         tally.add_panes(output.panes)
         tally.add_ports(output.ports)
         counts = output.counts
-        if settings.direct is not None:
-            emitted = {kind: table for kind, table in emitted.items() if kind == settings.direct.kind}
         envelopes = encoded(emitted.items())
         if settings.direct is None and any(map(shares_text, emitted.values())):
             # The commit replaces the state by a copy. Panes that share text with the old state would keep
             # that text in memory, so they are encoded before the commit.
             envelopes, emitted = iter(list(envelopes)), {}
         del output, buffer
+        if activity is not None:
+            activity.add_state(operator)  # the commit makes runs of what the step has changed
         self._commit(stored, watermark, feeds)
-        figures = figures_of(stored, self._store.lengths)
-        check_state_size(figures["state_bytes"], settings.state_mb, shard)
-        metrics = metrics_of(counts, tally, figures)
+        metrics = self._metrics(stored, shard, counts, tally)
         if settings.direct is not None:
             yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
             return
         live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
         report = self._report(stored.operator, shard)
         yield from _envelopes(chain(shard_batch.carried, envelopes, live, report), metrics)
+
+    def _emitted(self, output: StepOutput, operator: Operator, shard: int) -> dict[str, pl.DataFrame]:
+        """Returns the tables of an output by kind; if Spark reads a single one, that alone."""
+        clocks, direct = operator.state.clocks, self._settings.direct
+        tables = output.tables(shard, clocks.processing_time, clocks.instant_watermark)
+        return {kind: table for kind, table in tables if direct is None or kind == direct.kind}
+
+    def _metrics(self, stored: StoredOperator, shard: int, counts: Counts, tally: Tally) -> str:
+        """Returns the metrics of a step that is committed. Refuses a state that is larger than its limit."""
+        figures = figures_of(stored, self._store.lengths)
+        check_state_size(figures["state_bytes"], self._settings.state_mb, shard)
+        return metrics_of(counts, tally, figures, shard)
 
     def _commit(self, stored: StoredOperator, watermark: int | None, feeds: dict[str, Reports]) -> None:
         """Sets the timer, and commits the state unless the step has changed nothing that is stored."""

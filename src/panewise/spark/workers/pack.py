@@ -14,7 +14,7 @@ from pyspark import TaskContext
 
 from panewise.engine.columns import PLACE, REASON, TIME
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.validate import Port
+from panewise.engine.ingest.port import Port
 from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.registry import plan_for
@@ -137,12 +137,8 @@ class _Packer:
         validated = self.plan.validate(
             frame.with_columns(place.alias(PLACE)), now, windows=not self.plan.needs_clock
         )
-        if self.pack.strict and not validated.invalid.is_empty():
-            raise _invalid(self.pack.port, validated.invalid)
         if not validated.invalid.is_empty():
-            yield from self._batches(
-                (self._any_shard, "invalid", encode(piece)) for piece in pieces(validated.invalid.drop(PLACE))
-            )
+            yield from self._rejected(validated.invalid)
         if self.plan.entry.position is not None and not validated.valid.is_empty():
             self.marks.append(Marks.offsets_of(self.plan.entry.position, validated.valid))
         if self.plan.row_driven_inputs is not None:
@@ -151,6 +147,13 @@ class _Packer:
             self.partials.append(self.plan.combine(validated.valid))
         else:
             yield from self._sharded("rows", validated.valid.drop(self.pack.spare(self.plan)))
+
+    def _rejected(self, invalid: pl.DataFrame) -> Iterator[pa.RecordBatch]:
+        """Yields invalid rows for one shard, or raises an error of the first if no output has them."""
+        if self.pack.strict:
+            raise _invalid(self.pack.port, invalid)
+        shard = self._any_shard
+        yield from self._batches((shard, "invalid", encode(piece)) for piece in pieces(invalid.drop(PLACE)))
 
     def _passed_on(self, envelopes: pl.Series) -> Iterator[pa.RecordBatch]:
         """Collects the reports among envelopes, and yields the others for one shard."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from panewise.spark.activity import ActivitySettings
 from panewise.spark.workers.unpack import Unpack
 from panewise.spec import Specification, parts
 
@@ -26,6 +27,7 @@ class Settings:
         query_ports: the ports whose watermark is that of the query.
         imports: whether the initial state is that of another query (semantics 48.9), and not rows.
         least_watermark: the watermark of the query that it continues, in microseconds; None if there is none.
+        activity: how the activity of windows is read, None without a journal.
         emits_panes: whether the emitted rows are not rows of the input.
     """
 
@@ -44,6 +46,7 @@ class Settings:
     query_ports: tuple[str, ...] = ()
     imports: bool = False
     least_watermark: int | None = None
+    activity: ActivitySettings | None = None
     emits_panes: bool = field(init=False)
 
     def __post_init__(self) -> None:

@@ -19,7 +19,7 @@ def retain_memory() -> None:
 
     The allocator of Polars keeps it for ten seconds, and that of the C library keeps up to 64 MB. Otherwise
     every micro-batch gets memory from the system page by page. That was an eighth of the time of a million
-    rows (docs/performance.md). Settings of the user take precedence.
+    rows (docs/decisions/0075-measurements.md). Settings of the user take precedence.
     """
     of_user = [
         setting

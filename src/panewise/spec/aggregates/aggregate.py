@@ -1,6 +1,6 @@
 """Aggregates: the contents of panes. Names and results are those of pyspark.sql.functions (semantics 24).
 
-The functions that create them are in :mod:`panewise.spec.aggregates.functions`.
+Users create them with the functions of :mod:`panewise.functions`.
 """
 
 import re

@@ -1,21 +1,17 @@
-"""The functions that create aggregates, named as in pyspark.sql.functions.
+"""The functions that create aggregates of counts, sums, bits and extremes, named as in pyspark.sql.functions.
 
 Users import them from :mod:`panewise.functions`.
 """
 
-from typing import Any, Literal
+from typing import Any
 
-from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.aggregates.user_functions import UserFunctions
-from panewise.spec.fields import is_count
 
 # The public functions, which panewise.functions has.
 __all__ = [
-    "any_value",
     "approx_count_distinct",
-    "array_agg",
     "avg",
     "avg_distinct",
     "bit_and",
@@ -23,39 +19,21 @@ __all__ = [
     "bit_xor",
     "bool_and",
     "bool_or",
-    "collect_list",
-    "collect_set",
     "count",
     "count_distinct",
     "count_if",
     "every",
-    "first",
-    "first_n",
-    "kurtosis",
-    "last",
-    "last_n",
     "max",
     "mean",
-    "median",
     "min",
-    "mode",
-    "percentile",
     "product",
-    "skewness",
     "some",
-    "std",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
     "sum",
     "sum_distinct",
-    "var_pop",
-    "var_samp",
-    "variance",
 ]
 
 
-def _over(fn: str, column: ColumnOrName, *arguments: Any, **options: Any) -> Aggregate:
+def over_column(fn: str, column: ColumnOrName, *arguments: Any, **options: Any) -> Aggregate:
     """Returns the aggregate over a column. Its default name shows the arguments."""
     name = checked_column(column)
     return Aggregate(fn, name, default_name(fn, name, *arguments), **options)
@@ -86,7 +64,7 @@ def count_if(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.8; pyspark count_if.
     """
-    return _over("count_if", column)
+    return over_column("count_if", column)
 
 
 def count_distinct(column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
@@ -104,9 +82,9 @@ def count_distinct(column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
     Source: semantics 24.8, 24.18; pyspark count_distinct.
     """
     if not more:
-        return _over("count_distinct", column)
+        return over_column("count_distinct", column)
     parts = tuple(map(checked_column, (column, *more)))
-    return _over("count_distinct", Expression(", ".join(parts), "tuple", parts))
+    return over_column("count_distinct", Expression(", ".join(parts), "tuple", parts))
 
 
 def sum(column: ColumnOrName) -> Aggregate:
@@ -122,7 +100,7 @@ def sum(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.1, 24.3, 24.16; pyspark sum.
     """
-    return _over("sum", column)
+    return over_column("sum", column)
 
 
 def avg(column: ColumnOrName) -> Aggregate:
@@ -139,7 +117,7 @@ def avg(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.1, 24.16; pyspark avg.
     """
-    return _over("avg", column)
+    return over_column("avg", column)
 
 
 mean = avg
@@ -156,7 +134,7 @@ def sum_distinct(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.25; pyspark sum_distinct.
     """
-    return _over("sum_distinct", column)
+    return over_column("sum_distinct", column)
 
 
 def avg_distinct(column: ColumnOrName) -> Aggregate:
@@ -170,7 +148,7 @@ def avg_distinct(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.25; avg(DISTINCT ...) of SQL.
     """
-    return _over("avg_distinct", column)
+    return over_column("avg_distinct", column)
 
 
 def product(column: ColumnOrName) -> Aggregate:
@@ -182,7 +160,7 @@ def product(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.22; pyspark product.
     """
-    return _over("product", column)
+    return over_column("product", column)
 
 
 def bit_and(column: ColumnOrName) -> Aggregate:
@@ -194,7 +172,7 @@ def bit_and(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.22; pyspark bit_and.
     """
-    return _over("bit_and", column)
+    return over_column("bit_and", column)
 
 
 def bit_or(column: ColumnOrName) -> Aggregate:
@@ -206,7 +184,7 @@ def bit_or(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.22; pyspark bit_or.
     """
-    return _over("bit_or", column)
+    return over_column("bit_or", column)
 
 
 def bit_xor(column: ColumnOrName) -> Aggregate:
@@ -218,7 +196,7 @@ def bit_xor(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.22; pyspark bit_xor.
     """
-    return _over("bit_xor", column)
+    return over_column("bit_xor", column)
 
 
 def min(column: ColumnOrName) -> Aggregate:
@@ -226,7 +204,7 @@ def min(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.1, 24.2; pyspark min.
     """
-    return _over("min", column)
+    return over_column("min", column)
 
 
 def max(column: ColumnOrName) -> Aggregate:
@@ -234,7 +212,7 @@ def max(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.1, 24.2; pyspark max.
     """
-    return _over("max", column)
+    return over_column("max", column)
 
 
 def bool_and(column: ColumnOrName) -> Aggregate:
@@ -248,7 +226,7 @@ def bool_and(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.8; pyspark bool_and.
     """
-    return _over("bool_and", column)
+    return over_column("bool_and", column)
 
 
 every = bool_and
@@ -265,228 +243,10 @@ def bool_or(column: ColumnOrName) -> Aggregate:
 
     Source: semantics 24.8; pyspark bool_or.
     """
-    return _over("bool_or", column)
+    return over_column("bool_or", column)
 
 
 some = bool_or
-
-
-def first(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
-    """Takes the value of the first row in arrival order, or with `ignorenulls` the first non-null value.
-
-    `any_value` and `first_value` do the same. The type is that of the column.
-
-    Source: semantics 24.1, 24.6; pyspark first.
-    """
-    return _over("first", column, ignorenulls=ignorenulls)
-
-
-def any_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  # noqa: N803 - PySpark's name
-    """Does the same as :func:`first`."""
-    return first(column, ignoreNulls)
-
-
-def last(column: ColumnOrName, ignorenulls: bool = False) -> Aggregate:
-    """Takes the value of the last row in arrival order, or with `ignorenulls` the last non-null value.
-
-    `last_value` does the same. The type is that of the column.
-
-    Source: semantics 24.1, 24.6; pyspark last.
-    """
-    return _over("last", column, ignorenulls=ignorenulls)
-
-
-def stddev(column: ColumnOrName) -> Aggregate:
-    """Computes the sample standard deviation; null for fewer than two values. Type double.
-
-    `stddev_samp` and `std` are the same function.
-
-    Source: semantics 24.1, 24.2; pyspark stddev.
-    """
-    return _over("stddev", column)
-
-
-stddev_samp = std = stddev
-
-
-def variance(column: ColumnOrName) -> Aggregate:
-    """Computes the sample variance; null for fewer than two values. Type double.
-
-    `var_samp` is the same function.
-
-    Source: semantics 24.1, 24.2; pyspark variance.
-    """
-    return _over("variance", column)
-
-
-var_samp = variance
-
-
-def stddev_pop(column: ColumnOrName) -> Aggregate:
-    """Computes the population standard deviation; 0 for one value, null without any. Type double.
-
-    >>> from panewise.testing import result_of
-    >>> result_of(stddev_pop("v"), [{"v": 1}, {"v": None}, {"v": 5}])
-    2.0
-
-    Source: semantics 24.8; pyspark stddev_pop.
-    """
-    return _over("stddev_pop", column)
-
-
-def var_pop(column: ColumnOrName) -> Aggregate:
-    """Computes the population variance; 0 for one value, null without any. Type double.
-
-    >>> from panewise.testing import result_of
-    >>> result_of(var_pop("v"), [{"v": 1}, {"v": None}, {"v": 5}])
-    4.0
-
-    Source: semantics 24.8; pyspark var_pop.
-    """
-    return _over("var_pop", column)
-
-
-def skewness(column: ColumnOrName) -> Aggregate:
-    """Computes the skewness of the non-null values, as of a population; null if all are equal. Type double.
-
-    >>> from panewise.testing import result_of
-    >>> result_of(skewness("v"), [{"v": 1}, {"v": 1}, {"v": None}, {"v": 1}, {"v": 5}])
-    1.1547005383792515
-
-    Source: semantics 24.22; pyspark skewness.
-    """
-    return _over("skewness", column)
-
-
-def kurtosis(column: ColumnOrName) -> Aggregate:
-    """Computes the excess kurtosis of the non-null values; null if all are equal. Type double.
-
-    >>> from panewise.testing import result_of
-    >>> result_of(kurtosis("v"), [{"v": 1}, {"v": 2}, {"v": None}, {"v": 3}])
-    -1.5
-
-    Source: semantics 24.22; pyspark kurtosis.
-    """
-    return _over("kurtosis", column)
-
-
-def collect_list(
-    column: ColumnOrName, nulls: Literal["include", "skip"] = "skip", limit: int | None = None
-) -> Aggregate:
-    """Collects the values into a list, in arrival order; the list is empty without any.
-
-    `array_agg` is the same function. The elements have the type of the column.
-
-    Args:
-        column: the column of the values.
-        nulls: "skip" leaves nulls out, "include" lists them, too. Default: "skip".
-        limit: the maximum length of the list, 1 or more: it has the first values. With a limit the state is
-            of bounded size, as that of :func:`first_n`. Default: none.
-
-    Raises:
-        SpecError: for another value of `nulls` or `limit`.
-
-    >>> from panewise.testing import result_of
-    >>> rows = [{"v": 4}, {"v": None}, {"v": 2}]
-    >>> result_of(collect_list("v"), rows), result_of(collect_list("v", nulls="include", limit=2), rows)
-    ([4, 2], [4, None])
-
-    Source: semantics 24.1, 24.4, 24.27; pyspark collect_list; SQL's array_agg RESPECT NULLS.
-    """
-    whole = _over("collect_list", column, limit, nulls=nulls)
-    if limit is None:
-        return whole
-    if not is_count(limit):
-        rule = "the limit of a list is a whole number of values, one or more"
-        raise SpecError(f"collect_list(limit={limit!r})", rule, "give limit=1 or more")
-    return Aggregate("first_n", whole.column, whole.name, n=limit, ignorenulls=nulls == "skip")
-
-
-def first_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate:
-    """Lists the values of the first n rows in arrival order.
-
-    With `ignorenulls` these are the first n non-null values. The list is shorter than n if there are fewer.
-    The elements have the type of the column.
-
-    Args:
-        column: the column of the values.
-        n: the maximum length of the list, 1 or more.
-        ignorenulls: whether nulls are skipped. Default: they count as values.
-
-    Raises:
-        SpecError: for n below 1.
-
-    >>> from panewise.testing import result_of
-    >>> rows = [{"v": 4}, {"v": None}, {"v": 2}, {"v": 7}]
-    >>> result_of(first_n("v", 2), rows), result_of(first_n("v", 2, ignorenulls=True), rows)
-    ([4, None], [4, 2])
-
-    Source: semantics 24.28.
-    """
-    return _over("first_n", column, n, n=n, ignorenulls=ignorenulls)
-
-
-def last_n(column: ColumnOrName, n: int, ignorenulls: bool = False) -> Aggregate:
-    """Lists the values of the last n rows in arrival order.
-
-    With `ignorenulls` these are the last n non-null values. The last value is at the end of the list. The
-    rest is as with :func:`first_n`.
-
-    >>> from panewise.testing import result_of
-    >>> rows = [{"v": 4}, {"v": 2}, {"v": 7}, {"v": None}]
-    >>> result_of(last_n("v", 2), rows), result_of(last_n("v", 2, ignorenulls=True), rows)
-    ([7, None], [2, 7])
-
-    Source: semantics 24.28.
-    """
-    return _over("last_n", column, n, n=n, ignorenulls=ignorenulls)
-
-
-array_agg = collect_list
-
-
-def collect_set(column: ColumnOrName) -> Aggregate:
-    """Collects the distinct non-null values into a list, in the order of their first arrival.
-
-    The list is empty without values. NaN equals NaN.
-
-    Source: semantics 24.1, 24.2, 24.4; pyspark collect_set.
-    """
-    return _over("collect_set", column)
-
-
-def median(column: ColumnOrName) -> Aggregate:
-    """Computes the exact median, interpolated between two values; null without values. Type double.
-
-    Source: semantics 24.1; pyspark median.
-    """
-    return _over("median", column)
-
-
-def percentile(column: ColumnOrName, percentage: float) -> Aggregate:
-    """Computes an exact percentile, interpolated linearly; null without values. Type double.
-
-    Args:
-        column: the column of the values.
-        percentage: which percentile, in [0, 1]; 0.5 is the median.
-
-    Source: semantics 24.1; pyspark percentile.
-    """
-    return _over("percentile", column, percentage, percentage=percentage)
-
-
-def mode(column: ColumnOrName) -> Aggregate:
-    """Finds the most frequent non-null value; null without any. Type of the column.
-
-    If several values are equally frequent, it is the smallest of these.
-
-    >>> from panewise.testing import result_of
-    >>> result_of(mode("v"), [{"v": 9}, {"v": 2}, {"v": 9}, {"v": 2}, {"v": None}])
-    2
-
-    Source: semantics 24.9; pyspark mode with deterministic=True.
-    """
-    return _over("mode", column)
 
 
 def approx_count_distinct(column: ColumnOrName, rsd: float = 0.05) -> Aggregate:
@@ -499,4 +259,4 @@ def approx_count_distinct(column: ColumnOrName, rsd: float = 0.05) -> Aggregate:
 
     Source: semantics 24.1, 24.5; pyspark approx_count_distinct.
     """
-    return _over("approx_count_distinct", column, rsd=rsd)
+    return over_column("approx_count_distinct", column, rsd=rsd)

@@ -1,6 +1,6 @@
 """The functions of a user-defined aggregate, and the types of its results (semantics 24.7, 24.20)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from inspect import signature
 from typing import Any, Final, TypeAlias
@@ -35,17 +35,20 @@ class UserFunctions:
     commutative: bool = False
 
     def __post_init__(self) -> None:
-        check_name(self.name)
-        object.__setattr__(self, "result", checked_type(self.result))
-        for part in ("init", "accumulate", "merge", "finish"):
-            check_function(part, getattr(self, part))
+        check_user_functions(self, ("init", "accumulate", "merge", "finish"))
 
 
-def check_name(name: Any) -> None:
-    """Refuses a name that is no non-empty string: JSON identifies the aggregate by it."""
-    if not is_name(name):
+def check_user_functions(user: Any, names: Iterable[str]) -> None:
+    """Checks a user-defined aggregate, and sets its `result` as Spark writes it.
+
+    Its name identifies it in JSON. `names` are the fields that have functions.
+    """
+    if not is_name(user.name):
         rule = "the name of a user-defined aggregate is a non-empty string"
-        raise SpecError(f"name={name!r}", rule, "give a name such as 'longest'")
+        raise SpecError(f"name={user.name!r}", rule, "give a name such as 'longest'")
+    object.__setattr__(user, "result", checked_type(user.result))
+    for name in names:
+        check_function(name, getattr(user, name))
 
 
 def check_function(name: str, value: Any) -> None:

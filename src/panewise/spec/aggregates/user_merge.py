@@ -7,13 +7,7 @@ from typing import Any, Final
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
-from panewise.spec.aggregates.user_functions import (
-    JsonValue,
-    ResultType,
-    check_function,
-    check_name,
-    checked_type,
-)
+from panewise.spec.aggregates.user_functions import JsonValue, ResultType, check_user_functions
 from panewise.spec.fields import check_columns
 
 _FUNCTIONS: Final = ("init", "accumulate_left", "accumulate_right", "merge", "finish")
@@ -61,10 +55,7 @@ class UserMergeAggregate:
     commutative: bool = False
 
     def __post_init__(self) -> None:
-        check_name(self.name)
-        object.__setattr__(self, "result", checked_type(self.result))
-        for part in _FUNCTIONS:
-            check_function(part, getattr(self, part))
+        check_user_functions(self, _FUNCTIONS)
 
     def __call__(self, left: ColumnOrName, right: ColumnOrName) -> "MergeAggregate":
         """Returns the aggregate over a column of the left side and one of the right side."""

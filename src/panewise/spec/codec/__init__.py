@@ -96,15 +96,23 @@ def from_json(
     >>> from_json('{"window": {"kind": "global"}, "aggregates": [{"fn": "count", "name": "n"}]}').window
     Global()
     """
+    return from_dict(read_document(text), user_aggregates, user_windows, user_listeners)
+
+
+def read_document(text: str | bytes) -> Any:
+    """Returns the document of a JSON text, for :func:`from_dict` and :func:`without_functions`.
+
+    Raises:
+        SpecError: if the text is not JSON or contains a field twice.
+    """
     try:
-        document = json.loads(text, object_pairs_hook=once_each)
+        return json.loads(text, object_pairs_hook=once_each)
     except ValueError as error:
         if isinstance(error, SpecError):
             raise
         raise SpecError(
             f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote"
         ) from error
-    return from_dict(document, user_aggregates, user_windows, user_listeners)
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

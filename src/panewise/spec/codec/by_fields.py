@@ -28,7 +28,7 @@ from panewise.spec.fields import (
 )
 from panewise.spec.protocol import Users
 
-ReadPart: TypeAlias = Callable[["Decoder", Any, str], Any]
+ReadValue: TypeAlias = Callable[["Decoder", Any, str], Any]
 _SIMPLE: Final[dict[Any, Reader]] = {
     str: text,
     bool: flag,
@@ -56,7 +56,7 @@ class Form:
         also: names that are allowed besides the fields; another reader reads their values.
         left_out: the values of fields that a document leaves out, if the class has others.
         sparse: whether fields that have their default are not written.
-        parts: by field, the type or form by which it is read, in place of its annotation.
+        fields: by field, the type or form by which it is read, in place of its annotation.
         make: makes the value, given the values of the fields. Default: calls the class.
         read: reads the whole value, instead of all of these.
         write: returns the plain value of a whole value.
@@ -69,12 +69,18 @@ class Form:
     also: tuple[str, ...] = ()
     left_out: Mapping[str, Any] | None = None
     sparse: bool = False
-    parts: Mapping[str, Any] | None = None
+    fields: Mapping[str, Any] | None = None
     make: Callable[["Decoder", Any, dict[str, Any], str], Any] = _call
-    read: ReadPart | None = None
+    read: ReadValue | None = None
     write: Callable[["Encoder", Any], Any] | None = None
 
 
+def plain(read: Reader) -> Form:
+    """Returns the form of values that a reader reads without a decoder."""
+    return Form(read=lambda decoder, value, where: read(value, where))
+
+
+ANYTHING: Final = plain(lambda value, where: value)
 Forms: TypeAlias = Mapping[Any, Form]
 _BY_FIELDS: Final = Form()
 
@@ -147,7 +153,7 @@ class Decoder:
             return None if value is None else self.read(_without_none(kind), value, where)
         return self.one_of(inner or (kind,), value, where)
 
-    def _reader(self, kind: Any) -> ReadPart:
+    def _reader(self, kind: Any) -> ReadValue:
         """Returns what reads a type. That of a form is called at once: nested conditions need the stack."""
         form = kind if isinstance(kind, Form) else self._forms.get(kind, _BY_FIELDS)
         return form.read or (lambda decoder, value, where: decoder.read(kind, value, where))
@@ -174,7 +180,7 @@ class Decoder:
         values = dict(left_out)
         for name, field in known.items():
             if name in members:
-                values[field] = self._reader((form.parts or types).get(field, types[field]))(
+                values[field] = self._reader((form.fields or types).get(field, types[field]))(
                     self, members[name], f"{where}.{name}" if where else name
                 )
         return form.make(self, cls, values, where)

@@ -14,21 +14,10 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_nam
 from panewise.spec.aggregates.order_columns import OrderColumn, names_of
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggregate
-from panewise.spec.codec.by_fields import Decoder, Encoder, Form
+from panewise.spec.codec.by_fields import ANYTHING, Decoder, Encoder, Form, plain
+from panewise.spec.codec.condition_forms import CONDITION_FORMS
 from panewise.spec.codec.users import AnyListener
-from panewise.spec.conditions import literals, nodes
-from panewise.spec.fields import (
-    Reader,
-    duration,
-    flag,
-    kind_of,
-    listed,
-    members_of,
-    names,
-    number,
-    text,
-    wrong,
-)
+from panewise.spec.fields import Reader, duration, flag, listed, members_of, names, number, text, wrong
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.deduplicate import DeduplicateOperator
@@ -67,11 +56,6 @@ _AGGREGATE_DEFAULTS: Final[dict[str, dict[str, Any]]] = {  # the defaults of pan
 }
 
 
-def _read(read: Reader) -> Form:
-    """Returns the form of values that a reader reads without a decoder."""
-    return Form(read=lambda decoder, value, where: read(value, where))
-
-
 # Values of one field
 
 
@@ -89,7 +73,7 @@ def _either(what: str, readers: Mapping[Any, Reader], word: str | None = None) -
                 return reader(value, where)
         raise wrong(where, value, what)
 
-    return _read(read)
+    return plain(read)
 
 
 def _rows(value: Mapping[str, Any], where: str) -> Rows:
@@ -266,53 +250,6 @@ def _write_over_column(encoder: Encoder, value: OverColumn) -> dict[str, Any]:
     return written if value.frame is None else {**written, "frame": encoder.write(value.frame)}
 
 
-# Conditions
-
-
-def _node(decoder: Decoder, value: Any, where: str) -> Any:
-    if where.count(".") >= nodes.MAX_DEPTH:  # each node is in a field of another one
-        rule = f"a condition is nested up to {nodes.MAX_DEPTH} deep"
-        raise SpecError(f"{where[:60]}... is deeper", rule, "compute parts of it as columns before the join")
-    return decoder.fields(_NODES[kind_of(value, where, _NODES)], value, where)
-
-
-def _nodes(least: int) -> Form:
-    def read(decoder: Decoder, value: Any, where: str) -> tuple[Any, ...]:
-        if not isinstance(value, (list, tuple)) or len(value) < least:
-            raise wrong(where, value, f"a list of {least} or more nodes of a condition")
-        parts = []
-        for n, part in enumerate(value):  # a comprehension would need a frame more of the stack
-            parts.append(_node(decoder, part, f"{where}[{n}]"))
-        return tuple(parts)
-
-    return Form(read=read)
-
-
-def _one_of(known: tuple[str, ...]) -> Form:
-    def read(value: Any, where: str) -> str:
-        if not isinstance(value, str) or value not in known:
-            raise wrong(where, value, f"one of {', '.join(known)}")
-        return value
-
-    return _read(read)
-
-
-def _column_name(value: Any, where: str) -> str:
-    if not text(value, where):
-        raise wrong(where, value, "the name of a column")
-    return str(value)
-
-
-def _literal(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> literals.Literal:
-    kind, value = values["type"], values["value"]
-    if kind == "double" and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)  # other writers of JSON write 1.0 as 1
-    if not literals.is_literal(kind, value):
-        known = f"a value of type {kind!r}; the types are {', '.join(literals.TYPES)}"
-        raise wrong(f"{where}.value", value, known)
-    return literals.Literal(kind, value)
-
-
 # Operators that are made of others: the fields of both are in one document
 
 
@@ -354,9 +291,8 @@ def has_stages(document: Mapping[str, Any]) -> bool:
 _OLD_NULL_KEYS: Final = {"null_keys": False}  # the default of earlier releases (semantics 15.4)
 _LENGTHS: Final[dict[Any, Reader]] = {int: duration, Mapping: _rows}
 _AMOUNTS: Final[dict[Any, Reader]] = {(int, float): number, str: _decimal, Mapping: _us}
-_ANYTHING: Final = _read(lambda value, where: value)
 _NO_NAME: Final = {"column": None, "name": None}
-_UNCHECKED: Final = {"column": _ANYTHING, "default": _ANYTHING}  # the constructor says what a function takes
+_UNCHECKED: Final = {"column": ANYTHING, "default": ANYTHING}  # the constructor says what a function takes
 FORMS: Final[Mapping[Any, Form]] = {
     Duration | Literal["unlimited"]: _either(f"{_MICROSECONDS}, or 'unlimited'", {int: duration}, UNLIMITED),
     bool | Literal["touching"]: _either("true, false or 'touching'", {bool: flag}, "touching"),
@@ -372,8 +308,8 @@ FORMS: Final[Mapping[Any, Form]] = {
         f"{_MICROSECONDS}, or an object with one for each input", {int: duration, Mapping: _delays}
     ),
     StreamTime: Form(write=_write_stream_time),
-    Inputs: Form(parts={"names": _read(listed("a list of inputs' names"))}, write=_write_inputs),
-    DeltaPolicy: Form(parts={"amount": _either(_AMOUNT, _AMOUNTS)}, write=_write_delta),
+    Inputs: Form(fields={"names": plain(listed("a list of inputs' names"))}, write=_write_inputs),
+    DeltaPolicy: Form(fields={"amount": _either(_AMOUNT, _AMOUNTS)}, write=_write_delta),
     Trigger: Form(several="triggers"),
     **dict.fromkeys((AfterAny, AfterAll, AfterEach), Form(make=_several)),
     **dict.fromkeys((UserFunctions, UserMergeAggregate), Form(write=_write_name)),
@@ -382,34 +318,24 @@ FORMS: Final[Mapping[Any, Form]] = {
         read=_listener, write=lambda encoder, value: {"name": value.name, "outputs": dict(value.outputs)}
     ),
     Aggregate: Form(
-        several="aggregates", sparse=True, left_out=_NO_NAME, parts={"user": str | None}, make=_aggregate
+        several="aggregates", sparse=True, left_out=_NO_NAME, fields={"user": str | None}, make=_aggregate
     ),
     OrderColumn: Form(several="order columns"),
     MergeAggregate: Form(
-        several="aggregates", left_out={"name": None}, parts={"user": str}, make=_merge_aggregate
+        several="aggregates", left_out={"name": None}, fields={"user": str}, make=_merge_aggregate
     ),
-    RowFunction: Form(sparse=True, left_out=_NO_NAME, parts=_UNCHECKED, make=_row_function),
+    RowFunction: Form(sparse=True, left_out=_NO_NAME, fields=_UNCHECKED, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),
     Frame: Form(left_out={"start": None}, write=_write_frame),
-    Selected: Form(several="columns", parts={"name": str | None}),
-    nodes.Node: Form(read=_node),
-    nodes.Column: Form("column", parts={"side": _one_of(nodes.SIDES), "name": _read(_column_name)}),
-    literals.Literal: Form("literal", parts={"type": _ANYTHING, "value": _ANYTHING}, make=_literal),
-    nodes.Arithmetic: Form("arithmetic", parts={"op": _one_of(nodes.ARITHMETIC)}),
-    nodes.Comparison: Form("comparison", parts={"op": _one_of(nodes.COMPARISONS)}),
-    nodes.And: Form("and", parts={"parts": _nodes(2)}),
-    nodes.Or: Form("or", parts={"parts": _nodes(2)}),
-    nodes.Not: Form("not"),
-    nodes.IsNull: Form("is_null"),
-    nodes.Between: Form("between"),
-    nodes.In: Form("in", parts={"options": _nodes(1)}),
-    Cumulating: Form(parts=dict.fromkeys(("size", "step"), Duration | Rows)),  # which the constructor refuses
+    Selected: Form(several="columns", fields={"name": str | None}),
+    # The constructor refuses rows.
+    Cumulating: Form(fields=dict.fromkeys(("size", "step"), Duration | Rows)),
     Stage: Form(several="stages", write=_write_stage),
     WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN)),
     OverOperator: Form(left_out=_OLD_NULL_KEYS, write=_write_over),
-    DeduplicateOperator: Form(parts={"emit": str | None}),
-    StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, parts={"null_keys": bool}),
+    DeduplicateOperator: Form(fields={"emit": str | None}),
+    StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, fields={"null_keys": bool}),
     Chain: Form(read=_chain, write=_write_chain),
     WindowedJoin: Form(read=_windowed_join, write=_write_windowed_join),
+    **CONDITION_FORMS,
 }
-_NODES: Final = {FORMS[cls].kind or "": cls for cls in get_args(nodes.Node)}

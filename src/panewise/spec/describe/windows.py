@@ -16,21 +16,10 @@ from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.triggers.composite import AfterWatermark, finish
 from panewise.spec.triggers.simple import Always, Never
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import (
-    AnyWindow,
-    Calendar,
-    Cumulating,
-    Global,
-    Hopping,
-    Session,
-    Tumbling,
-    closed_at_end,
-    counted,
-    gap_columns,
-    merging,
-)
+from panewise.spec.windows.kinds import AnyWindow, Calendar, Cumulating, Global, Hopping, Session, Tumbling
 from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
+from panewise.spec.windows.traits import closed_at_end, counted, gap_columns, merging
 
 
 def describe(spec: WindowOperator) -> str:
@@ -82,12 +71,7 @@ def membership(window: AnyWindow) -> str:
         case Tumbling():
             return f"each row belongs to one window of {window.size}; {_starts(window.origin, window.size)}"
         case Hopping():
-            rows = (
-                "rows in a gap between windows belong to none"
-                if window.gaps
-                else "a row belongs to every window that contains its time"
-            )
-            return f"windows of {window.size}; {rows}; {_starts(window.origin, window.hop)}"
+            return _hopping(window)
         case Cumulating():
             return (
                 f"windows that grow by {window.step} up to {window.size}; "
@@ -98,18 +82,27 @@ def membership(window: AnyWindow) -> str:
         case Session():
             return _session(window)
         case Custom():
-            returned = (
-                f"each row belongs to the {'window' if window.merge else 'windows'} that {window.name} "
-                "returns for it"
-            )
-            touching = "are merged, too" if window.merge == "touching" else "stay separate"
-            return (
-                f"{returned}; windows that overlap are merged, those that only touch {touching}"
-                if window.merge
-                else returned
-            )
+            return _custom(window)
         case Global():
             return "one window without start or end, complete at the end of input"
+
+
+def _hopping(window: Hopping) -> str:
+    rows = (
+        "rows in a gap between windows belong to none"
+        if window.gaps
+        else "a row belongs to every window that contains its time"
+    )
+    return f"windows of {window.size}; {rows}; {_starts(window.origin, window.hop)}"
+
+
+def _custom(window: Custom) -> str:
+    windows = "window" if window.merge else "windows"
+    returned = f"each row belongs to the {windows} that {window.name} returns for it"
+    if not window.merge:
+        return returned
+    touching = "are merged, too" if window.merge == "touching" else "stay separate"
+    return f"{returned}; windows that overlap are merged, those that only touch {touching}"
 
 
 def _session(window: Session) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, result_types
+from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.forms import has_stages
 from panewise.spec.column_types import check_bytes
 from panewise.spec.families import windows
@@ -15,7 +16,7 @@ from panewise.spec.families.input_changes import Check
 from panewise.spec.families.window_changes import CHANGEABLE, OF_CHAINS
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Carried, Columns, Known, Origins, Types, carried_values
+from panewise.spec.protocol import Columns, Origins, Types
 from panewise.spec.source_position import Position
 from panewise.spec.type_checks import check_kinds
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
+from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.same_aggregates import marked_aggregates, same_aggregates
 from panewise.spec.families.input_changes import SIDE_CHANGES, Check
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
@@ -19,7 +20,7 @@ from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.checks import check_shared_columns
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Carried, Columns, Known, Origins, Types, carried_values
+from panewise.spec.protocol import Columns, Origins, Types
 from panewise.spec.type_checks import check_triggers
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow

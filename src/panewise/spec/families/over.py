@@ -9,12 +9,13 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
+from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.describe.over import describe
 from panewise.spec.families.input_changes import INPUT_CHANGES
 from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.operators.over.row_function import RowFunction
-from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
+from panewise.spec.protocol import Refusal, Types
 from panewise.spec.type_checks import check_row_order, is_of_type
 
 

@@ -8,11 +8,12 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
+from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.column_types import BOOLEAN
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy
-from panewise.spec.protocol import Carried, Known, Refusal, Types, carried_values
+from panewise.spec.protocol import Refusal, Types
 from panewise.spec.type_checks import check_delta, check_entry
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.families import INPUT
+from panewise.spec.carried_values import Carried, Known
 from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.families import join
 from panewise.spec.families.input_changes import SIDE_CHANGES, Check, of_side
@@ -15,7 +16,7 @@ from panewise.spec.families.windows import PaneParts
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT, SIDES
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Carried, Columns, Known, Origins, Refusal, Types, parts
+from panewise.spec.protocol import Columns, Origins, Refusal, Types, parts
 from panewise.spec.source_position import Position
 
 

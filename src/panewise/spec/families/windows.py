@@ -8,6 +8,7 @@ from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
+from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.evictors import DeltaEvictor
@@ -16,7 +17,7 @@ from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Carried, Known, Refusal, ResultWindows, S, Types, carried_values
+from panewise.spec.protocol import Refusal, ResultWindows, S, Types
 from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.source_position import Position
@@ -25,7 +26,8 @@ from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole
 from panewise.spec.watermarks import has_key_watermarks, row_driven
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import AnyWindow, counted, merging
+from panewise.spec.windows.kinds import AnyWindow
+from panewise.spec.windows.traits import counted, merging
 
 
 class PaneParts(DocumentedParts[S]):

@@ -12,7 +12,7 @@ from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_acc
 from panewise.spec.protocol import Shown, is_specification
 from panewise.spec.source_position import Position
 from panewise.spec.watermarks import has_key_watermarks
-from panewise.spec.windows.kinds import counted, merging
+from panewise.spec.windows.traits import counted, merging
 
 if TYPE_CHECKING:  # for annotations alone, as WindowOperator.then makes chains and needs this module
     from panewise.spec.operators.windows import WindowOperator

@@ -7,8 +7,8 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
-from panewise.spec.windows.kinds import counted
 from panewise.spec.windows.sliding import Sliding
+from panewise.spec.windows.traits import counted
 
 OP: Final = "op"
 BOUNDS: Final = ("window_start", "window_end")

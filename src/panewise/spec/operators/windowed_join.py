@@ -16,7 +16,7 @@ from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.protocol import Shown, is_specification, parts
 from panewise.spec.source_position import Position
 from panewise.spec.windows.custom import Custom
-from panewise.spec.windows.kinds import counted, gap_columns
+from panewise.spec.windows.traits import counted, gap_columns
 
 if TYPE_CHECKING:  # for annotations alone, as JoinOperator.then makes windowed joins and needs this module
     from panewise.spec.operators.join.operator import JoinOperator

@@ -32,8 +32,9 @@ from panewise.spec.triggers.composite import (
 )
 from panewise.spec.triggers.simple import AfterCount
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
-from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
+from panewise.spec.windows.kinds import AnyWindow, Global
 from panewise.spec.windows.overlap import too_many
+from panewise.spec.windows.traits import columns_of, counted
 
 UNLIMITED: Final = "unlimited"
 _ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field, so that comparison ignores it
@@ -308,6 +309,13 @@ def _check_names(spec: WindowOperator) -> None:
 
 def _check_meaning(spec: WindowOperator) -> None:
     check_position(spec.position, spec.order)
+    _check_lateness(spec)
+    _check_emission(spec)
+    check_evictor(spec.evictor, spec.accumulation)
+    _check_delta(spec)
+
+
+def _check_lateness(spec: WindowOperator) -> None:
     if spec.drop_by == "row" and spec.lateness_us is None:
         rule = "with unlimited lateness no row is ever late"
         raise SpecError(
@@ -318,6 +326,9 @@ def _check_meaning(spec: WindowOperator) -> None:
         raise SpecError(
             f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out"
         )
+
+
+def _check_emission(spec: WindowOperator) -> None:
     if spec.only_updated and spec.accumulation != "accumulating":
         rule = (
             "only_updated is for accumulating panes; discarding panes contain only new rows, "
@@ -330,7 +341,9 @@ def _check_meaning(spec: WindowOperator) -> None:
         raise SpecError(
             f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out"
         )
-    check_evictor(spec.evictor, spec.accumulation)
+
+
+def _check_delta(spec: WindowOperator) -> None:
     if isinstance(spec.delta, tuple) and (not spec.delta or len(set(spec.delta)) < len(spec.delta)):
         rule = "a delta has one or more columns, each once"
         raise SpecError(f"delta={spec.delta!r}", rule, "name different columns, or give True for all")

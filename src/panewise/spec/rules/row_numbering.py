@@ -7,7 +7,7 @@ from panewise.spec.evictors import TimeEvictor
 from panewise.spec.fields import refuse_fields, silently_replaced
 from panewise.spec.triggers.composite import walk
 from panewise.spec.triggers.simple import AfterEventTime, AfterEventTimeDelay
-from panewise.spec.windows.kinds import counted
+from panewise.spec.windows.traits import counted
 
 _DEFAULT: Final = "event_time"
 _BY_ROWS = (

@@ -11,7 +11,7 @@ from typing import Final
 
 from panewise.errors import SpecError, SqlError
 from panewise.sql.expressions import tokens_of
-from panewise.sql.script.declarations import has_path, sink_step, source_step
+from panewise.sql.script.declarations import sink_step, source_step
 from panewise.sql.script.known_tables import KnownTable, Tables
 from panewise.sql.script.queries import CheckedQuery, checked_query
 from panewise.sql.script.script_parser import parse_script
@@ -30,13 +30,12 @@ from panewise.sql.script.statements import (
 from panewise.sql.script.step_words import step_words
 from panewise.sql.script.steps import (
     InsertStep,
+    QueryStep,
     SettingStep,
-    ShowStep,
     SinkStep,
     SparkStep,
     Step,
     Trigger,
-    ViewStep,
 )
 from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import one_line
@@ -148,12 +147,12 @@ class _ScriptCompiler:
         self.tables.views[name] = query.known
         if query.has_outputs:
             self.tables.results.add(name)
-        return ViewStep(statement, query.compiled)
+        return QueryStep(statement, query.compiled)
 
     def _sink(self, statement: SinkTable) -> Step:
         self._new(statement.name, statement.name_span)
         step = sink_step(statement, self.tables, self.script)
-        if has_path(statement):
+        if "path" in statement.options:
             path = statement.options["path"]
             self._claim("path", _place(path), path, statement.option_spans["path"])
         self.tables.sinks[statement.name.lower()] = step
@@ -245,7 +244,7 @@ class _ScriptCompiler:
         if query.known.streaming:
             rule, remedy = "the rows of a stream are written to a table", "write INSERT INTO before it"
             raise self.script.fail("a query over a stream", rule, remedy, statement.span)
-        return ShowStep(statement, query.compiled)
+        return QueryStep(statement, query.compiled)
 
 
 def check_list(columns: Iterable[str], declared: Sequence[str] | None) -> None:

@@ -102,7 +102,7 @@ class ColumnCheck:
         """Returns a table with the column of its WATERMARK."""
         if stage.watermark is None:
             return known
-        name, _, text = stage.watermark
+        name, text = stage.watermark.name, stage.watermark.computed
         self._check(known, [quoted(name) if text is None else text], stage.alias)
         if text is not None:
             known = known.with_columns(KnownColumn(name))

@@ -4,6 +4,8 @@ import difflib
 from collections import Counter
 from typing import Final
 
+from panewise.chrono import Duration
+from panewise.sql.options import length_of
 from panewise.sql.script.known_tables import KnownColumn, KnownColumns, KnownTable, Tables
 from panewise.sql.script.script_settings import at_end_of, trigger_of
 from panewise.sql.script.statements import Relation, SinkTable, SourceView, SqlScript
@@ -14,7 +16,7 @@ FILES: Final = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"
 DECODED: Final = ("json", "csv")  # the formats of the values of Kafka
 METADATA: Final = ("key", "topic", "partition", "offset", "timestamp")
 _FLAT: Final = frozenset({"csv", "text"})  # formats without structs
-_OF_SOURCES: Final = ("streaming", "value.format", "include")
+OF_SOURCES: Final = ("streaming", "value.format", "include", "max_future_skew")  # the others are Spark's
 _OF_SINKS: Final = ("checkpoint", "trigger", "finish", "late", "invalid", "counts")
 # What is an option of a sink in place of one of Spark's writer, which has no effect here.
 _OF_WRITERS: Final = {
@@ -67,8 +69,8 @@ def _check_source_options(statement: SourceView, script: SqlScript) -> None:
         if option in _OF_SINKS:
             rule = f"{option} is an option of a table, to which a query writes"
             raise script.fail(option, rule, "write it there", span)
-        alike = difflib.get_close_matches(option, _OF_SOURCES, n=1, cutoff=0.8)
-        if alike and option not in _OF_SOURCES:
+        alike = difflib.get_close_matches(option, OF_SOURCES, n=1, cutoff=0.8)
+        if alike and option not in OF_SOURCES:
             raise script.fail(option, "an option has an effect", f"write {alike[0]}", span)
         if option in ("value.format", "include") and not decoded:
             rule = f"{option} says how messages of Kafka become the columns of a view"
@@ -77,10 +79,34 @@ def _check_source_options(statement: SourceView, script: SqlScript) -> None:
         rule = f"the values of Kafka are decoded from one of {list(DECODED)}"
         remedy = "leave the columns out, and decode `value` in a view over this one"
         raise script.fail(statement.options["value.format"], rule, remedy, spans["value.format"])
+    _check_skew(statement, script)
     unknown = sorted(set(included(statement)) - set(METADATA))
     if unknown:
         rule = f"a message has {list(METADATA)} besides its value"
         raise script.fail(unknown[0], rule, "include some of these", spans["include"])
+
+
+def _check_skew(statement: SourceView, script: SqlScript) -> None:
+    """Refuses the limit of event times without a watermark, and one that is no interval."""
+    span = statement.option_spans.get("max_future_skew")
+    if span is None:
+        return
+    if statement.watermark is None:
+        rule = "max_future_skew bounds the event times that move the watermark of a view"
+        remedy = "write WATERMARK ts DELAY OF INTERVAL '10' SECONDS behind the columns, or leave it out"
+        raise script.fail("max_future_skew", rule, remedy, span)
+    with script.at(span):
+        skew_of(statement)
+
+
+def skew_of(statement: SourceView) -> Duration | None:
+    """Returns how far an event time that moves the watermark of a view may be ahead, None for any.
+
+    Raises:
+        SpecError: if it is no interval.
+    """
+    text = statement.options.get("max_future_skew")
+    return None if text is None else length_of(text)
 
 
 def included(statement: SourceView) -> tuple[str, ...]:
@@ -105,7 +131,7 @@ def sink_step(statement: SinkTable, tables: Tables, script: SqlScript) -> SinkSt
         SqlError: if it breaks a rule.
     """
     options, spans = statement.options, statement.option_spans
-    if has_path(statement) and "path" not in options:
+    if _has_path(statement) and "path" not in options:
         rule = "a table of files has a path"
         raise script.fail(statement.name, rule, "add LOCATION 'path'", statement.name_span)
     _check_names(statement, (), script)
@@ -126,7 +152,7 @@ def sink_step(statement: SinkTable, tables: Tables, script: SqlScript) -> SinkSt
     return step
 
 
-def has_path(statement: SinkTable) -> bool:
+def _has_path(statement: SinkTable) -> bool:
     """Returns whether the rows of a table are at a path, which no other table has."""
     return statement.format in (*FILES, "delta")
 
@@ -144,7 +170,7 @@ def _remedy_of_option(statement: SinkTable, key: str) -> str | None:
     """Returns what to do about an option without effect, None if it has one."""
     if key in _OF_WRITERS:
         return _OF_WRITERS[key]
-    if key in _OF_SOURCES:
+    if key in OF_SOURCES:
         return "write it in the view of a source"
     alike = difflib.get_close_matches(key, _OF_SINKS, n=1, cutoff=0.8)
     if alike:

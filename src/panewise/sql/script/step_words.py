@@ -1,16 +1,16 @@
 """Describes in words what the statements of a script become (semantics 46.47)."""
 
 from panewise.spec.describe import describe
-from panewise.sql.script.statements import SourceView
+from panewise.sql.script.declarations import skew_of
+from panewise.sql.script.statements import QueryView, SourceView
 from panewise.sql.script.steps import (
     InsertStep,
+    QueryStep,
     SettingStep,
-    ShowStep,
     SinkStep,
     SourceStep,
     SparkStep,
     Step,
-    ViewStep,
 )
 from panewise.sql.stages import (
     OURS,
@@ -37,11 +37,11 @@ def step_words(step: Step) -> list[str]:
             return _source_words(statement, streaming=streaming)
         case SinkStep(statement):
             return _sink_words(step)
-        case ViewStep(statement, compiled):
-            return [f"names a query {statement.name}", *query_words(compiled)]
+        case QueryStep(QueryView(name), compiled):
+            return [f"names a query {name}", *query_words(compiled)]
         case InsertStep():
             return _insert_words(step)
-        case ShowStep(_, compiled):
+        case QueryStep(_, compiled):
             return ["prints the rows of a query", *query_words(compiled)]
         case SparkStep():
             return ["is Spark's alone"]
@@ -50,7 +50,9 @@ def step_words(step: Step) -> list[str]:
 def _source_words(statement: SourceView, *, streaming: bool) -> list[str]:
     kind = "a stream" if streaming else "a table"
     mark = statement.watermark
-    words = [] if mark is None else [f"the watermark is {mark[0]} minus {mark[1]}"]
+    skew = skew_of(statement)
+    bound = "" if skew is None else f", but for event times more than {skew} ahead"
+    words = [] if mark is None else [f"the watermark is {mark[0]} minus {mark[1]}{bound}"]
     return [f"reads {kind} from {statement.format} as {statement.name}", *words]
 
 

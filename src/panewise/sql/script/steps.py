@@ -40,10 +40,13 @@ class SourceStep:
 
 
 @dataclass(frozen=True)
-class ViewStep:
-    """A query with a name. Without `compiled` Spark alone runs it."""
+class QueryStep:
+    """A query with a name, or one whose rows are printed once the queries before it have ended.
 
-    statement: QueryView
+    Without `compiled` Spark alone runs it.
+    """
+
+    statement: QueryView | Show
     compiled: CompiledQuery | None
 
 
@@ -95,14 +98,6 @@ class InsertStep:
 
 
 @dataclass(frozen=True)
-class ShowStep:
-    """A query whose rows are printed, once the queries before it have ended."""
-
-    statement: Show
-    compiled: CompiledQuery | None
-
-
-@dataclass(frozen=True)
 class SettingStep:
     """A setting of the session. Those of panewise have had their effect already.
 
@@ -124,4 +119,4 @@ class SparkStep:
     statement: SparkStatement
 
 
-Step: TypeAlias = SettingStep | SourceStep | ViewStep | SinkStep | InsertStep | ShowStep | SparkStep
+Step: TypeAlias = SettingStep | SourceStep | QueryStep | SinkStep | InsertStep | SparkStep

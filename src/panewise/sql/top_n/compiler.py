@@ -19,7 +19,8 @@ from panewise.sql.options import options_of
 from panewise.sql.panes import BOUNDS, END
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
-from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage, names_of_outputs, over_rows, struct_names
+from panewise.sql.stage_columns import names_of_outputs, over_rows, struct_names
+from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.texts import quoted
 from panewise.sql.top_n.of_panes import first_panes

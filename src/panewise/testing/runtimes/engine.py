@@ -18,7 +18,8 @@ from panewise.errors import InputError
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.state import MemoryRunStore
 from panewise.testing.columns import Row
-from panewise.testing.events import Batch, Event, Script
+from panewise.testing.event import Batch, Event
+from panewise.testing.events import Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.runtimes import Counts, check_options, without_zeros

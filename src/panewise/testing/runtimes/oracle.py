@@ -12,7 +12,8 @@ from panewise.oracle.outputs import COUNTS
 from panewise.spec import Custom, Specification
 from panewise.spec.fields import silently
 from panewise.spec.windows.custom import EachRow
-from panewise.testing.events import Event, Script
+from panewise.testing.event import Event
+from panewise.testing.events import Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import schema
 from panewise.testing.runtimes import check_options, without_zeros

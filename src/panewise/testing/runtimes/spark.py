@@ -33,7 +33,8 @@ from panewise.spark.workers.pack import NOW
 from panewise.spark.workers.unpack import ArrowColumns
 from panewise.spec.column_values import ColumnType
 from panewise.testing.columns import Row
-from panewise.testing.events import Batch, Event, Script
+from panewise.testing.event import Batch, Event
+from panewise.testing.events import Script
 from panewise.testing.families import parts_for_tests
 from panewise.testing.ingest import FLAGS, frame, schema
 from panewise.testing.runtimes import check_options

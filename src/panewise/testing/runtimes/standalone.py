@@ -19,7 +19,8 @@ from panewise.calls import one_at_a_time
 from panewise.engine.columns import ROW
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone import Counts, Emission, StandaloneOperator
-from panewise.testing.events import Event, Script
+from panewise.testing.event import Event
+from panewise.testing.events import Script
 from panewise.testing.ingest import frame
 from panewise.testing.runtimes import check_options
 from panewise.testing.runtimes.engine import COUNTS, Tables, dicts, plain

@@ -14,6 +14,8 @@ from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.join.search import candidate_slices
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
+from panewise.engine.store import compaction
+from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import AfterCount, AfterWatermark, Always, AnyWindow, Cumulating, Hopping, Repeatedly
 from panewise.state import MemoryRunStore
@@ -228,12 +230,16 @@ def _row(side: str, time: int, value: int) -> dict[str, Any]:
     return {"op": "add", "input": side, "rows": [{"k": 1, "t": time, "v" if side == "left" else "w": value}]}
 
 
-def test_a_commit_reads_sessions_whose_run_was_sealed_in_the_same_step() -> None:
+def test_a_commit_reads_sessions_whose_run_was_sealed_in_the_same_step(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A long batch seals the sessions, and the commit merges this run with others of them."""
+    monkeypatch.setattr(StoredTable, "LONG", 1_000)
+    monkeypatch.setattr(compaction, "PART_ROWS", 1_000)
     micro_batches = steps(join(Session(10)))
     for n in range(6):
         operator = next(micro_batches)
-        operator.add(rows("left", *((m, 100 * n, m) for m in range(70_000))), "left")
+        operator.add(rows("left", *((m, 100 * n, m) for m in range(1_100))), "left")
         operator.add(rows("right", *((m, 100 * n + 1, m) for m in range(50))), "right")
     panes = next(micro_batches).finish().panes
     assert panes.height == 6 * 50

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import panewise as pw
+from panewise import functions as F
 from panewise.spec import WindowOperator
 from panewise.spec.triggers.composite import Composite, parts, walk
 from panewise.spec.triggers.simple import Leaf
@@ -31,6 +33,18 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
 test_engine_is_oracle_at_length = pytest.mark.parametrize("kind", ALL_KINDS)(
     at_length(check, 20_000, data=st.data())
 )
+
+
+def test_late_rows_are_counted_over_several_steps() -> None:
+    """semantics 16.9: after the end the late part is active. What does not fire does not arm it again."""
+    late = pw.AfterWatermark(late=pw.Repeatedly(pw.AfterCount(2)))
+    count = F.count().alias("n")
+    spec = WindowOperator(window=pw.Tumbling(10), aggregates=[count], trigger=late, allowed_lateness=50)
+    rows = [{"op": "add", "rows": [{"event_time": time}]} for time in (1, 2, 3, 4, 5)]
+    script = [rows[0], {"op": "watermark", "to": 10}, *rows[1:]]
+    agree(spec, script)
+    panes = [output["panes"] for output in run(spec, script)]
+    assert [[pane["n"] for pane in emitted] for emitted in panes] == [[], [1], [], [3], [], [5]]
 
 
 def classes(spec: WindowOperator, script: list[dict[str, Any]], outputs: list[dict[str, Any]]) -> set[str]:

@@ -148,7 +148,7 @@ def test_blocks_are_made_once_they_are_worth_it_and_change_nothing(monkeypatch: 
     """Blocks are made once there are enough slices, then stay, and change no output."""
     monkeypatch.setattr(slices, "_MANY", 100)
     store, plain, read = MemoryRunStore(), WindowEngine(SPEC, SCHEMA), []
-    for step in range(40):
+    for step in range(24):
         stored = StoredOperator.load(SPEC, SCHEMA, RunLibrary(store, Cache(1 << 24)))
         sent, blocks = [], []
         for operator in (plain, stored.operator):

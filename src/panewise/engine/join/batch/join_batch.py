@@ -22,7 +22,7 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState, SidesPlan, SidesState
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered
+from panewise.engine.kernels.small_frames import Mask, filter_rows, no_rows, ordered
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
@@ -282,6 +282,8 @@ def _late(
     plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame, mask: pl.Series, watermarks: Instants
 ) -> pl.DataFrame:
     port, ended = plan.ports[side], state.clocks.sides[side].ended
+    if not mask.any():
+        return no_rows(port.late_schema)
     late = filter_rows(rows.with_columns(pl.Series("__mark", watermarks, dtype=pl.Int64)), mask)
     ahead = (pl.col("__mark").cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)
     values = {

@@ -1,10 +1,10 @@
 """Which pane emitted a row without a partner that a discarding window retracts (semantics 37.20).
 
 A row without a partner is emitted by the first pane that contains it. The panes of a window are EARLY, then
-ON_TIME, then LATE (20.1), and contain more and more rows. So three numbers of a window tell the timing: those
-of the last row in its last EARLY pane, in its last pane that is not LATE, and in its last pane of all. A
-session has such numbers for each of the bounds with which it, or a session that merged into it, has fired. Of
-the bounds that contain a row, those with the fewest rows that include it are those of its first pane.
+ON_TIME, then LATE (20.1), and contain more and more rows. So three numbers of a window decide the timing:
+those of the last row in its last EARLY pane, in its last pane that is not LATE, and in its last pane of all.
+A session has such numbers for each of the bounds with which it, or a session that merged into it, has fired.
+Of the bounds that contain a row, those with the fewest rows that include it are those of its first pane.
 
 Cost: three numbers are stored for each window, for a session for each of its bounds. A retracted row is
 compared with all bounds of its window, in pieces of about `PIECE`.

@@ -136,13 +136,7 @@ class SingleFiringEngine(SameWindowEngine):
         places = np.full(len(firsts), -1, dtype=np.intp)
         places[windows[_WINDOW].to_numpy()] = np.arange(windows.height)
         members = {side: _members(due[side], places[sides[side]]) for side in due}
-        bounds = [self.slicing.slices(windows), windows[END]]
-        panes = pl.DataFrame([bound.alias(name) for bound, name in zip(bounds, BOUNDS, strict=True)])
-        firing = {"timing": "ON_TIME", INDEX: 0, NONSPECULATIVE_INDEX: 0, IS_FIRST: True, IS_LAST: True}
-        panes = panes.with_columns(pl.lit(value).alias(name) for name, value in firing.items())
-        panes = panes.select(
-            pl.col(name).cast(self.plan.pane_schema[name]) for name in self.spec.window_columns
-        )
+        panes = self._panes(windows)
         null = pl.any_horizontal(pl.col(key).is_null() for key in self.keys).alias("null")
         return Firings(
             panes,
@@ -154,6 +148,16 @@ class SingleFiringEngine(SameWindowEngine):
             merged_from=windows.height,
             accumulation=self.match.accumulation,
             retracted=panes,
+        )
+
+    def _panes(self, windows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the columns of panes that say of which window and firing they are. Windows fire once."""
+        bounds = [self.slicing.slices(windows), windows[END]]
+        panes = pl.DataFrame([bound.alias(name) for bound, name in zip(bounds, BOUNDS, strict=True)])
+        firing = {"timing": "ON_TIME", INDEX: 0, NONSPECULATIVE_INDEX: 0, IS_FIRST: True, IS_LAST: True}
+        panes = panes.with_columns(pl.lit(value).alias(name) for name, value in firing.items())
+        return panes.select(
+            pl.col(name).cast(self.plan.pane_schema[name]) for name in self.spec.window_columns
         )
 
     def _with_window_keys(self, rows: RowsBySide) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import FIRED, PENDING, UNFLIPPED
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.periods import due, latest
@@ -32,8 +32,13 @@ class SimpleTrigger:
 
     trigger: Trigger
     columns: dict[str, pl.DataType] = field(default_factory=dict)
-    passing: tuple[Part, ...] = ()
+    passing: tuple[PartialColumn, ...] = ()
     ordered: bool = False
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether the trigger compares processing times."""
+        return any(isinstance(rule, Every) for rule in self._rules())
 
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns no aggregations: there is no state to combine."""

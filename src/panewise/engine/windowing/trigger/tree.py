@@ -13,10 +13,12 @@ from operator import and_, or_
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Part
+from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import ADDED_ROWS, PENDING
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.trigger.leaves import Leaf, Periodic, leaf_of
+from panewise.engine.windowing.trigger.leaf import Leaf
+from panewise.engine.windowing.trigger.leaves import leaf_of
+from panewise.engine.windowing.trigger.leaves_of_time import Periodic
 from panewise.engine.windowing.trigger.periods import latest
 from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
@@ -24,7 +26,7 @@ from panewise.spec.triggers.composite import parts as parts_of_trigger
 
 # Columns that windows have only while a batch is applied to them.
 BEFORE = "__before"  # the number of rows that were pending before the batch
-STORED_COUNT = "__kept"  # the number of stored windows that the window is merged from
+STORED_COUNT = "__stored_count"  # the number of stored windows that the window is merged from
 
 Values = Mapping[str, pl.Expr]
 _NO, _YES, _NONE = pl.lit(False), pl.lit(True), pl.lit(0, dtype=pl.Int64)
@@ -290,11 +292,13 @@ class TriggerTree:
     def __init__(self, trigger: Trigger, schema: Mapping[str, pl.DataType]) -> None:
         self.root = Node.from_trigger(trigger, schema)
         self.columns = self.root.columns
-        self.passing: list[Part] = list(
+        self.passing: list[PartialColumn] = list(
             {part.name: part for leaf in self.root.leaves for part in leaf.passing}.values()
         )
         self.ordered = any(leaf.ordered for leaf in self.root.leaves)
         self._at: Values = {name: pl.col(name) for name in self.columns}
+
+    reads_clock = True  # whether it compares processing times or watermarks
 
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored and the new windows that merge into one window.

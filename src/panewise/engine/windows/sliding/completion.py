@@ -13,7 +13,6 @@ from panewise.engine.columns import (
     END,
     IS_BLOCK,
     KEY_WATERMARK,
-    ROWS,
     SLIDE_CODE,
     START,
 )
@@ -95,9 +94,7 @@ def _completed(
 def _opened(plan: WindowPlan, ranges: PieceRanges, clocks: Clocks) -> pl.DataFrame:
     """Returns new windows, none of them empty, as rows of the window table."""
     contents = ranges.contents(plan)
-    opened = window_table.newborn(
-        contents, plan.intake_schema, pending=pl.col(ROWS), born=clocks.processing_time, open_=pl.lit(True)
-    )
+    opened = window_table.newborn(contents, plan.intake_schema, born=clocks.processing_time, open_=True)
     # Their rows came before the move that completes them, so the triggers must not see them as complete yet.
     return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
 

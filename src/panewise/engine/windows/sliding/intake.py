@@ -66,14 +66,8 @@ def of_sliding(
     touched, known = plan.no_windows, plan.no_windows
     own = near.filter(~pl.col(IS_BLOCK))
     if not in_made_windows.is_empty() and not news.is_empty():
-        touched, known = _touched(
-            plan,
-            stored,
-            near,
-            news.join(in_made_windows, on=plan.keys, how="semi", nulls_equal=True),
-            in_made_windows,
-            clocks,
-        )
+        news_of_made = news.join(in_made_windows, on=plan.keys, how="semi", nulls_equal=True)
+        touched, known = _touched(plan, stored, near, news_of_made, in_made_windows, clocks)
     return Intake(
         touched=touched,
         replaced=known,
@@ -127,43 +121,41 @@ def _touched(
     `near` are the stored pieces that can share a window with a row of the batch, `news` its slices, and
     `rows` those of its rows that affect windows in the window table.
     """
-    there_already = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
-    pieces = pl.concat([there_already, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
-    pieces = in_order(
-        *coded(plan.keys, key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces)
-    )
+    stored_pieces = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
+    pieces = pl.concat([stored_pieces, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
+    pieces = key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces
+    got, whole = _affected(plan, in_order(*coded(plan.keys, pieces)), clocks)
+    known = stored.look_up(whole.windows[plan.identity])
+    is_stored = np.zeros(whole.windows.height, dtype=np.bool_)
+    is_stored[known.which] = True
+    # A stored window gets the partials of the new pieces or, if it is made from slices each time, of all
+    # pieces. A window that is not stored gets those of all pieces, which may have come before it was made.
+    grows = pl.Series(is_stored) & got.filled
+    source = whole if plan.rebuilt_from_slices else got
+    more = source.where(grows).contents(plan).with_columns(got.where(grows).rows)
+    fresh = whole.where(pl.Series(~is_stored)).contents(plan).with_columns(pl.col(ROWS).alias(PENDING))
+    before = filter_rows(known.rows, grows.gather(known.which.astype(np.uint32)))
+    return _together(plan, before, pl.concat([more, fresh]), clocks), before
+
+
+def _affected(plan: WindowPlan, pieces: pl.DataFrame, clocks: Clocks) -> tuple[PieceRanges, PieceRanges]:
+    """Returns the ranges of new pieces, and the ranges of all pieces, of the affected windows.
+
+    A window is affected if it contains a new piece or if a new piece makes it.
+    """
     mark = [KEY_WATERMARK] if plan.by_key else []
-    windows_of_news = plan.slide.windows_of(
-        pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW)
-    )
-    affected = ~clocks.expired(plan.spec, pl.col(END))
+    makers = pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW)
+    in_table = ~clocks.expired(plan.spec, pl.col(END))
     if plan.made_when_complete:
-        affected = affected & clocks.complete(plan.spec, pl.col(END))
-    # `got` has the ranges of new pieces, `whole` the ranges of all pieces, of the same windows. A window is
-    # affected if it contains a new piece or if a new piece makes it.
-    got = PieceRanges.locate(windows_of_news.filter(affected), pieces.filter(_NEW))
+        in_table = in_table & clocks.complete(plan.spec, pl.col(END))
+    got = PieceRanges.locate(plan.slide.windows_of(makers).filter(in_table), pieces.filter(_NEW))
     got = got.where(got.filled | got.windows[_NEW])
     windows = got.windows.sort(_NEW, descending=True).unique(
         [SLIDE_CODE, START], keep="first", maintain_order=True
     )
     got = PieceRanges.locate(windows, got.pieces)
     whole = PieceRanges.locate(got.windows, pieces)
-    got, whole = got.where(whole.filled), whole.where(whole.filled)
-    known = stored.look_up(whole.windows[plan.identity])
-    there = np.zeros(whole.windows.height, dtype=np.bool_)
-    there[known.which] = True
-    # A stored window gets the partials of the new pieces or, if it is made from slices each time, of all
-    # pieces. A window that is not stored gets those of all pieces, which may have come before it was made.
-    grows = pl.Series(there) & got.filled
-    more = (
-        (whole if plan.rebuilt_from_slices else got)
-        .where(grows)
-        .contents(plan)
-        .with_columns(got.where(grows).rows)
-    )
-    fresh = whole.where(pl.Series(~there)).contents(plan).with_columns(pl.col(ROWS).alias(PENDING))
-    before = filter_rows(known.rows, grows.gather(known.which.astype(np.uint32)))
-    return _together(plan, before, pl.concat([more, fresh]), clocks), before
+    return got.where(whole.filled), whole.where(whole.filled)
 
 
 def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
@@ -175,9 +167,9 @@ def _together(plan: WindowPlan, known: pl.DataFrame, contents: pl.DataFrame, clo
     new = window_table.newborn(
         contents,
         plan.intake_schema,
-        pending=pl.col(PENDING),
+        pending=PENDING,
         born=clocks.processing_time,
-        open_=~now.complete,
+        open_=~clocks.complete_windows(plan.spec, contents),
     )
     if known.is_empty():
         return triggered(plan, new, now)

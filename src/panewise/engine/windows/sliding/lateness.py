@@ -25,11 +25,11 @@ from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, in_order, positions
 
-_TURN = "__turn"  # the place of a row in the arrival order of the batch; -1 for stored rows
+_ARRIVAL = "__arrival"  # the place of a row in the arrival order of the batch; -1 for stored rows
 _FIRST, _LEAST, _STORED_LEAST, _OPEN, _ACCEPTED, _QUERY, _AT = (
     "__first",
     "__least",
-    "__held_least",
+    "__stored_least",
     "__open",
     "__accepted",
     "__query",
@@ -89,15 +89,15 @@ def _accepted(
     if slide.window.anchor == "start":  # no window that contains a row ends later than its own
         return behind.select((~clocks.expired(spec, slide.own(pl.col(TIME))[1])).alias(_ACCEPTED)).to_series()
     stored = near.filter(~clocks.expired(spec, pl.col(START) + 1)).select(
-        *plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_TURN)
+        *plan.keys, START, pl.lit(-1, dtype=pl.Int64).alias(_ARRIVAL)
     )
     mine = rows.join(behind, on=plan.keys, how="semi", nulls_equal=True).filter(
         ~clocks.expired(spec, pl.col(TIME) + 1)
     )
-    ahead = mine.select(*plan.keys, pl.col(TIME).alias(START), pl.col(ORDER).cast(pl.Int64).alias(_TURN))
-    first_turn = _first_until(plan, pl.concat([stored, ahead]), behind)
+    ahead = mine.select(*plan.keys, pl.col(TIME).alias(START), pl.col(ORDER).cast(pl.Int64).alias(_ARRIVAL))
+    first_arrival = _first_until(plan, pl.concat([stored, ahead]), behind)
     by_left = behind.select(
-        (first_turn < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)
+        (first_arrival < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)
     ).to_series()
     return (
         by_left
@@ -117,12 +117,12 @@ def _first_until(plan: WindowPlan, makers: pl.DataFrame, behind: pl.DataFrame) -
     queries = behind.select(
         *plan.keys,
         shifted(pl.col(TIME), plan.slide.size).alias(START),
-        pl.lit(None, dtype=pl.Int64).alias(_TURN),
+        pl.lit(None, dtype=pl.Int64).alias(_ARRIVAL),
         number.alias(_QUERY),
     )
     makers = makers.with_columns(pl.lit(-1, dtype=pl.Int64).alias(_QUERY))
     swept = pl.concat([makers, queries]).sort([*plan.keys, START, _QUERY], nulls_last=False)
-    first = swept.with_columns(pl.col(_TURN).cum_min().forward_fill().over(plan.keys).alias(_FIRST))
+    first = swept.with_columns(pl.col(_ARRIVAL).cum_min().forward_fill().over(plan.keys).alias(_FIRST))
     return first.filter(pl.col(_QUERY) >= 0).sort(_QUERY)[_FIRST]
 
 
@@ -156,35 +156,19 @@ def _late_for_some(
     These are the expired windows that contain the row and that a row has made by then: the row itself, a
     stored row, or one that arrived earlier.
     """
-    slide, turn = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_TURN)
+    slide, arrival = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_ARRIVAL)
     mark = [name for name in ("__watermark",) if name in rows.columns]
     mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
-    there = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_TURN))
+    stored = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_ARRIVAL))
     every = slide.windows_of(
-        pl.concat([there, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, turn)])
+        pl.concat([stored, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, arrival)])
     )
     expired = every.filter(clocks.expired(plan.spec, pl.col(END)))
-    around = rows.select(
-        *plan.keys, shifted(pl.col(TIME), -slide.size).alias(START), (pl.col(TIME) + 1).alias(END)
-    )
-    windows, around = coded(
-        plan.keys,
-        expired.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_TURN).min()),
-        around,
-    )
-    windows = in_order(windows)
-    # A window that contains a row starts in [t - size, t]. `around` has this interval of starts for each row.
-    low, high = positions(windows, around)
-    which = np.repeat(np.arange(rows.height), high - low)
-    places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
-    pairs = (
-        take_rows(windows, places)
-        .select(START, END, _TURN)
-        .hstack([take_rows(rows.select(ORDER), which).to_series()])
-    )
+    windows = expired.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_ARRIVAL).min())
+    pairs = _containing(plan, windows, rows)
     bounds = slide.output_bounds(pl.col(START), pl.col(END))
     missed = (
-        pairs.filter(pl.col(_TURN) <= pl.col(ORDER))
+        pairs.filter(pl.col(_ARRIVAL) <= pl.col(ORDER))
         .group_by(ORDER, maintain_order=True)
         .agg(bounds.alias(MISSED_WINDOWS))
     )
@@ -192,3 +176,17 @@ def _late_for_some(
     return late.select(
         late_columns(columns, {REASON: reason_of(clocks, pl.lit("expired")), PARTIAL: pl.lit(True)}, clocks)
     )
+
+
+def _containing(plan: WindowPlan, windows: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the ``__order`` of each row with the bounds of each window that contains the row."""
+    # A window that contains a row starts in [t - size, t]. `around` has this interval of starts for each row.
+    first_start = shifted(pl.col(TIME), -plan.slide.size)
+    around = rows.select(*plan.keys, first_start.alias(START), (pl.col(TIME) + 1).alias(END))
+    windows, around = coded(plan.keys, windows, around)
+    windows = in_order(windows)
+    low, high = positions(windows, around)
+    which = np.repeat(np.arange(rows.height), high - low)
+    places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
+    contained = take_rows(rows.select(ORDER), which).to_series()
+    return take_rows(windows, places).select(START, END, _ARRIVAL).hstack([contained])

@@ -25,7 +25,8 @@ from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
 from panewise.spec.watermarks import StreamTime
-from panewise.spec.windows.kinds import AnyWindow, columns_of, counted, positive
+from panewise.spec.windows.kinds import AnyWindow, positive
+from panewise.spec.windows.traits import columns_of, counted
 
 # The fields that a cogroup has in common with a window operator.
 FIELDS_OF_WINDOWS: Final = (

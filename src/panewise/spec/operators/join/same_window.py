@@ -9,8 +9,9 @@ from panewise.spec.aggregates.functions import count
 from panewise.spec.fields import set_fields
 from panewise.spec.operators.windows import WindowOperator, lateness_of
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
-from panewise.spec.windows.kinds import AnyWindow, Global, columns_of, counted
+from panewise.spec.windows.kinds import AnyWindow, Global
 from panewise.spec.windows.sliding import Sliding
+from panewise.spec.windows.traits import columns_of, counted
 
 
 @dataclass(frozen=True, init=False)

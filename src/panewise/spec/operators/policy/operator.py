@@ -257,23 +257,21 @@ def _check_policies(spec: StreamWindow) -> None:
     if spec.kind == "sliding" and not isinstance(spec.trigger, allowed):
         rule = f"a sliding window triggers by one of {kinds} (semantics 10.2)"
         raise SpecError(f"sliding(trigger={spec.trigger!r})", rule, "give one such as count(1)")
-    eviction: Any = spec.partition_eviction
-    if eviction is not None and not isinstance(eviction, PartitionEviction):
+    if spec.partition_eviction is not None:
+        _check_partition_eviction(spec, spec.partition_eviction)
+
+
+def _check_partition_eviction(spec: StreamWindow, eviction: Any) -> None:
+    shown = f"partition_eviction={eviction!r}"
+    if not isinstance(eviction, PartitionEviction):
         rule = (
             "partitions are evicted by one of partition_age, partition_count and tuple_count (semantics 10.2)"
         )
-        raise SpecError(
-            f"partition_eviction={eviction!r}",
-            rule,
-            "give one such as partition_age('1 hour'), or leave it out",
-        )
-    if eviction is not None and not spec.partition_by:
+        raise SpecError(shown, rule, "give one such as partition_age('1 hour'), or leave it out")
+    if not spec.partition_by:
         rule = "without partition_by there is one partition, which cannot be evicted (semantics 10.2)"
-        raise SpecError(
-            f"partition_eviction={eviction!r} without partition_by",
-            rule,
-            "give partition_by, or leave partition_eviction out",
-        )
+        remedy = "give partition_by, or leave partition_eviction out"
+        raise SpecError(f"{shown} without partition_by", rule, remedy)
 
 
 def _check_events(spec: StreamWindow) -> None:

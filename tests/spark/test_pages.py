@@ -1,4 +1,7 @@
-"""Tests of the README's snippets of window functions (batch code of pyspark, also on a stream) and joins."""
+"""Tests of the snippets of two pages: window functions and joins.
+
+Those of docs/how-to/window-functions.md are batch code of pyspark that also runs on a stream.
+"""
 
 import re
 from pathlib import Path
@@ -12,16 +15,17 @@ from pyspark.sql import functions as SF
 from panewise.spark.compat import disable
 from tests.spark.conftest import Feed, emitted
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join(
+    (DOCS / name).read_text(encoding="utf-8") for name in ("how-to/window-functions.md", "joins.md")
+)
 COLUMNS = ["origin", "scheduled", "delay", "worse_by", "three_in_a_row"]
 
 
 def snippet(beginning: str) -> str:
     """Returns the block of Python that begins with this text."""
     return next(
-        block
-        for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-        if block.startswith(beginning)
+        block for block in re.findall(r"```python\n(.*?)```", PAGES, re.DOTALL) if block.startswith(beginning)
     )
 
 
@@ -60,7 +64,7 @@ def test_a_join(spark: SparkSession) -> None:
     for name, time in (("orders", "ordered"), ("shipments", "shipped")):
         rows = spark.sql(f"SELECT * FROM VALUES (1, 100), ({len(name)}, 50) AS rows(id, {time})")
         known[name] = rows.withColumn(time, SF.timestamp_seconds(time))
-    exec(snippet("from panewise.spark import joined"), known)
+    exec(snippet("from panewise.spark import ParquetSink, joined").partition("print(")[0], known)
     found = [(row.id, row.missing) for row in known["result"].rows.collect()]
     assert sorted(found, key=str) == [(1, None), (6, "right")]
 

@@ -1,0 +1,144 @@
+"""Compares the speed of the present code with that of a commit, and fails if a shape has become slower.
+
+`make bench-guard BASE=<commit>`, or `python -m bench.guard BASE [--spark ROWS]`. The runs of the two
+alternate, each in a process of its own, so that a busy machine affects both alike. The medians of the
+processor time are compared; on Spark, whose processes do not all report theirs, those of the wall time.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+ROOT = Path(__file__).parent.parent
+ROUNDS = 7
+LIMIT = 7.0  # percent
+
+Seconds = dict[str, tuple[float | None, float]]
+
+
+@dataclass
+class Sample:
+    """The seconds of one shape in all runs of a side: of the processor, and on the wall."""
+
+    processor: list[float] = field(default_factory=list)
+    wall: list[float] = field(default_factory=list)
+
+    def add(self, processor: float | None, wall: float) -> None:
+        """Adds those of a run."""
+        self.wall.append(wall)
+        if processor is not None:
+            self.processor.append(processor)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The seconds of a shape with the code before and now: of the processor, or else on the wall."""
+
+    shape: str
+    before: float
+    now: float
+    wall: float
+
+    @property
+    def change(self) -> float:
+        """By how many percent it takes longer now."""
+        return 100 * (self.now / self.before - 1)
+
+    def line(self, limit: float) -> str:
+        """Returns a line of the table."""
+        verdict = "slower" if self.change > limit else ""
+        return (
+            f"{self.shape:<36} {self.before:9.4f} {self.now:9.4f} {self.change:+7.1f} % "
+            f"{self.wall:+7.1f} %  {verdict}"
+        ).rstrip()
+
+
+def compared(before: dict[str, Sample], now: dict[str, Sample]) -> list[Comparison]:
+    """Returns the comparison of each shape."""
+    comparisons = []
+    for shape, sample in now.items():
+        earlier = before[shape]
+        pair = [median(side.processor or side.wall) for side in (earlier, sample)]
+        wall = 100 * (median(sample.wall) / median(earlier.wall) - 1)
+        comparisons.append(Comparison(shape, *pair, wall))
+    return comparisons
+
+
+@contextmanager
+def checked_out(commit: str) -> Iterator[Path]:
+    """Checks a commit out into a directory, for as long as the block runs."""
+    with TemporaryDirectory(prefix="bench-guard-") as folder:
+        place = Path(folder) / "base"
+        git("worktree", "add", "--detach", str(place), commit)
+        try:
+            yield place
+        finally:
+            git("worktree", "remove", "--force", str(place))
+
+
+def git(*command: str) -> None:
+    """Runs a command of git in this repository."""
+    subprocess.run(["git", "-C", str(ROOT), *command], check=True, capture_output=True)
+
+
+def run(source: Path, spark: int | None) -> Seconds:
+    """Returns what one run of `bench.guard_job` measures with the code in a directory."""
+    path = os.pathsep.join([str(source / "src"), str(ROOT)])
+    environment = {"POLARS_MAX_THREADS": "1", **os.environ, "PYTHONPATH": path}
+    command = [sys.executable, "-m", "bench.guard_job", *([] if spark is None else [str(spark)])]
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
+    seconds: Seconds = json.loads(done.stdout.splitlines()[-1])
+    return seconds
+
+
+def alternate(base: Path, rounds: int, spark: int | None) -> list[Comparison]:
+    """Runs both in turn, and returns the comparisons."""
+    sides: dict[Path, dict[str, Sample]] = {base: {}, ROOT: {}}
+    for number in range(rounds):
+        for source in (base, ROOT) if number % 2 == 0 else (ROOT, base):
+            for shape, seconds in run(source, spark).items():
+                sides[source].setdefault(shape, Sample()).add(*seconds)
+        print(f"round {number + 1} of {rounds}", file=sys.stderr, flush=True)
+    return compared(sides[base], sides[ROOT])
+
+
+def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
+    """Returns the arguments of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m bench.guard", description=__doc__.split("\n", 1)[0])
+    parser.add_argument("base", help="the commit to compare with")
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each side; default: %(default)s")
+    parser.add_argument(
+        "--limit",
+        type=float,
+        default=LIMIT,
+        help="percent that a shape may take longer; default: %(default)s",
+    )
+    parser.add_argument(
+        "--spark", type=int, help="instead: tumbling on Spark, with so many rows a micro-batch"
+    )
+    return parser.parse_args(argv)
+
+
+def main() -> None:
+    """Prints the comparisons, and fails if a shape has become slower than the limit allows."""
+    asked = arguments()
+    with checked_out(asked.base) as base:
+        comparisons = alternate(base, asked.rounds, asked.spark)
+    print(f"{'seconds':<36} {'before':>9} {'now':>9} {'change':>9} {'wall':>9}")
+    for comparison in comparisons:
+        print(comparison.line(asked.limit))
+    slower = [comparison.shape for comparison in comparisons if comparison.change > asked.limit]
+    if slower:
+        sys.exit(f"slower by more than {asked.limit:g} %: {', '.join(slower)}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+"""One run of :mod:`bench.guard`: the seconds of a few shapes, as JSON, with the panewise of PYTHONPATH.
+
+It uses only what older commits have, too.
+"""
+
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+from bench.measure import stream_seconds
+from panewise import (
+    AfterCount,
+    AfterWatermark,
+    Always,
+    Frame,
+    Interval,
+    JoinOperator,
+    OverColumn,
+    OverOperator,
+    Session,
+    Side,
+    Tumbling,
+    WindowOperator,
+)
+from panewise import functions as F
+from panewise.engine.registry import operator_for
+from panewise.standalone import StandaloneOperator
+
+SECOND = 1_000_000
+KEYS = 100
+SCHEMA = {"ts": pl.Int64(), "k": pl.String(), "v": pl.Int64()}
+TYPES = {"ts": "bigint", "k": "string", "v": "bigint"}
+AGGREGATES = [F.count("v").alias("n"), F.sum("v").alias("total")]
+WARM_UP = 10  # steps
+
+
+def frame(step: int, rows: int) -> pl.DataFrame:
+    """Returns the rows of a step: those of one second, of a hundred keys."""
+    numbers = pl.int_range(rows, eager=True)
+    keys = ("k" + ((numbers + step * 7) % KEYS).cast(pl.String)).alias("k")
+    return pl.DataFrame([(step * SECOND + numbers % SECOND).alias("ts"), keys, (numbers + step).alias("v")])
+
+
+def windows(window: Any) -> WindowOperator:
+    """Returns an operator that fires after each step."""
+    return WindowOperator(
+        keys=["k"],
+        event_time="ts",
+        window=window,
+        aggregates=AGGREGATES,
+        trigger=AfterWatermark(early=Always()),
+    )
+
+
+TUMBLING, SESSIONS = windows(Tumbling(10 * SECOND)), windows(Session(10 * SECOND))
+OVER = OverOperator(
+    keys=["k"], event_time="ts", columns=[OverColumn(F.sum("v").alias("total"), Frame("rows", -2, 0))]
+)
+JOIN = JoinOperator(
+    left=Side(keys=["k"], event_time="ts"),
+    right=Side(keys=["k"], event_time="ts", prefix="r_"),
+    match=Interval(0, 2 * SECOND),
+)
+
+
+def steps(spec: Any, rows: int, count: int) -> Callable[[], None]:
+    """Returns steps of an operator: rows, then a watermark five seconds behind them."""
+    ports = list(spec.ports)
+    operator = operator_for(spec, dict.fromkeys(ports, SCHEMA))
+    frames = [frame(step, rows) for step in range(count + WARM_UP)]
+
+    def run(first: int, last: int) -> None:
+        for step in range(first, last):
+            operator.add(frames[step], ports[step % len(ports)])
+            operator.advance(watermark=(step - 5) * SECOND)
+
+    run(0, WARM_UP)
+    return lambda: run(WARM_UP, count + WARM_UP)
+
+
+def messages(early: Any, count: int) -> Callable[[], None]:
+    """Returns messages one by one, each with a watermark and a drain after it."""
+    trigger = AfterWatermark(early=early)
+    spec = WindowOperator(
+        keys=["k"], event_time="ts", window=Tumbling(10 * SECOND), aggregates=AGGREGATES, trigger=trigger
+    )
+    operator, rows = StandaloneOperator(spec, TYPES), frame(0, count).to_dicts()
+
+    def run() -> None:
+        for row in rows:
+            operator.add_message(row)
+            operator.advance(watermark=row["ts"] - SECOND)
+            operator.drain()
+
+    return run
+
+
+SHAPES: dict[str, Callable[[], Callable[[], None]]] = {
+    "tumbling, steps of 1 row": lambda: steps(TUMBLING, 1, 150),
+    "tumbling, steps of 1,000 rows": lambda: steps(TUMBLING, 1_000, 100),
+    "tumbling, steps of 200,000 rows": lambda: steps(TUMBLING, 200_000, 6),
+    "sessions, steps of 1 row": lambda: steps(SESSIONS, 1, 100),
+    "sessions, steps of 50,000 rows": lambda: steps(SESSIONS, 50_000, 6),
+    "OVER, steps of 1,000 rows": lambda: steps(OVER, 1_000, 100),
+    "interval join, steps of 1,000 rows": lambda: steps(JOIN, 1_000, 50),
+    "messages, deferred": lambda: messages(None, 20_000),
+    "messages with early panes": lambda: messages(AfterCount(2), 300),
+}
+
+
+def in_process() -> dict[str, tuple[float, float]]:
+    """Returns the seconds of each shape: of the processor, and on the wall."""
+    seconds = {}
+    for name, prepare in SHAPES.items():
+        run = prepare()
+        gc.collect()
+        processor, wall = time.process_time(), time.perf_counter()
+        run()
+        seconds[name] = time.process_time() - processor, time.perf_counter() - wall
+    return seconds
+
+
+def on_spark(batch_rows: int) -> dict[str, tuple[None, float]]:
+    """Returns the median seconds of a micro-batch of tumbling windows on Spark."""
+    from bench import data, ours, session  # noqa: PLC0415 - most runs start no Spark
+    from bench.shapes import SHAPES as ON_SPARK  # noqa: PLC0415
+
+    spark, events = session.start(), data.cached(batch_rows, 8)
+    for _ in range(2):
+        seconds = sorted(
+            stream_seconds(ours.query(session.read(spark, events), ON_SPARK["tumbling"]), "append")
+        )
+    spark.stop()
+    return {f"Spark, tumbling, {batch_rows:,} rows": (None, seconds[len(seconds) // 2])}
+
+
+if __name__ == "__main__":
+    chosen = on_spark(int(sys.argv[1])) if len(sys.argv) > 1 else in_process()
+    print(json.dumps(chosen))

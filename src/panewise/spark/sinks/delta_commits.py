@@ -1,0 +1,28 @@
+"""The numbers of commits by which Delta recognizes a repeated micro-batch."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from pyspark.sql import SparkSession
+
+_APPLICATION: Final = "spark.databricks.delta.write.txnAppId"
+_VERSION: Final = "spark.databricks.delta.write.txnVersion"
+
+
+@contextmanager
+def numbered_commits(session: SparkSession, writer: str | None, batch_id: int) -> Iterator[None]:
+    """Gives the commits inside the writer and the number, by which Delta recognizes what it has.
+
+    A streaming query has a session of its own in its micro-batches, so no other query sees these settings.
+    """
+    if writer is None:
+        yield
+        return
+    session.conf.set(_APPLICATION, writer)
+    session.conf.set(_VERSION, str(batch_id))
+    try:
+        yield
+    finally:
+        session.conf.unset(_APPLICATION)
+        session.conf.unset(_VERSION)

@@ -1,0 +1,36 @@
+"""What each output of a query is written to: no two to one place (semantics 49.40, 49.50)."""
+
+from collections.abc import Mapping
+
+from panewise.errors import SpecError
+from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
+from panewise.spark.sinks.paths import place
+
+
+def check_place(by_place: dict[str, str], name: str, where: str, shown: str) -> None:
+    """Adds the place of an output.
+
+    Raises:
+        SpecError: if another output has it.
+    """
+    other = by_place.setdefault(where, name)
+    if other != name:
+        rule = "two outputs of a query have one place, and would overwrite or mix their rows"
+        raise SpecError(f"{other} and {name} with the {shown}", rule, "give each a place of its own")
+
+
+def check_tables(sinks: Mapping[str, AnySink]) -> None:
+    """Checks that no two outputs have one table under two names, once their tables exist.
+
+    Raises:
+        SpecError: if two have.
+    """
+    tables = [sink for sink in sinks.values() if isinstance(sink, BoundSink) and sink.sink.place is not None]
+    paths = {name: sink for name, sink in sinks.items() if isinstance(sink, PathSink)}
+    if not tables or len(tables) + len(paths) < 2:
+        return
+    by_place = {place(sink.path): name for name, sink in paths.items()}
+    for table in tables:
+        where = table.sink.located(table.output)
+        if where is not None:
+            check_place(by_place, table.output.name, where, f"sink {table.sink!r}")

@@ -1,0 +1,69 @@
+"""The columns that the rows of stages have, by their SELECT lists."""
+
+from panewise.sql.expressions import tokens_of
+from panewise.sql.stages import DeduplicateStage, JoinStage, OutputColumn, RowsStage, Stage, WindowsStage
+
+
+def struct_names(stage: WindowsStage) -> frozenset[str]:
+    """Returns the names, in lower case, of the columns that are the struct of both bounds of the window."""
+    structs = (output for output in stage.outputs if output.text.strip("`") == stage.struct)
+    return frozenset((output.name or "").lower() for output in structs)
+
+
+def names_of_outputs(stage: Stage) -> list[str] | None:
+    """Returns the names of the columns of rows of windows; None if one has no name in the text."""
+    outputs: tuple[OutputColumn, ...] | None = None
+    while isinstance(stage, RowsStage) and stage.outputs is None:
+        stage = stage.input
+    if isinstance(stage, (RowsStage, WindowsStage)):
+        outputs = stage.outputs
+    if isinstance(stage, JoinStage):
+        names = [item.name for item in stage.items]
+        return None if None in names else [name for name in names if name is not None]
+    if not outputs or any(output.name is None for output in outputs):
+        return None
+    return [output.name for output in outputs if output.name is not None]
+
+
+def over_rows(
+    input: Stage,  # noqa: A002 - the field's name
+    alias: str | None,
+    where: str | None,
+    outputs: tuple[OutputColumn, ...] | None,
+) -> RowsStage:
+    """Returns a filter and a SELECT list over rows. Retractions have their `op` behind it, too."""
+    if (
+        outputs is not None
+        and has_op(input)
+        and not any(is_star(output) or output.name == "op" for output in outputs)
+    ):
+        outputs = (*outputs, OutputColumn("op", "op", "op"))
+    return RowsStage(input, alias, where, outputs)
+
+
+def has_op(stage: Stage) -> bool:
+    """Returns whether the rows of a stage have the column `op` of retractions."""
+    if isinstance(stage, WindowsStage) and stage.ranked is not None:
+        return stage.ranked.retracts
+    if isinstance(stage, RowsStage) and stage.outputs is None:
+        return has_op(stage.input)
+    outputs = stage.outputs if isinstance(stage, (WindowsStage, RowsStage, DeduplicateStage)) else None
+    named = any(output.name == "op" for output in outputs or ())
+    whole = isinstance(stage, RowsStage) and any(map(is_star, outputs or ()))
+    return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
+
+
+def excepted(star: str) -> frozenset[str]:
+    """Returns the columns, in lower case, that `* EXCEPT (...)` leaves out.
+
+    >>> sorted(excepted("t.* EXCEPT (a, `B c`)"))
+    ['a', 'b c']
+    """
+    tokens = tokens_of(star)
+    behind = next((place for place, token in enumerate(tokens) if token.text == "("), len(tokens))
+    return frozenset(token.text.lower() for token in tokens[behind:] if token.text not in "(,)")
+
+
+def is_star(output: OutputColumn) -> bool:
+    """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
+    return output.text.startswith("*") or output.text.endswith(".*") or ".* EXCEPT" in output.text.upper()

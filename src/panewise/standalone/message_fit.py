@@ -1,0 +1,58 @@
+"""Whether a message fits the columns of its input, value by value and without a frame."""
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from panewise.chrono import instant_us
+from panewise.engine.protocol import Schema
+from panewise.errors import SpecError
+from panewise.spec.column_values import MISFIT, ColumnType, is_text
+from panewise.standalone.deferrable import FURTHEST
+from panewise.standalone.messages import PLAIN, Message
+from panewise.standalone.value_types import kind_of
+
+_LOW, _HIGH = -(2**63), 2**63
+
+
+class MessageFit:
+    """The columns of an input, and which values fit them.
+
+    Args:
+        exact: the columns whose values must have the plain Python type of the column, or be null.
+    """
+
+    def __init__(self, spec: Any, schema: Schema, exact: Collection[str] = ()) -> None:
+        self._time, self._keys = spec.time_columns[0], frozenset(spec.keys)
+        self._columns: list[tuple[str, Any, ColumnType | None]] = [
+            (name, PLAIN.get(dtype), None if name in exact else kind_of(dtype))
+            for name, dtype in schema.items()
+            if name != self._time
+        ]
+
+    def time_of(self, message: Message) -> int | None:
+        """Returns the event time in microseconds; None if it is none, or very far from 1970."""
+        value: Any = message.get(self._time)
+        if isinstance(value, datetime):
+            try:
+                value = instant_us(value)
+            except SpecError:
+                return None
+        return value if type(value) is int and -FURTHEST < value < FURTHEST else None
+
+    def fits(self, message: Message) -> bool:
+        """Returns whether all values but the event time fit their columns, and no key is null.
+
+        With `null_keys=False` a null key is invalid, and rare otherwise.
+        """
+        for name, plain, kind in self._columns:
+            value: Any = message.get(name)
+            if value is None:
+                if name in self._keys:
+                    return False
+            elif type(value) is not plain:
+                if kind is None or kind.fit(value) is MISFIT:
+                    return False
+            elif (plain is int and not _LOW <= value < _HIGH) or (plain is str and not is_text(value)):
+                return False
+        return True

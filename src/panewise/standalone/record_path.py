@@ -1,0 +1,110 @@
+"""Messages whose early panes are computed without a step of the engine (semantics 31.31).
+
+Without a buffer each message is a batch of its own. An operator that emits early panes could evaluate each of
+them only by a step of the engine, which takes some milliseconds. Here a message updates its windows as Python
+objects (:mod:`panewise.engine.windows.records`), which move into the state of the operator before anything
+else happens.
+
+A message takes this path if:
+
+- the operator is one that :func:`panewise.engine.windows.records.supports`, and nothing but windows and given
+  watermarks decides what becomes of its rows;
+- every value of the message fits its column, and those that the operator reads have the plain Python type;
+- none of its windows is complete.
+
+So may readings of the clock, and watermarks that complete no window.
+"""
+
+from typing import Any
+
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.protocol import Schemas, engine_parts
+from panewise.standalone.buffer import highest
+from panewise.standalone.deferrable import WindowEnds, ends_by_message, has_no_other_rules
+from panewise.standalone.emission import PaneColumns
+from panewise.standalone.hosts import Host
+from panewise.standalone.message_fit import MessageFit
+
+
+class RecordPath:
+    """The messages of an operator that are added without a step of the engine.
+
+    Attributes:
+        clock: the highest reading of processing time since the last flush, None if there is none.
+        watermark: the same of watermarks.
+    """
+
+    def __init__(self, spec: Any, schemas: Schemas, host: Host, *, enabled: bool) -> None:
+        schema = next(iter(schemas.values()))
+        self._host, self._spec = host, spec
+        self.clock: int | None = None
+        self.watermark: int | None = None
+        self._ends: WindowEnds | None = None
+        plan: Any = host.operator.plan
+        windows = engine_parts(spec).record_windows(plan) if enabled else None
+        self._windows: Any = windows
+        if windows is None or spec.watermark is not None or not has_no_other_rules(spec):
+            return
+        self._ends = ends_by_message(spec, schema)
+        if self._ends is None:
+            return
+        read = {*spec.keys, *(measure.column for measure in spec.measures)}
+        self._fit = MessageFit(spec, schema, exact=read)
+        self._waits, self._state_due = False, MAX_INSTANT
+        self._known_state: Any = None  # the state that `_state_due` was computed from
+        self.format = PaneColumns(plan)
+
+    @property
+    def enabled(self) -> bool:
+        """Whether messages of this operator may take this path."""
+        return self._ends is not None
+
+    def add(self, message: Any) -> list[tuple[Any, ...]] | None:
+        """Adds a message. Returns its panes; None if the engine must evaluate it."""
+        if self._ends is None or type(message) is not dict:
+            return None
+        time = self._fit.time_of(message)
+        if time is None or not self._fit.fits(message):
+            return None
+        clocks = self._host.operator.state.clocks
+        mark = highest(clocks.instant_watermark, self.watermark)
+        if clocks.finished or (mark is not None and not self._ends.all_open(time, mark)):
+            return None
+        now = highest(clocks.processing_time, self.clock)
+        self._due_in_state()  # before the windows of the state change here
+        panes: list[tuple[Any, ...]] | None = self._windows.add(self._host.operator, time, message, now)
+        self._waits |= panes is not None
+        return panes
+
+    def moves(self, clock: int | None, watermark: int | None) -> bool:
+        """Takes readings of the clocks, if they emit nothing. Returns whether they do."""
+        if self._ends is None or self._host.operator.state.clocks.finished:
+            return False
+        if watermark is not None and watermark >= min(self._windows.first_end, self._due_in_state()):
+            return False
+        self.clock, self.watermark = highest(self.clock, clock), highest(self.watermark, watermark)
+        self._waits = True
+        return True
+
+    def flush(self) -> None:
+        """Moves what has changed into the state of the operator."""
+        if self._ends is None or not self._waits:
+            return
+        clocks: Any = self._host.operator.state.clocks
+        moved = clocks.moved(self._spec, self.clock, self.watermark)
+        self._windows.flush(self._host.operator, moved)
+        self.clock = self.watermark = None
+        self._waits = False
+
+    def follow(self, watermark: int | None = None) -> None:
+        """Notes that since the last flush the state was stored, or that only a watermark has moved."""
+        if self._ends is not None:
+            self._windows.follow(self._host.operator, watermark)
+
+    def _due_in_state(self) -> int:
+        """Returns a watermark before which no window of the state completes, expires or fires."""
+        operator = self._host.operator
+        if operator.state is not self._known_state:
+            due = operator.next_due()
+            self._known_state, self._state_due = operator.state, MAX_INSTANT if due is None else due
+        return self._state_due

@@ -1,0 +1,156 @@
+"""A query is killed while its state is exported and imported, or while it takes over a changed specification.
+
+After restarts its sinks have what they have without faults, and the results are those of a batch. `make soak`
+plays all rounds. The number of a round and the seed repeat it.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from pyspark.sql import SparkSession
+
+from panewise.spark import MemorySink, apply
+from tests.campaigns import seed_of
+from tests.faults.conftest import Expected, without_slow_starts
+from tests.faults.moved_job import BEGINS, ENDED, FIRST, SECOND, STATE, Way, run
+from tests.faults.rounds import Job, Plan, cuts_of
+from tests.faults.rounds_of import OFTEN_SNAPSHOTS, drawn, environment, played
+from tests.faults.sinks import Contents, check_same, contents
+from tests.faults.specs import ALL, CHANGED
+from tests.faults.specs import SECOND as WITH_A_SECOND
+from tests.faults.stream_files import DDL
+from tests.faults.test_restarts import without_numbers
+
+FILES = 6
+HALF = FILES // 2
+STEPS = FILES + 4  # moments of a kill: micro-batches, also those without rows, and steps between both parts
+MOVED = sorted(ALL.keys() - WITH_A_SECOND.keys())  # the state of two operators is not imported
+ROUNDS = 60
+KEY = ("k", "window_start", "window_end")
+
+
+@dataclass
+class MovedJob(Job):
+    """A job in two parts."""
+
+    module: str = "tests.faults.moved_job"
+
+    def commits(self) -> int:
+        """Returns how many steps are done: micro-batches, and marks between the parts."""
+        batches = self.out.glob("*/checkpoint/commits/[0-9]*")
+        return len(list(batches)) + sum((self.out / mark).exists() for mark in (ENDED, STATE, BEGINS))
+
+    def both_cuts(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Returns the number of files of each micro-batch with data, of both parts."""
+        first, second = (cuts_of(self.out / part / "checkpoint") for part in (FIRST, SECOND))
+        if second:
+            return first, second
+        ends = [sum(first[: place + 1]) for place in range(len(first))]
+        place = ends.index(HALF) + 1
+        return first[:place], first[place:]
+
+
+def sinks(out: Path) -> Contents:
+    """Returns the rows of both parts."""
+    both: Contents = {}
+    for part in (FIRST, SECOND):
+        if (out / part).exists():
+            for kind, rows in without_numbers(contents(out / part, FILES)).items():
+                both[kind] = both.get(kind, Counter()) + rows
+    return both
+
+
+def undisturbed_run(
+    spark: SparkSession, undisturbed: Expected, out: Path, name: str, way: Way, cuts: tuple[Any, Any]
+) -> None:
+    """Runs both parts without faults, with these numbers of files in their micro-batches."""
+    source = str(undisturbed.source(cuts[0] + cuts[1]))
+    without_slow_starts(out, lambda: run(spark, source, str(out), name, way, len(cuts[0])))
+
+
+def check_round(
+    spark: SparkSession, undisturbed: Expected, folder: Path, record: Any, way: Way, number: int
+) -> list[str]:
+    """Plays a round, and compares its sinks with those of a run without faults."""
+    name, master, plan = drawn(number, MOVED if way == "moved" else CHANGED, STEPS, delay=1.5)
+    settings = OFTEN_SNAPSHOTS | {"job.way": way, "job.first": str(HALF)}
+    settings |= {"job.checkpoints": "local"} if number // 4 % 2 else {}
+    source = undisturbed.source((1,) * FILES)
+    job = MovedJob(folder, source, name, master, settings, environment(folder, master))
+    story = played(job, plan, record)
+    undisturbed_run(spark, undisturbed, folder / "expected", name, way, job.both_cuts())
+    check_same(sinks(job.out), sinks(folder / "expected"), [*story, job.both_cuts()])
+    return story
+
+
+@pytest.mark.soak
+@pytest.mark.rounds
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_rounds_of_moved_states(
+    spark: SparkSession, undisturbed: Expected, tmp_path: Path, record_property: Any, number: int
+) -> None:
+    """semantics 48.1, 48.9"""
+    check_round(spark, undisturbed, tmp_path, record_property, "moved", number)
+
+
+@pytest.mark.soak
+@pytest.mark.rounds
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_rounds_of_changes(
+    spark: SparkSession, undisturbed: Expected, tmp_path: Path, record_property: Any, number: int
+) -> None:
+    """semantics 47.9"""
+    check_round(spark, undisturbed, tmp_path, record_property, "changed", number)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("way", "name"), [("moved", "session-retracting"), ("changed", "tumbling-accumulating")]
+)
+def test_the_driver_is_killed_between_the_parts(
+    spark: SparkSession, undisturbed: Expected, tmp_path: Path, record_property: Any, way: Way, name: str
+) -> None:
+    """The results are those of a batch (semantics 33, 47.9, 48.9)."""
+    settings = {"job.way": way, "job.first": str(HALF), "job.checkpoints": "local"}
+    job = MovedJob(tmp_path, undisturbed.source((1,) * FILES), name, "local[2]", settings)
+    story = played(job, Plan(seed_of(2), "driver", STEPS, kills=2, delay=1), record_property)
+    assert any("killed" in line for line in story), story
+    undisturbed_run(spark, undisturbed, tmp_path / "expected", name, way, job.both_cuts())
+    check_same(sinks(job.out), sinks(tmp_path / "expected"), [*story, job.both_cuts()])
+    assert results(_rows(job.out, "panes")) == answer(spark, undisturbed, job.out, name)
+
+
+def answer(spark: SparkSession, undisturbed: Expected, out: Path, name: str) -> Counter[str]:
+    """Returns the results of a batch of the rows that were not late."""
+    late = _rows(out, "late")
+    batch = spark.read.schema(DDL).parquet(str(undisturbed.source((1,) * FILES)))
+    if len(late):
+        rows = spark.createDataFrame(late.select("row").unnest("row").to_arrow()).to(batch.schema)
+        batch = batch.exceptAll(rows)
+    sink = MemorySink()
+    result: Any = apply(batch, ALL[name])
+    result.write(panes=sink)
+    return results(pl.DataFrame(sink.table()))
+
+
+def results(panes: pl.DataFrame) -> Counter[str]:
+    """Returns the last pane of each window, unless it is a retraction."""
+    last = {tuple(row[name] for name in KEY): row for row in panes.iter_rows(named=True)}
+    rows = (row for row in last.values() if row.get("op", "+") == "+")
+    return Counter(str([*(str(row[name])[:19] for name in KEY), row["n"], row["s"]]) for row in rows)
+
+
+def _rows(out: Path, kind: str) -> pl.DataFrame:
+    """Returns the rows of an output, in the order of their micro-batches."""
+    frames = []
+    for part in (FIRST, SECOND):
+        folders = (out / part / kind).glob("batch_id=*")
+        for folder in sorted(folders, key=lambda folder: int(folder.name.removeprefix("batch_id="))):
+            frames += [
+                pl.read_parquet(path, hive_partitioning=False) for path in sorted(folder.glob("part-*"))
+            ]
+    return pl.concat(frames, how="diagonal")
