@@ -75,8 +75,9 @@ def spark() -> Iterator["SparkSession"]:
         tempfile.TemporaryDirectory(prefix="panewise-") as scratch,
         quick_python(Path(scratch)) as python,
     ):
-        session = _session(Path(scratch))
-        session.sparkContext.pythonExec = python
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYSPARK_PYTHON", python)  # for the JVM and the session, not for jobs of tests
+            session = _session(Path(scratch))
         yield session
         session.stop()
 

@@ -1,9 +1,9 @@
 """Starts Python workers of the driver quickly, by fork of a process that has imported their modules.
 
 For each streaming query with an operator, Spark starts a Python process on the driver, which declares the
-state variables. That takes a second and a half of a core, nearly all of it for imports. Only the session of
-the tests starts it by `quick_python`. Jobs in processes of their own (tests/faults, tests/connectors) start
-it as users do.
+state variables, and through Connect another one for the sinks. That takes a second and a half of a core or
+more, nearly all of it for imports. Only the session of the tests starts them by `quick_python`. Jobs in
+processes of their own (tests/faults, tests/connectors) start them as users do.
 
 ``python -m tests.driver_workers SOCKET`` is the process that forks.
 """
@@ -25,15 +25,17 @@ from importlib import import_module
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-MODULE = "pyspark.sql.streaming.transform_with_state_driver_worker"
-_IMPORTED = (MODULE, "pandas", "pyarrow", "panewise.spark.workers.processor")
+_DECLARES = "pyspark.sql.streaming.transform_with_state_driver_worker"
+_WRITES = "pyspark.sql.connect.streaming.worker.foreach_batch_worker"
+_IMPORTED = (_DECLARES, "pandas", "pyarrow", "panewise.spark.workers.processor")
 _LONGEST = 1 << 20  # bytes of a request: the environment of a process
 # Asks for a worker, gives it the standard streams, and ends when it does. It needs no package.
 _CLIENT = """
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as server:
     server.connect(sys.argv[1])
-    socket.send_fds(server, [json.dumps([os.getcwd(), dict(os.environ)]).encode()], [0, 1, 2])
+    request = [sys.argv[2], os.getcwd(), dict(os.environ)]
+    socket.send_fds(server, [json.dumps(request).encode()], [0, 1, 2])
     server.recv(1)
 """
 
@@ -44,9 +46,9 @@ def quick_python(folder: Path) -> Iterator[str]:
     address, client, executable = folder / "workers", folder / "client.py", folder / "python"
     client.write_text(_CLIENT, encoding="utf-8")
     python, *paths = (shlex.quote(str(part)) for part in (sys.executable, client, address))
+    forked = f'{python} -S -E {" ".join(paths)} "$2"'
     executable.write_text(
-        f'#!/bin/sh\nif [ "$2" = {MODULE} ]; then exec {python} -S -E {" ".join(paths)}; fi\n'
-        f'exec {python} "$@"\n',
+        f'#!/bin/sh\ncase "$2" in {_DECLARES} | {_WRITES}) exec {forked} ;; esac\nexec {python} "$@"\n',
         encoding="utf-8",
     )
     executable.chmod(0o755)
@@ -81,17 +83,19 @@ def serve(address: str) -> None:
 
 
 def _work(text: bytes, streams: list[int]) -> None:
-    """Runs the module of a worker in this process, which it ends."""
+    """Runs the requested module in this process, and ends it."""
     code = 0
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
-        folder, environment = json.loads(text)
+        module, folder, environment = json.loads(text)
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
-        runpy.run_module(MODULE, run_name="__main__", alter_sys=True)
+        sys.path += environment.get("PYTHONPATH", "").split(os.pathsep)  # what a query ships to its workers
+        sys.modules.pop(module, None)  # which would be a warning
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
     except BaseException:
         traceback.print_exc()
         code = 1

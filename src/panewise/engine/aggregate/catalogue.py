@@ -49,10 +49,7 @@ def partials_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]
         "count": lambda: [count_partial(column)],
         "count_if": lambda: [true_partial(column)],
         "sum": lambda: sum_partials(column, dtype),
-        "avg": lambda: [
-            count_partial(column),
-            *(sum_partials(column, dtype) if isinstance(dtype, pl.Decimal) else [float_sum_partial(column)]),
-        ],
+        "avg": lambda: _mean_partials(column, dtype),
         "min": lambda: [extreme_partial("min", column, dtype)],
         "max": lambda: [extreme_partial("max", column, dtype)],
         "bool_and": lambda: [extreme_partial("min", column, dtype)],  # false is less than true
@@ -82,18 +79,7 @@ def partials_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]
         **dict.fromkeys(
             ("bit_and", "bit_or", "bit_xor"), lambda: [bits_partial(aggregate.fn, column, dtype)]
         ),
-        **dict.fromkeys(
-            ("skewness", "kurtosis"),
-            lambda: [
-                *(
-                    count_partial(column),
-                    extreme_partial("min", column, dtype),
-                    extreme_partial("max", column, dtype),
-                ),
-                *moment_partials(column),
-                *deviation_partials(column),
-            ],
-        ),
+        **dict.fromkeys(("skewness", "kurtosis"), lambda: _shape_partials(column, dtype)),
         "approx_count_distinct": lambda: [sketch_partial(column, dtype, aggregate.rsd or 0.05)],
         **dict.fromkeys(("max_by", "min_by"), lambda: extreme_row_partials(aggregate, index, schema)),
         "top_n": lambda: [top_partial(aggregate, index, schema)],
@@ -101,3 +87,14 @@ def partials_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]
         "user": lambda: [user_partial(aggregate, index)],
     }
     return makers[aggregate.fn]()
+
+
+def _mean_partials(column: str, dtype: pl.DataType) -> list[PartialColumn]:
+    total = sum_partials(column, dtype) if isinstance(dtype, pl.Decimal) else [float_sum_partial(column)]
+    return [count_partial(column), *total]
+
+
+def _shape_partials(column: str, dtype: pl.DataType) -> list[PartialColumn]:
+    """Returns what skewness and kurtosis need. The extremes show whether all values are equal."""
+    extremes = [extreme_partial("min", column, dtype), extreme_partial("max", column, dtype)]
+    return [count_partial(column), *extremes, *moment_partials(column), *deviation_partials(column)]

@@ -70,7 +70,7 @@ function operator(view) {
   const panels = [
     panel("each micro-batch", ...lines.map(([label, values]) => line(label, values))),
     bars("state by shard", view.shards, view.shards_left_out),
-    bars("keys with most rows in the last micro-batch", view.keys, 0),
+    bars("hot keys", view.keys, 0),
     reasons("late rows by reason", view.late),
     reasons("invalid rows by reason", view.invalid),
   ];
