@@ -17,8 +17,9 @@ from panewise.testing import run
 from panewise.testing.chains import chains
 from panewise.testing.changes import (
     changed_chains,
+    changed_cogroups,
     changed_inputs,
-    changed_sides,
+    changed_joins,
     changed_windowed_joins,
     changes,
     placed,
@@ -44,10 +45,10 @@ ONE_INPUT: dict[str, Any] = {
     "deduplicate": (deduplicate_specs, deduplicate_events),
 }
 TWO_SIDES: dict[str, Any] = {
-    "join": (join_specs, changed_sides),
-    "window join": (window_join_specs, changed_sides),
+    "join": (join_specs, changed_joins),
+    "window join": (window_join_specs, changed_joins),
     "windowed join": (windowed_join_specs, changed_windowed_joins),
-    "cogroup": (cogroup_specs, changed_sides),
+    "cogroup": (cogroup_specs, changed_cogroups),
 }
 FAMILIES = ("chain", *ONE_INPUT, *TWO_SIDES)
 EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)

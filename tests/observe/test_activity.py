@@ -57,11 +57,21 @@ def test_the_shards_with_most_state_are_reported() -> None:
 
 def test_the_keys_with_most_rows_are_reported() -> None:
     """A key is in one shard, but a query may read it on two sides (semantics 15.19)."""
-    activity = merged(
-        [text(keys=[["a", 5], ["b", 2]]), text(keys=[["c", 4], ["d", 3]]), text(keys=[["a", 1]])]
-    )
+    texts = [
+        text(keys=[["a", 5], ["b", 2]], most_keys=2),
+        text(keys=[["c", 4], ["d", 3]], most_keys=2),
+        text(keys=[["a", 1]], most_keys=2),
+    ]
+    activity = merged(texts)
     assert activity is not None
     assert activity.keys == {"a": 6, "c": 4}
+
+
+def test_a_shard_may_have_fewer_keys() -> None:
+    """The number is that of the whole operator (semantics 15.19)."""
+    activity = merged([text(keys=[["a", 5]], most_keys=3), text(keys=[["b", 2]], most_keys=3)])
+    assert activity is not None
+    assert activity.keys == {"a": 5, "b": 2}
 
 
 def test_without_texts_there_is_no_activity() -> None:
@@ -78,6 +88,7 @@ def test_json() -> None:
                 horizon=0,
                 shards=[[0, 5, 1, 2, 30, None]],
                 keys=[["a", 5]],
+                most_keys=3,
                 left_out=[1, 1],
             )
         ]

@@ -197,7 +197,7 @@ def entries_of(journal: Path) -> list[Entry]:
 @pytest.mark.spark
 def test_a_query_is_written_to_a_journal(feed: Feed) -> None:
     """Two operators, the start and the end; a later observer continues (semantics 15.16, 15.17)."""
-    for rows in (((0, "a", 1), (None, "a", 2)), ((90, "b", 3),), ((1, "a", 4), (200, "b", 5))):
+    for rows in (((0, "a", 1), (None, "a", 2)), ((90, "b", 3),), (), ((1, "a", 4), (200, "b", 5))):
         feed.put(*rows)
     stream = feed.stream().withWatermark("ts", "10 seconds")
     first = windowed(stream, "ts").groupBy("k").window(MINUTE).options(timestamp="window_time")

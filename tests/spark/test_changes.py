@@ -14,7 +14,7 @@ from panewise import functions as F
 from panewise.errors import StateError
 from panewise.spark import WindowBuilder, windowed
 from panewise.spark.queries import writer as writers
-from panewise.spark.queries.query_record import record_of, with_clock
+from panewise.spark.queries.query_record import record_of
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
 from tests.spark.conftest import Feed, emitted, write
@@ -115,5 +115,30 @@ def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
         described = minutes(feed.stream())
         run(feed, (described if every is None else described.clock(every)).agg(COUNT))
     assert recorded(feed).header["clock"] == 30_000_000
-    with pytest.raises(StateError, match="this one has no clock"):
-        with_clock({"clock": None}, minutes(feed.stream()).clock("1 minute").agg(COUNT).dataflow)
+
+
+@pytest.mark.nightly
+def test_a_clock_is_added(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 47.11: stored windows stay, and there are micro-batches without rows.
+
+    A start that fails after the record is made changes nothing of this.
+    """
+    feed.put((0, "a", 1))
+    run(feed, minutes(feed.stream()).agg(COUNT))
+    monkeypatch.setattr(writers, "_stepped", interrupted)
+    with pytest.raises(InterruptedError):
+        run(feed, minutes(feed.stream()).clock("1 second").agg(COUNT))
+    monkeypatch.undo()
+    before = committed(feed)
+    run(feed, minutes(feed.stream()).clock("1 second").agg(COUNT))
+    assert committed(feed) > before
+    assert recorded(feed).header["clock_added_to"] == 2
+    for more in ((30, 130), (140,)):  # the second micro-batch finds the first window complete
+        feed.put(*((seconds, "a", 1) for seconds in more))
+        run(feed, minutes(feed.stream()).agg(COUNT))  # without it
+    assert feed.read("panes")["n"].to_list() == [2]
+
+
+def committed(feed: Feed) -> int:
+    commits = Path(feed.sink("checkpoint"), "commits")
+    return max(int(file.name) for file in commits.iterdir() if file.name.isdecimal())

@@ -20,7 +20,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.columns import CARRY, TOMBSTONE
-from panewise.engine.evolution import converted, converted_rows, take_over, with_nulls
+from panewise.engine.evolution import converted, converted_rows, take_over
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Conversion, Operator, OperatorState, Schema, Schemas, TakeOver
 from panewise.engine.registry import cached_operator
@@ -163,6 +163,7 @@ def _read(
         how = take_over(operator, change, header)
         if how.tables:
             return operator, operator.with_header(how.header), how
+        header = how.header
     if not more:
         check_types(operator.state, header)
     state = operator.with_header(header)
@@ -181,7 +182,7 @@ def _more_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Co
         return {}
     if any(stored[name] != expected.get(name) for name in stored):
         return {}
-    return {name: with_nulls(table.shape) for name, table in operator.state.tables.items()}
+    return {name: table.shape.with_nulls for name, table in operator.state.tables.items()}
 
 
 def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:

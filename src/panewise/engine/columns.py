@@ -93,6 +93,7 @@ FED: Final = "__fed"  # the processing time of the last insertion
 ACTED: Final = "__acted"  # when a policy of time last acted, or when the partition began
 UNTRIGGERED: Final = "__untriggered"  # insertions since the last TRIGGER by count
 REFERENCE: Final = "__reference"  # the reference value of a trigger by delta
+BEYOND_LIMIT: Final = "__beyond_limit"  # whether a key has as many later windows as it may have
 FULL: Final = "__full"  # whether INITIAL_FULL has been raised
 CHANGED: Final = "__changed"  # whether there was an insertion or eviction since the last TRIGGER
 LISTENER: Final = "__listener"  # the state of the listener, JSON

@@ -13,9 +13,9 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.columns import TOMBSTONE
-from panewise.engine.protocol import Conversion, Operator, TakeOver, engine_parts
+from panewise.engine.protocol import Operator, TakeOver, engine_parts
 from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.run import RunRows, Shape
+from panewise.engine.store.run import RunRows
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec.evolution import Continuation
@@ -36,16 +36,6 @@ def take_over(operator: Operator, change: Continuation, header: Mapping[str, Any
         clocks = operator.with_header(header).clocks
         return TakeOver(header, operator.horizons(clocks))
     return make(operator, change.before, header)
-
-
-def with_nulls(shape: Shape) -> Conversion:
-    """Returns a function that adds the columns of a table which rows lack, as nulls."""
-
-    def convert(rows: pl.DataFrame) -> pl.DataFrame:
-        lacking = {name: dtype for name, dtype in shape.schema.items() if name not in rows.columns}
-        return rows.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in lacking.items())
-
-    return convert
 
 
 def converted_rows(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:
@@ -79,6 +69,8 @@ def _converted_run(table: StoredTable, library: RunLibrary, run: Run, name: str,
     rows = RunRows(library.read_stored(run))
     frame = converted_rows(table, rows.frame, name, how)
     sorted_rows = RunRows.with_hashes(frame, table.shape)
+    if (sorted_rows.hashes[1:] < sorted_rows.hashes[:-1]).any():  # other columns decide the place of a row
+        sorted_rows = RunRows.sorted_by_hash(frame, table.shape)
     described = sorted_rows.described(library.new_name(), run.part)
     library.add(described, sorted_rows)
     return described

@@ -13,7 +13,8 @@ from panewise.errors import StateError
 Header: TypeAlias = Mapping[str, Any]
 # Fields that describe the runs, or belong to the runtime that wrote them.
 _LEFT_OUT: Final = frozenset({"timer", "lengths", "standalone", "feeds"})
-_FLOOR: Final = "floor"  # windows that end by then have expired, in the shards that have it (semantics 47.5)
+# What ended by then has expired, in the shards that have such a field (semantics 47.5, 47.15).
+_FLOORS: Final = frozenset({"floor", "floor_left", "floor_right"})
 
 
 def merged_header(headers: Sequence[Header]) -> dict[str, Any]:
@@ -26,8 +27,9 @@ def merged_header(headers: Sequence[Header]) -> dict[str, Any]:
         StateError: if shards differ in a field that must be equal.
     """
     names = dict.fromkeys(name for header in headers for name in header if name not in _LEFT_OUT)
-    if not all(_FLOOR in header for header in headers):
-        names.pop(_FLOOR, None)  # it would hide live windows of a shard that has none
+    for floor in _FLOORS:
+        if not all(floor in header for header in headers):
+            names.pop(floor, None)  # it would hide live windows or rows of a shard that has none
     return {name: _merged(name, headers) for name in names}
 
 
@@ -38,8 +40,8 @@ def with_floor_of(header: Header, own: Header) -> dict[str, Any]:
     {'watermark': 5, 'windows': {'floor': 3}}
     """
     nested = {name: with_floor_of(header[name], own.get(name, {})) for name in header if name in _NESTED}
-    others = {name: value for name, value in header.items() if name != _FLOOR}
-    return others | nested | ({_FLOOR: own[_FLOOR]} if _FLOOR in own else {})
+    others = {name: value for name, value in header.items() if name not in _FLOORS}
+    return others | nested | {name: own[name] for name in own if name in _FLOORS}
 
 
 def _merged(name: str, headers: Sequence[Header]) -> Any:
@@ -105,7 +107,7 @@ _RULES: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
     "processing_time": max,
     "watermark": _highest,
     "finished": any,
-    _FLOOR: min,
+    **dict.fromkeys(_FLOORS, min),
     "closes": any,
     "inputs": _inputs,
     "ended": _ended,

@@ -73,7 +73,7 @@ def merged(texts: Iterable[str]) -> Activity | None:
         horizon=None if None in horizons else min(horizons),
         shards={shard: shards[shard] for shard in sorted(shown[:MOST_SHARDS])},
         shards_left_out=max(0, len(shown) - MOST_SHARDS),
-        keys=dict(keys.most_common(max(len(document.get("keys", ())) for document in documents))),
+        keys=dict(keys.most_common(max(document.get("most_keys", 0) for document in documents))),
     )
 
 

@@ -182,6 +182,7 @@ class StepActivity:
             "windows": windows,
             "left_out": [left_out, panes] if left_out else [],
             "shards": [[shard, *(figures.get(name) for name in OF_A_SHARD)]],
+            "most_keys": self.settings.keys,
             "keys": [] if self._keys is None else [_key_text(row) for row in self._keys.iter_rows()],
         }
         shown = {name: value for name, value in document.items() if value} | {"horizon": self._horizon}

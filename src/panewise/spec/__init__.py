@@ -9,6 +9,7 @@ from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggrega
 from panewise.spec.conditions import left, right
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
 from panewise.spec.frames import Frame
+from panewise.spec.max_windows import MaxWindows
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.deduplicate import DeduplicateOperator
@@ -112,6 +113,7 @@ __all__ = [
     "JoinWindow",
     "LastRows",
     "Latest",
+    "MaxWindows",
     "MergeAggregate",
     "Never",
     "OnDelta",

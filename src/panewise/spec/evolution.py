@@ -5,7 +5,7 @@ other changes are refused. Specifications are compared by their documents, as th
 of the user that are not at hand.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -15,7 +15,10 @@ from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregate
 from panewise.spec.fields import check_choice, silently
 from panewise.spec.protocol import Specification, parts
 
-REMEDY: Final = "put the field back, or start from a new checkpoint"
+REMEDY: Final = (
+    "put the field back, or start from a new checkpoint, whose initial_state= comes from the history "
+    "(semantics 48.5)"
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,8 @@ def continuation(
     if before is None or parts(before) is not family:
         raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new, remedy)
     spec = family.marked(before, spec, added_aggregates)
-    old, new = complete(document), to_dict(spec)
+    nested = family.nested_fields(before, spec)
+    old, new = _spread(complete(document), nested), _spread(to_dict(spec), nested)
     changed = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     reasons = {name: family.refuses_change(name, before, spec) for name in changed}
     refused = {name: reason for name, reason in reasons.items() if reason is not None}
@@ -103,6 +107,12 @@ def continuation(
         raise _refused(refused, old, new, remedy)
     changes = [change for name in changed for change in _changes(name, old.get(name), new.get(name))]
     return Continuation(before, spec, tuple(changes))
+
+
+def _spread(document: Mapping[str, Any], nested: Iterable[str]) -> dict[str, Any]:
+    """Returns a document in which the fields of nested ones are beside the others, as `field.name`."""
+    inner = {f"{name}.{field}": value for name in nested for field, value in document[name].items()}
+    return {name: value for name, value in document.items() if name not in nested} | inner
 
 
 def _readable(document: Mapping[str, Any]) -> Specification | None:
@@ -127,7 +137,7 @@ def _refused(
 
 
 def _changes(name: str, old: Any, new: Any) -> list[FieldChange]:
-    if name != "aggregates":
+    if not name.endswith("aggregates"):
         return [FieldChange("changed", name, old, new)]
     before = {definition(document): document["name"] for document in old}
     after = {definition(document): document["name"] for document in new}

@@ -240,6 +240,10 @@ class SpecParts(ABC, Generic[S]):
         changed: S = replace(value, position=position)
         return changed
 
+    def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
+        """Returns the fields whose own fields change one by one, as `field.name`."""
+        return ()
+
     def refuses_change(self, field: str, old: Any, new: Any) -> str | None:
         """Returns the rule that forbids a change of a field on stored state; None if it is taken over."""
         check = self.changeable.get(field)

@@ -72,7 +72,7 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
         left_side, right_side = (_without_event_time(side) for side in (left_side, right_side))
         fields |= {"timestamp": None, "watermark": None, "idle_after": None}
     if draw(st.booleans()):
-        fields["select"] = draw(_selections(left_side, right_side, how))
+        fields["select"] = draw(selections(left_side, right_side, how))
     elif how not in ONE_SIDED:
         left_side = draw(st.sampled_from([left_side, left_side, replace(left_side, prefix="l_")]))
         right_side = replace(right_side, prefix="r_")
@@ -159,7 +159,7 @@ def two_sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
 
 
 @st.composite
-def _selections(draw: st.DrawFn, /, left: Side, right: Side, how: str) -> list[Selected]:
+def selections(draw: st.DrawFn, /, left: Side, right: Side, how: str) -> list[Selected]:
     """Draws the columns to emit: keys as "either" and of both sides, event times and values."""
     columns = [Selected("left", name) for name in (*left.keys, *left.time_columns, *VALUES[LEFT])]
     if how not in ONE_SIDED:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from panewise.errors import InputError
 from panewise.families import INPUT
@@ -91,6 +91,31 @@ class TestStream:
     def restart(self) -> "TestStream":
         """Stops the operator, and continues from its saved state."""
         return self.event("restart")
+
+    def change(
+        self,
+        spec: Specification | Mapping[str, Any],
+        *,
+        added_aggregates: Literal["null", "from_now_on"] = "null",
+    ) -> "TestStream":
+        """Continues with another specification of the same family (semantics 47).
+
+        Args:
+            spec: the specification from now on, or its dict form.
+            added_aggregates: what an aggregate that `spec` adds is in panes with rows from before: "null", or
+                the result over the rows "from_now_on". Default: "null".
+
+        Raises:
+            StateError: from :meth:`play`, if the change is refused (semantics 47.2).
+
+        >>> from panewise import Tumbling, WindowOperator, functions as F
+        >>> counts = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
+        >>> sums = replace(counts, aggregates=[F.count().alias("n"), F.sum("v").alias("total")])
+        >>> stream = TestStream(counts).rows({"event_time": 1, "v": 2}).change(sums)
+        >>> played = stream.rows({"event_time": 12, "v": 5}).watermark(20).play()
+        >>> played.assert_panes([{"n": 1, "total": None}, {"n": 1, "total": 5}])
+        """
+        return self.event("change", spec=spec, added_aggregates=added_aggregates)
 
     def end(self, input: str | None = None) -> "TestStream":  # noqa: A002 - as above
         """Ends the input; with `input`, one of several."""

@@ -4,11 +4,13 @@ Sizes and times are a few microseconds (except in calendars), so that equal time
 common. Floats are multiples of 0.25, so that sums are exact.
 """
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
+from panewise.errors import SpecError
 from panewise.spec import (
     DEFAULT_TRIGGER,
     UNLIMITED,
@@ -28,6 +30,7 @@ from panewise.spec import (
     Global,
     Hopping,
     Inputs,
+    MaxWindows,
     OnDelta,
     OnPunctuation,
     Position,
@@ -181,6 +184,15 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
         fields["drop_by"] = "window" if never else draw(st.sampled_from(["window", "window", "row"]))
     with silently():
         return WindowOperator(**fields)
+
+
+@st.composite
+def limited_specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOperator:
+    """Draws window operators as :func:`specs` does, with a limit of windows where one is possible."""
+    spec, limit = draw(specs(kind, **fixed)), MaxWindows(draw(st.integers(1, 4)))
+    with suppress(SpecError), silently():
+        return replace(spec, max_windows=limit)
+    return spec
 
 
 def _by_processing_time(fields: dict[str, Any]) -> dict[str, Any]:

@@ -86,5 +86,5 @@ def test_partials_may_be_merged_in_any_order(given: list[dict[str, Any]], data: 
     ]
     merged = both.group_by("group", maintain_order=True).agg(turned.merging(both))
     for place in range(2):
-        found = merged[place].select(pl.col(part.name).cast(part.dtype) for part in turned.parts)
+        found = merged[place].select(pl.col(column.name).cast(column.dtype) for column in turned.partials)
         assert same(results(turned, found), wanted)

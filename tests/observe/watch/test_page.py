@@ -11,11 +11,9 @@ from panewise import functions as F
 from panewise.observe.entries import Ended, Started
 from panewise.observe.journal import Journal
 from panewise.observe.watch.server import WatchServer
-from panewise.spark import observe, windowed
 from tests.house.sources import ROOT
 from tests.observe.played import Played, micros
 from tests.observe.watch.chromium import Page, chromium
-from tests.spark.conftest import Feed
 
 pytestmark = pytest.mark.nightly
 
@@ -116,40 +114,3 @@ def test_a_server_that_ends_and_comes_back(page: Page, tmp_path: Path) -> None:
         page.wait_until("document.getElementById('connection').textContent === 'live'")
     finally:
         second.close()
-
-
-@pytest.mark.spark
-def test_a_query_of_spark_as_it_runs(feed: Feed, page: Page) -> None:
-    """Windows appear while the query runs. Its end and a reload change nothing (semantics 15.20)."""
-    server = WatchServer(feed.folder / "journal")
-    server.start()
-    try:
-        with observe(feed.spark, log=False, journal=feed.folder / "journal", hot_keys=3):
-            stream = feed.stream().withWatermark("ts", "10 seconds")
-            builder = windowed(stream, "ts").groupBy("k").window(pw.Tumbling("1 minute")).trigger(ALL_PANES)
-            result = builder.agg(F.sum("v").alias("s"))
-            page.open(server.url)
-            page.wait_for("the journal has no queries yet")
-            feed.put((0, "a", 1), (5, "b", 2))
-            query = result.write(panes=feed.sink("panes"), checkpoint=feed.sink("checkpoint"), name="live")
-            try:
-                page.wait_for("#0")
-                page.wait_for("running")
-                feed.put((90, "a", 3), (1, "a", 4))
-                page.wait_for("#1")
-                page.wait_for("on-time pane: 2")
-                feed.put((2, "b", 1), (95, "a", 1))
-                page.wait_for("late rows: expired 1")
-            finally:
-                query.stop()
-        page.wait_for("ended")
-        assert page.value(OVERLAPS) == []
-        shot(page, "query")
-        shown = page.value("document.querySelector('svg.pw').textContent")
-        page.open("about:blank")
-        page.open(server.url)
-        page.wait_for("ended")
-        assert page.value("document.querySelector('svg.pw').textContent") == shown
-        assert page.problems == []
-    finally:
-        server.close()

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -11,6 +12,8 @@ from pyspark.sql.streaming.listener import QueryProgressEvent, QueryTerminatedEv
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SetupError
+from panewise.observe.entries import Entry
+from panewise.observe.journal import Journal
 from panewise.observe.prometheus import PrometheusMetrics
 from panewise.spark import Observer, observe, windowed
 from panewise.spark.metrics import METRICS, by_name
@@ -98,6 +101,27 @@ def test_observations_of_others_are_left_out() -> None:
     assert (report.query, report.batch, report.rows) == ("6f1a1f3c-3f4e-4a3e-8a39-0d7f8d3f3b11", 3, 4)
     assert (report.seconds, report.operators) == (0.25, {})
     PrometheusMetrics().add(report)
+
+
+def test_a_full_disk_is_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Queries run on, and the journal continues when there is room (semantics 15.17)."""
+
+    class Full(Journal):
+        def add(self, entry: Entry) -> None:
+            written.append(entry)
+            if len(written) != 3:
+                raise OSError(28, "No space left on device")
+
+    written: list[Entry] = []
+    journal = Full(tmp_path)
+    observer = Observer(None, log=False, journal=journal)  # type: ignore[arg-type] - it is not attached
+    with caplog.at_level(logging.WARNING, "panewise"):
+        for _ in range(4):
+            observer.onQueryProgress(QueryProgressEvent(progress_of("full")))
+    journal.close()
+    assert [record.getMessage() for record in caplog.records] == [
+        f"journal {tmp_path}: [Errno 28] No space left on device"
+    ] * 2
 
 
 def test_metrics_of_connect() -> None:

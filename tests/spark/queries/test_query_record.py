@@ -12,7 +12,7 @@ from panewise import functions as F
 from panewise.errors import StateError
 from panewise.spark import windowed
 from panewise.spark.queries import query_record
-from panewise.spark.queries.query_record import check_place, check_reads, with_clock
+from panewise.spark.queries.query_record import check_place, check_reads
 
 
 @pytest.mark.parametrize(("ours", "remedy"), [(1, "initial_state="), (2, "or start from a new checkpoint$")])
@@ -23,8 +23,6 @@ def test_an_export_is_a_remedy_for_one_operator(spark: SparkSession, ours: int, 
     reads = {"sources": 2, "stateful": [], "ours": ours}
     refusals: list[Callable[[], object]] = [lambda: check_reads({"reads": reads}, dataflow)]
     if ours == 1:
-        clocked = windowed(stream, "timestamp").window(pw.Tumbling("1 minute")).clock("1 minute")
-        refusals.append(lambda: with_clock({"clock": None}, clocked.agg(F.count()).dataflow))
         refusals.append(lambda: check_place(spark, {"checkpoint": "/no/such/place"}, "/another"))
     for refused in refusals:
         with pytest.raises(StateError, match=remedy):

@@ -227,7 +227,9 @@ def test_what_failed_attempts_leave(
     )
     database.run(*(statements.make_staging() for statements in (killed, used, other)))
     with psycopg.connect(database.dsn) as connection:
+        connection.execute(b"SET idle_in_transaction_session_timeout = '1h'")
         connection.execute(used.lock().encode())
+        assert connection.execute(b"SHOW idle_in_transaction_session_timeout").fetchone() == ("0",)
         batch.write(0, ("a", 0, 1, "+"))
         assert staging(database) == sorted(each.staging.strip('"') for each in (used, other))
     database.run(*(statements.drop_staging() for statements in (used, other)))

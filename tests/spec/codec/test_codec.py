@@ -20,6 +20,7 @@ from panewise import (
     DeltaEvictor,
     FixedLag,
     Hopping,
+    MaxWindows,
     Position,
     Session,
     Sliding,
@@ -88,6 +89,7 @@ OTHER_VALUES: dict[str, Any] = {
     "delta": ["v", "w"],
     "watermark": FixedLag(7),
     "time": "processing",
+    "max_windows": MaxWindows(3, when_full="stop"),
 }
 
 

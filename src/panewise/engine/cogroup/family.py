@@ -45,5 +45,6 @@ PARTS: Final = EngineParts(
     operator=on_call("panewise.engine.cogroup.operator:CogroupEngine"),
     tables=tables,
     inspect=inspect,
+    take_over=on_call("panewise.engine.cogroup.evolution:take_over"),
     division=division,
 )

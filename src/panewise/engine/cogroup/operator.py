@@ -20,6 +20,7 @@ from panewise.engine.nested.state import places_of
 from panewise.engine.protocol import EvaluatedPanes, Schemas
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import CogroupOperator
+from panewise.spec.operators.join.columns import LEFT
 
 
 class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
@@ -41,6 +42,11 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
     def live(self) -> pl.DataFrame:
         """Returns the live windows, with the keys of the left side."""
         return super().live().rename(self.plan.names)
+
+    def evaluate_all(self) -> Output:
+        """Evaluates all windows once, after a change of the specification."""
+        panes = self.windows.evaluate_all().panes.rename(self.plan.names)
+        return replace(self._nothing(LEFT), panes=panes)
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]

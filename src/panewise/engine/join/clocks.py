@@ -19,11 +19,15 @@ class SideClock:
         watermark: the watermark, None before the first one.
         reported_at: the processing time of the last report; None if it was before the first reading.
         ended: whether the input of the side has ended.
+        floor: the least horizon, since the allowed lateness was raised; None if it was not.
+        ceiling: the highest horizon, until the evaluation of a change that lowers the allowed lateness.
     """
 
     watermark: int | None = None
     reported_at: int | None = None
     ended: bool = False
+    floor: int | None = None
+    ceiling: int | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,9 @@ class JoinClocks:
             return MAX_INSTANT
         if clock.watermark is None:
             return None
-        return max(MIN_INSTANT, clock.watermark - spec.sides[side].allowed_lateness.us)
+        horizon = max(MIN_INSTANT, clock.watermark - spec.sides[side].allowed_lateness.us)
+        horizon = horizon if clock.ceiling is None else min(horizon, clock.ceiling)
+        return horizon if clock.floor is None else max(horizon, clock.floor)
 
     def lowest(self, spec: TwoSided, side: str) -> int | None:
         """Returns the lowest event time of the rows of a side that are still to be joined.
@@ -112,6 +118,10 @@ class JoinClocks:
         """Returns the clocks after the end of the input of a side, or of both."""
         ended = self.sides if side is None else (side,)
         return self.with_sides({name: replace(self.sides[name], ended=True) for name in ended})
+
+    def without_ceilings(self) -> Self:
+        """Returns the clocks after the evaluation of a change of the specification."""
+        return self.with_sides({name: replace(side, ceiling=None) for name, side in self.sides.items()})
 
     def with_sides(self, sides: Mapping[str, SideClock]) -> Self:
         """Returns the clocks with these clocks of sides."""

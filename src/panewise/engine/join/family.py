@@ -20,6 +20,7 @@ PARTS: Final = EngineParts(
     operator=lambda spec, schemas: _match_engine(spec).operator(spec, schemas),
     tables=lambda spec: _match_engine(spec).tables(spec),
     inspect=lambda spec, header, read: _match_engine(spec).inspect(spec, header, read),
+    take_over=on_call("panewise.engine.join.evolution:take_over"),
     division=on_call("panewise.engine.join.division:division"),
     settled=on_call("panewise.engine.join.division:with_least_waiting"),
 )

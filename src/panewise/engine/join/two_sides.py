@@ -19,9 +19,13 @@ from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue
-from panewise.spec.operators.join.columns import LEFT, SIDES
+from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 from panewise.state.manifest import Checks, check_fields, checked, inputs, marks, whole
+
+# The fields of the header that bound the horizon of a side after a change of its lateness (semantics 47.15).
+FLOORS: Final = {LEFT: "floor_left", RIGHT: "floor_right"}
+CEILINGS: Final = {LEFT: "ceiling_left", RIGHT: "ceiling_right"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +56,7 @@ class SidesState:
             "marks": [],
             "marks_by_side": {side: marks.rows() for side, marks in self.marks.items()},
             "next_number": self.next_number,
+            **{FLOORS[side]: clock.floor for side, clock in clocks.sides.items() if clock.floor is not None},
         }
 
     def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
@@ -105,7 +110,16 @@ def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
     if not _checked(header):
         return JoinClocks()
     reports, ended = header["inputs"]["told"], header["ended"]
-    sides = {side: SideClock(reports[side][0], reports[side][1], side in ended) for side in SIDES}
+    sides = {
+        side: SideClock(
+            reports[side][0],
+            reports[side][1],
+            side in ended,
+            header.get(FLOORS[side]),
+            header.get(CEILINGS[side]),
+        )
+        for side in SIDES
+    }
     return JoinClocks(header["processing_time"], header["inputs"]["since"], sides)
 
 
@@ -113,7 +127,7 @@ def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
     """Returns the header, after checking that it has the fields of a join, if it has any."""
     if checked(header, CHECKS):
         own = {name: header[name] for name in CHECKS if name in header}
-        check_fields("a header", own, CHECKS, required=CHECKS)
+        check_fields("a header", own, CHECKS, required=_REQUIRED)
     return header
 
 
@@ -126,7 +140,9 @@ CHECKS: Final[Checks] = {
     "ended": lambda value: isinstance(value, list) and all(side in SIDES for side in value),
     "marks_by_side": lambda value: _by_side(value) and all(map(marks, value.values())),
     "next_number": whole(0),
+    **dict.fromkeys((*FLOORS.values(), *CEILINGS.values()), whole()),
 }
+_REQUIRED: Final = ("inputs", "ended", "marks_by_side", "next_number")
 
 
 class SidesPlan(Plan, Protocol):
@@ -217,8 +233,11 @@ class TwoSidedOperator(UncombinedOperator, ABC):
         return self._moved(self.state.clocks.ended(port))
 
     def evaluate_all(self) -> Output:
-        """Returns nothing: no change that a family with two sides takes over makes anything due."""
-        return self._nothing[LEFT]
+        """Emits what a change of the specification makes due: rows expire by a lower lateness (47.15)."""
+        clocks = self.state.clocks
+        if all(side.ceiling is None for side in clocks.sides.values()):
+            return self._nothing[LEFT]
+        return self._moved(clocks.without_ceilings())
 
     @abstractmethod
     def _moved(self, clocks: JoinClocks) -> Output:

@@ -54,6 +54,11 @@ class Shape:
     identity: list[str]
     by: list[str]
 
+    def with_nulls(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns rows with the columns of the table that they lack, as nulls."""
+        lacking = {name: dtype for name, dtype in self.schema.items() if name not in rows.columns}
+        return rows.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in lacking.items())
+
     def completed(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows of the table, with carries of 0 if an older release, which had none, wrote them.
 

@@ -43,6 +43,7 @@ PARTS: Final = EngineParts(
     operator=on_call("panewise.engine.windowed_join.operator:WindowedJoinEngine"),
     tables=lambda spec: engine_parts(spec.windows).tables(spec.windows),
     inspect=inspect,
+    take_over=on_call("panewise.engine.windowed_join.evolution:take_over"),
     division=division,
     settled=settled,
 )

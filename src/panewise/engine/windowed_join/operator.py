@@ -41,6 +41,11 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
         """The windows over the rows of the join."""
         return self.following[0]
 
+    def evaluate_all(self) -> Output:
+        """Evaluates the join once, after a change of the specification, and then all windows."""
+        output = super().evaluate_all()
+        return replace(output, panes=vstack_frames([output.panes, self.windows.evaluate_all().panes]))
+
     def _evaluated(
         self, step: Callable[[], Iterable[Output]]
     ) -> tuple[list[Output], Iterable[EvaluatedPanes]]:

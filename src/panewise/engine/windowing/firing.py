@@ -25,7 +25,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
-from panewise.engine.kernels.small_frames import constant_column, filter_rows, with_values
+from panewise.engine.kernels.small_frames import constant_column, filter_rows, joined, with_values
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable, any_overlaps
 from panewise.engine.windowing import key_watermarks
@@ -35,7 +35,7 @@ from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
 from panewise.spec import Global
 from panewise.state import Run
 
-FLIP, EXPIRED = "__flip", "__expired"
+FLIP, EXPIRED, EARLY = "__flip", "__expired", "__early"
 READY, CLOSES, FIRE, REQUESTED, EMITTED = "__wants", "__closes", "__fire", "__requested", "__sent"
 NOW = "__now"
 T = TypeVar("T")
@@ -158,9 +158,11 @@ def next_due(
     return min(instants, default=None)
 
 
-def evaluate(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> Evaluation:
-    """Evaluates each of the windows once."""
-    decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks), FIRE)
+def evaluate(
+    plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks, early: pl.DataFrame | None = None
+) -> Evaluation:
+    """Evaluates each of the windows once. Those in `early`, by keys and bounds, expire early (15.24)."""
+    decided, results = plan.aggregation.fired(_with_decisions(plan, windows, clocks, early), FIRE)
     emitted = _emitting_firings(plan, results)
     after = _after_firings(plan, decided, emitted, clocks)
     columns, expired = windows.columns, after[EXPIRED]
@@ -174,14 +176,21 @@ def _of_trigger(plan: WindowPlan, name: str, clocks: Clocks, build: Callable[[Cl
     return build(clocks) if plan.trigger.reads_clock else plan.once(name, lambda: build(clocks))
 
 
-def _with_decisions(plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def _with_decisions(
+    plan: WindowPlan, windows: pl.DataFrame, clocks: Clocks, early: pl.DataFrame | None
+) -> pl.DataFrame:
     complete = clocks.complete_windows(plan.spec, windows)
     flips = windows[UNFLIPPED] & complete & ~windows[CLOSED]
+    expired = clocks.expired_windows(plan.spec, windows)
+    if early is not None and early.height:
+        marked = early.with_columns(pl.lit(True).alias(EARLY))
+        among = joined(windows.select(plan.identity), marked, plan.identity, "left")
+        expired |= among[EARLY].fill_null(False)
     with_times = windows.hstack(
         [
             complete.alias(COMPLETE),
             flips.alias(FLIP),
-            clocks.expired_windows(plan.spec, windows).alias(EXPIRED),
+            expired.alias(EXPIRED),
             constant_column(NOW, clocks.processing_time, pl.Int64(), windows.height),
         ]
     )

@@ -11,6 +11,7 @@ import polars as pl
 
 from panewise.engine.columns import (
     ALL_WINDOWS,
+    BEYOND_LIMIT,
     END,
     EXPIRED_WINDOWS,
     KEY_WATERMARK,
@@ -21,6 +22,7 @@ from panewise.engine.columns import (
     START,
 )
 from panewise.engine.ingest.late_output import late_columns, reason_of
+from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.windows_of_slices import SliceTable
@@ -46,8 +48,17 @@ def missed(
     lost = table.lost(slices, keys, closed, spec, clocks)
     if lost.is_empty():
         return None
+    limited = BEYOND_LIMIT in closed.columns
+    if limited:
+        lost = joined(lost, closed.select(*keys, START, END, BEYOND_LIMIT), [*keys, START, END], "left")
+    others = ~pl.col(EXPIRED_WINDOWS) & ~pl.col(BEYOND_LIMIT).fill_null(False) if limited else pl.lit(True)
     reason = reason_of(
-        clocks, pl.when(pl.col(EXPIRED_WINDOWS).any()).then(pl.lit("expired")).otherwise(pl.lit("closed"))
+        clocks,
+        pl.when(pl.col(EXPIRED_WINDOWS).any())
+        .then(pl.lit("expired"))
+        .when(others.any())
+        .then(pl.lit("closed"))
+        .otherwise(pl.lit("full")),
     )
     partial = (pl.len() < pl.col(ALL_WINDOWS).first()).alias(PARTIAL)
     with_bounds = lost.sort(START, END, maintain_order=True).with_columns(

@@ -100,7 +100,7 @@ class WindowPlan(InputPort):
         self.shape = Shape(
             self.table_schema,
             self.identity,
-            self.keys if merging(spec.window) or self.by_key else self.identity,
+            self.keys if stored_by_key(spec) else self.identity,
         )
 
     def _set_panes(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
@@ -197,7 +197,13 @@ class WindowPlan(InputPort):
             and spec.time == "event"
             and not self.by_key
             and not self.counted
+            and spec.max_windows is None
         )
+
+
+def stored_by_key(spec: WindowOperator) -> bool:
+    """Returns whether windows are hashed by their keys alone, as a step reads all those of a key."""
+    return merging(spec.window) or Clocks.initial(spec).by_key or spec.max_windows is not None
 
 
 def _aggregation(

@@ -10,11 +10,12 @@ from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import Inspection, TableReader
 from panewise.engine.windowing import key_watermarks
+from panewise.engine.windowing.plan import stored_by_key
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
 from panewise.engine.windows.sliding.completion import waiting
 from panewise.engine.windows.sliding.slices import SLICES
 from panewise.engine.windows.state import WINDOWS, WindowOperatorState
-from panewise.spec import Global, Sliding, WindowOperator, counted, merging
+from panewise.spec import Global, Sliding, WindowOperator, counted
 from panewise.spec.rules.sliding import fires_only_when_complete
 from panewise.state.manifest import checked
 
@@ -28,7 +29,7 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     clocks = read_clocks(checked(header, WindowOperatorState.FIELDS), Clocks.initial(spec))
     keys = key_columns(spec.keys)
     identity = [*keys, START, END]
-    together = merging(spec.window) or clocks.by_key
+    together = stored_by_key(spec)
     cell, marks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []
     horizon = clocks.horizon(spec)
     unmade = isinstance(spec.window, Sliding) and fires_only_when_complete(spec.trigger)

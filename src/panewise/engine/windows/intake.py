@@ -16,7 +16,14 @@ from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, REASON,
 from panewise.engine.kernels.small_frames import no_rows, typed
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.windowing import custom, fixed_lateness, key_watermarks, row_numbering, window_table
+from panewise.engine.windowing import (
+    custom,
+    fixed_lateness,
+    key_watermarks,
+    row_numbering,
+    window_limit,
+    window_table,
+)
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import TriggerContext, paired
@@ -38,6 +45,7 @@ class Intake:
         partially_late: the number of applied rows that are late for some windows.
         slices: for sliding windows, all slices after the batch.
         news: for sliding windows, the slices of the rows of the batch alone.
+        of_keys: with a limit of windows, the stored windows of the keys of the batch.
         reasons: the numbers of late rows by reason, if they were pre-aggregated and so have no late output.
     """
 
@@ -50,6 +58,7 @@ class Intake:
     partially_late: int = 0
     slices: Slices | None = None
     news: pl.DataFrame | None = None
+    of_keys: pl.DataFrame | None = None
     reasons: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -69,7 +78,11 @@ def of_rows(
     """
     rows, slices = _sliced(plan, rows, clocks)
     rows, behind = _without_behind(plan, rows, slices, clocks, columns)
-    closed = _closed(plan, stored, rows, slices)
+    closed, mine = _closed(plan, stored, rows, slices), None
+    if plan.spec.max_windows is not None:
+        mine = stored.of_keys(rows, plan.keys)
+        wanted = slices.windows_of(plan.keys, rows)
+        closed = window_limit.with_full(closed, window_limit.full(plan, mine, wanted), plan.identity)
     missed = _missed(plan, rows, slices, closed, clocks)
     late, partially = behind, 0
     if missed is not None:
@@ -86,7 +99,12 @@ def of_rows(
         )
     intake = _into_windows(plan, stored, pieces, once, closed, clocks)
     return Intake(
-        *intake, late=late, applied=rows.height, late_count=late.height - partially, partially_late=partially
+        *intake,
+        late=late,
+        applied=rows.height,
+        late_count=late.height - partially,
+        partially_late=partially,
+        of_keys=mine,
     )
 
 

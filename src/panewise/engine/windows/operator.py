@@ -14,18 +14,18 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, ORDER, PENDING, PLACE, REASON, ROWS, TIME
+from panewise.engine.columns import ARRIVAL_NUMBER, CLOSED, END, ORDER, PENDING, PLACE, REASON, ROWS, TIME
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.input_state import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.kernels.small_frames import joined, vstack_frames
+from panewise.engine.kernels.small_frames import joined, vstack_frames, without
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.store.run import MemoryLibrary
 from panewise.engine.store.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering
+from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering, window_limit
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
@@ -135,6 +135,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             self.plan.ties_matter
             or self.plan.can_close
             or self.plan.by_key
+            or self.plan.spec.max_windows is not None
             or isinstance(self.plan.spec.window, Custom)
         ):
             return True
@@ -305,7 +306,8 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         plan, now = self.plan, self.state.clocks.processing_time
         if self._effects is not None:
             self._effects.append(effect)
-        result = firing.evaluate(plan, effect.touched, self.state.clocks)
+        effect, early = self._limited(effect)
+        result = firing.evaluate(plan, effect.touched, self.state.clocks, early)
         self._store(result.stored, vstack_frames([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
         emitted = plan.panes.emitted(result.emitted, now)
@@ -313,6 +315,18 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             emitted = pl.concat([plan.panes.retractions(effect.merged_away, now), emitted])
         counts = Counts(rows_in, effect.applied, 0, effect.late_count, 0, effect.partially_late)
         return replace(self._nothing, panes=emitted, counts=counts)
+
+    def _limited(self, effect: Intake) -> tuple[Intake, pl.DataFrame | None]:
+        """Returns the effect with the windows that are beyond the limit of their key, and these (15.24)."""
+        if effect.of_keys is None:
+            return effect, None
+        identity = self.plan.identity
+        mine = effect.touched.select(identity)
+        others = without(effect.of_keys, mine, identity)
+        early = window_limit.beyond(self.plan, pl.concat([mine, others.select(identity)]))
+        more = joined(others, early, identity, "semi").select(effect.touched.columns)
+        touched, replaced = pl.concat([effect.touched, more]), pl.concat([effect.replaced, more])
+        return replace(effect, touched=touched, replaced=replaced), early
 
     def _tick(self, clocks: Clocks) -> Output:
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
@@ -329,12 +343,14 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         self.state = replace(self.state, clocks=clocks)
         return replace(self._nothing, panes=self._evaluated_at(clocks, affected))
 
-    def _evaluated_at(self, clocks: Clocks, affected: pl.DataFrame) -> pl.DataFrame:
+    def _evaluated_at(
+        self, clocks: Clocks, affected: pl.DataFrame, early: pl.DataFrame | None = None
+    ) -> pl.DataFrame:
         """Evaluates stored windows, removes those that have expired, and returns the panes."""
         plan, emitted = self.plan, self._nothing.panes
         self.state = replace(self.state, windows=self.state.windows.expired(clocks.horizon(plan.spec)))
         if not affected.is_empty():
-            result = firing.evaluate(plan, affected, clocks)
+            result = firing.evaluate(plan, affected, clocks, early)
             self._store(result.stored, result.expired)
             emitted = plan.panes.emitted(result.emitted, clocks.processing_time)
         self._record([emitted])
@@ -349,7 +365,13 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         affected = self.state.windows.select(firing.may_change(plan, clocks), lambda run: True)
         if plan.sliding:
             self._store_slices(self.state.sliced.expired(clocks.horizon(plan.spec)))
-        return replace(self._nothing, panes=self._evaluated_at(clocks, affected))
+        if plan.spec.max_windows is None:
+            return replace(self._nothing, panes=self._evaluated_at(clocks, affected))
+        every = self.state.windows.all()
+        early = window_limit.beyond(plan, every.filter(~clocks.expired(plan.spec, pl.col(END))))
+        others = without(joined(every, early, plan.identity, "semi"), affected, plan.identity)
+        affected = pl.concat([affected, others.select(affected.columns)])
+        return replace(self._nothing, panes=self._evaluated_at(clocks, affected, early))
 
     def with_header(self, header: Mapping[str, Any]) -> WindowOperatorState:
         """Returns the state with the values of a header. It may have closed windows of another trigger."""

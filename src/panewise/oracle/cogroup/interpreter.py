@@ -7,6 +7,7 @@ from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.two_sides import SideTypes, TwoSidedInterpreter
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
+from panewise.oracle.outputs import Output
 from panewise.oracle.windows.interpreter import Interpreter
 from panewise.oracle.windows.live_window import LiveWindow
 from panewise.spec.aggregates.functions import max as max_
@@ -37,18 +38,27 @@ class CogroupInterpreter(TwoSidedInterpreter):
 
     def __init__(self, spec: CogroupOperator, types: SideTypes | None = None) -> None:
         super().__init__(spec, types)
-        self._method = _Cogrouped(spec, self._clocks, self._types)
+        self._method: _Cogrouped = _Cogrouped(spec, self._clocks, self._types)
+
+    def change(self, spec: Any) -> Output:
+        """Continues with another specification, and evaluates all windows once (semantics 47.13)."""
+        return {**super().change(spec), "panes": self._method.changed(spec)}
 
 
 class _Cogrouped(WindowsOfSides):
     """Emits the panes of the windows."""
 
     def __init__(self, spec: CogroupOperator, clocks: SideClocks, types: SideTypes) -> None:
-        super().__init__(spec.keys, clocks, _Windows(spec, types, self))
+        self._windows = _Windows(spec, types, self)
+        super().__init__(spec.keys, clocks, self._windows)
 
     def row(self, number: int) -> Applied:
         """Returns the row with this number."""
         return self._rows[number]
+
+    def changed(self, spec: CogroupOperator) -> list[dict[str, Any]]:
+        """Continues with another specification; returns the panes of the change."""
+        return [self.with_own_keys(pane) for pane in self._windows.change_cogroup(spec)["panes"]]
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Moves the clocks of the windows, and returns their panes."""
@@ -62,14 +72,23 @@ class _Windows(Interpreter):
         super().__init__(window_operator(spec))
         self._cogroup, self._types_of, self._rows = spec, types, rows
 
+    def change_cogroup(self, spec: CogroupOperator) -> Output:
+        """Continues with another specification."""
+        self._cogroup = spec
+        return self.change(window_operator(spec))
+
     def _contents(self, window: LiveWindow) -> dict[str, Any]:
         """Computes each aggregate from the rows of its side."""
         rows = [self._rows.row(row[ROW_NUMBER]) for row in window.stored]
+        measures = {what.name: what for what in self._spec.measures}
         values: dict[str, Any] = {}
         for side, types in self._types_of.items():
-            mine = [applied.row.values for applied in rows if applied.side == side]
             for what in self._cogroup.aggregates_of(side):
-                values[what.name] = aggregate(what, mine, types.get(what.column or ""))
+                known = self._known_rows(measures[what.name], window.stored)
+                applied = [self._rows.row(row[ROW_NUMBER]) for row in known or ()]
+                mine = [of.row.values for of in applied if of.side == side]
+                kind = types.get(what.column or "")
+                values[what.name] = None if known is None else aggregate(what, mine, kind)
         for both in self._cogroup.both_aggregates:
             values[both.name] = _of_both(both, rows)
         stamp = {"earliest": min_, "latest": max_}.get(self._cogroup.timestamp or "")

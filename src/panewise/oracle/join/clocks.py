@@ -36,9 +36,14 @@ class SideClocks:
         self._reported_at: dict[str, int] = {}
         self._seen: dict[str, int] = {}  # the highest event time of each side in the current batch
         self._ended: set[str] = set()
+        self._floors: dict[str, float] = {}  # the horizons before the lateness of a side was raised
 
     def change(self, spec: TwoSided) -> None:
-        """Continues with other delays (semantics 47.8)."""
+        """Continues with other delays (semantics 47.8), and another lateness (47.15)."""
+        for side in self._sides:
+            before, after = (of.sides[side].allowed_lateness.us for of in (self._spec, spec))
+            if after > before and self.horizon(side) != -math.inf:
+                self._floors[side] = self.horizon(side)
         self._spec = spec
 
     def watermark(self, side: str) -> float:
@@ -53,7 +58,7 @@ class SideClocks:
         if math.isinf(mark):
             return mark
         horizon = saturating_add(int(mark), -self._spec.sides[side].allowed_lateness.us)
-        return math.inf if horizon == MAX_INSTANT else horizon
+        return math.inf if horizon == MAX_INSTANT else max(horizon, self._floors.get(side, -math.inf))
 
     def last_mark(self, side: str) -> float:
         """Returns the last watermark of a side, which the end of its input does not move (37.18)."""

@@ -1,6 +1,6 @@
 """The rows that a join emits (semantics 40 to 40.2)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from panewise.oracle.rows import Row, as_key
@@ -16,10 +16,21 @@ class EmittedRows:
 
     def __init__(self, spec: JoinOperator, types: Mapping[str, Mapping[str, str]]) -> None:
         self._spec = spec
-        columns = {
+        self._columns = {
             side: dict.fromkeys((*types[side], *entry.columns_read)) for side, entry in spec.ports.items()
         }
-        self._selected = spec.selected(columns)
+        self._selected = spec.selected(self._columns)
+        # The columns that are known of a row from before a change, by the identity of the row (47.16).
+        self._known: dict[int, set[str]] = {}
+
+    def change(self, spec: JoinOperator, rows: Sequence[tuple[str, Row]]) -> None:
+        """Continues with other columns. Of earlier rows only those are known that were emitted before."""
+        if spec.select != self._spec.select:
+            for side, row in rows:
+                mine = (side, EITHER) if side == LEFT else (side,)
+                known = {column.column for column in self._selected if column.side in mine}
+                self._known[id(row)] = known & self._known.get(id(row), known)
+        self._spec, self._selected = spec, spec.selected(self._columns)
 
     def pair(self, left: Row, right: Row, op: str = "+", window: Pane | None = None) -> dict[str, Any]:
         """Returns the row of a pair, with the event time that `timestamp` chooses (semantics 40.1).
@@ -55,7 +66,10 @@ class EmittedRows:
     def _value(self, selected: Selected, rows: Mapping[str, Row]) -> Any:
         """Returns the value of a column; null if its side is missing (semantics 40.2)."""
         if selected.side != EITHER:
-            return rows[selected.side].values[selected.column] if selected.side in rows else None
+            row = rows.get(selected.side)
+            keys, name = self._spec.sides[selected.side].keys, selected.column
+            known = row is not None and (name in keys or name in self._known.get(id(row), (name,)))
+            return row.values[name] if row is not None and known else None
         number = self._spec.left.keys.index(selected.column)
         name = selected.column if LEFT in rows else self._spec.right.keys[number]
         return as_key((rows[LEFT] if LEFT in rows else rows[RIGHT]).values[name])

@@ -4,10 +4,13 @@ It stores every applied row and never removes one, whatever the match is. So the
 by looking through all rows of the other side.
 """
 
+from typing import Any
+
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.two_sides import SideTypes, TwoSidedInterpreter
+from panewise.oracle.outputs import Output
 from panewise.spec.operators.join.operator import JoinOperator
 
 
@@ -30,8 +33,17 @@ class JoinInterpreter(TwoSidedInterpreter):
 
     def __init__(self, spec: JoinOperator, types: SideTypes | None = None) -> None:
         super().__init__(spec, types)
-        emitted = EmittedRows(spec, self._types)
-        self._method = part(MATCHES[spec.match.kind].oracle)(spec, self._clocks, emitted)
+        self._emitted = EmittedRows(spec, self._types)
+        self._method = part(MATCHES[spec.match.kind].oracle)(spec, self._clocks, self._emitted)
+
+    def change(self, spec: Any) -> Output:
+        """Continues with another lateness of the sides, and other columns (semantics 47.15, 47.16)."""
+        self._emitted.change(spec, self._arrived)
+        return super().change(spec)
+
+    def _evaluate_change(self) -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = self._method.evaluate()
+        return rows
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none (semantics 40.4)."""

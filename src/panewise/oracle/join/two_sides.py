@@ -31,6 +31,7 @@ class TwoSidedInterpreter:
         self._two_sided = spec
         self._types = {side: checked_types((types or {}).get(side)) for side in spec.sides}
         self._clocks = SideClocks(spec)
+        self._arrived: list[tuple[str, Row]] = []  # all valid rows
         self._positions = {side: ReceivedOffsets() for side in spec.sides}
 
     def add(self, rows: Iterable[dict[str, Any]], port: str) -> Output:
@@ -60,7 +61,11 @@ class TwoSidedInterpreter:
         """Continues with another specification of the inputs (semantics 47)."""
         self._two_sided = spec
         self._clocks.change(spec)
-        return Collected().as_output()
+        return Collected(self._evaluate_change()).as_output()
+
+    def _evaluate_change(self) -> list[dict[str, Any]]:
+        """Returns what a change of the specification emits at once. Here nothing is due."""
+        return []
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark of a side, or of both."""
@@ -131,6 +136,7 @@ class TwoSidedInterpreter:
         else:
             output.count(side, "applied")
             self._method.apply(side, row)
+        self._arrived.append((side, row))
 
     # Rows out
 

@@ -44,8 +44,9 @@ class WindowedJoinInterpreter:
         return self._followed(self._join.add_batch(rows))
 
     def change(self, spec: WindowedJoin) -> Output:
-        """Continues with another specification of the inputs of the join (semantics 47)."""
-        return self._join.change(spec.join)
+        """Continues with another specification of the inputs and of the windows (semantics 47, 47.14)."""
+        output = self._followed(self._join.change(spec.join))
+        return {**output, "panes": [*output["panes"], *self._windows.change(spec.windows)["panes"]]}
 
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark of a side, or of both."""

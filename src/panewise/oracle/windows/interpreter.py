@@ -14,6 +14,7 @@ from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
 from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, stamp, windows_of
 from panewise.oracle.windows.changes import EarlierRows, changed_window, floor_after, source_of
 from panewise.oracle.windows.evictors import remaining
+from panewise.oracle.windows.limit import beyond_limit, oldest_if_full
 from panewise.oracle.windows.live_window import LiveWindow, pane_order
 from panewise.oracle.windows.row_numbering import RowNumbering
 from panewise.oracle.windows.sliding import Slides
@@ -52,6 +53,9 @@ class Interpreter:
         self._earlier = EarlierRows()
         # For each key, the latest event time (in windows of rows, the highest number) in the current batch.
         self._seen: dict[tuple[Any, ...], int] = {}
+        # For each key with as many windows as it may have, the oldest of them when the batch began.
+        self._full: dict[tuple[Any, ...], LiveWindow] = {}
+        self._early: list[LiveWindow] = []  # the windows that expire early in this evaluation
 
     # Events
 
@@ -118,6 +122,12 @@ class Interpreter:
         self._clock.floor = floor_after(self._clock, self._spec, spec)
         self._spec = spec
         self._clocks.change(spec)
+        live = [
+            window
+            for window in self._stored.values()
+            if not expired(spec, self._clocks.of_key(window.key), window.end)
+        ]
+        self._early = beyond_limit(spec, live)
         return self._evaluate_all()
 
     @property
@@ -159,6 +169,7 @@ class Interpreter:
     def _batch(self, rows: list[dict[str, Any]], output: Output) -> None:
         self._seen = {}
         before = list(self._stored.values())
+        self._full = oldest_if_full(self._spec, before)
         for window in before:
             window.settled = window.pending
         for number, added in enumerate(rows):
@@ -174,6 +185,8 @@ class Interpreter:
         affected = [
             window for window in after if window.key in moved or any(window is other for other in fed)
         ]
+        self._early = beyond_limit(self._spec, after)
+        affected += [window for window in self._early if not any(window is other for other in affected)]
         output["panes"] += self._retraction(replaced)
         output["panes"] += self._evaluate_each(affected)
 
@@ -240,9 +253,16 @@ class Interpreter:
                 missed[bounds] = "expired"
             elif window is not None and window.closed:
                 missed[bounds] = "closed"
+            elif window is None and self._is_before_full(row, bounds):
+                missed[bounds] = "full"
             else:
                 (window or self._open(row, bounds)).take(number, row, self._clock.processing_time)
         return missed
+
+    def _is_before_full(self, row: Row, bounds: Bounds) -> bool:
+        """Returns whether the key had as many windows as it may have, all later ones (semantics 15.25)."""
+        oldest = self._full.get(row.key)
+        return oldest is not None and finite(bounds)[::-1] < finite(oldest.bounds)[::-1]
 
     def _apply_to_sliding(self, number: int, row: Row, slides: Slides) -> tuple[bool, dict[Bounds, str]]:
         """Applies a row to its sliding windows; a new window also gets its earlier rows (semantics 7.3)."""
@@ -306,10 +326,11 @@ class Interpreter:
 
     def _late(self, row: Row, missed: dict[Bounds, str], partial: bool) -> dict[str, Any]:
         reasons = set(missed.values())
+        reason = next(r for r in ("expired", "closed", "full", "behind", *reasons) if r in reasons)
         watermark = self._clocks.of_key(row.key).watermark
         return {
             "row": dict(row.given),
-            "reason": "expired" if "expired" in reasons else reasons.pop(),
+            "reason": reason,
             "windows": [list(output_bounds(self._spec.window, bounds)) for bounds in missed],
             "late_by": None
             if watermark is None or self._row_numbering is not None
@@ -329,11 +350,12 @@ class Interpreter:
         return panes
 
     def _evaluate(self, window: LiveWindow) -> list[dict[str, Any]]:
+        early = any(window is other for other in self._early)
         if window.closed:
-            if expired(self._spec, self._clocks.of_key(window.key), window.end):
+            if early or expired(self._spec, self._clocks.of_key(window.key), window.end):
                 del self._stored[(window.key, *window.bounds)]
             return []
-        decision = decide(self._spec, self._clocks.of_key(window.key), window)
+        decision = decide(self._spec, self._clocks.of_key(window.key), window, early=early)
         panes = self._fire(window, decision) if decision.fires or decision.requested else []
         window.awaits_end = window.awaits_end and not decision.flips
         window.awaits_on_time = decision.on_time and window.pending > 0
@@ -377,11 +399,15 @@ class Interpreter:
 
     def _value(self, what: Aggregate, rows: list[dict[str, Any]]) -> Any:
         """Computes an aggregate. One that was added does not know earlier rows (semantics 47.3)."""
+        known = self._known_rows(what, rows)
+        return None if known is None else aggregate(what, known, self._type_of(what.column))
+
+    def _known_rows(self, what: Aggregate, rows: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+        """Returns the rows that an aggregate knows; None if it is null because it lacks some."""
         earlier = [] if what.added is None else self._earlier.among(what, rows)
         if earlier and what.added == "null":
             return None
-        known = [row for row in rows if not any(row is other for other in earlier)]
-        return aggregate(what, known, self._type_of(what.column))
+        return [row for row in rows if not any(row is other for other in earlier)]
 
     def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
         """Returns the column `delta`: the rows that are new since the last firing (semantics 21.7)."""

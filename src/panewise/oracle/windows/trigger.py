@@ -46,10 +46,13 @@ class Decision:
     requested: bool
 
 
-def decide(spec: WindowOperator, clock: Clock, window: LiveWindow) -> Decision:
-    """Evaluates a window that is not closed; fires its trigger if that is ready (semantics 16.7, 18)."""
+def decide(spec: WindowOperator, clock: Clock, window: LiveWindow, *, early: bool = False) -> Decision:
+    """Evaluates a window that is not closed; fires its trigger if that is ready (semantics 16.7, 18).
+
+    With `early` the window expires (semantics 15.24).
+    """
     flips = window.awaits_end and clock.reached(window.end)
-    expires = expired(spec, clock, window.end)
+    expires = early or expired(spec, clock, window.end)
     now = replace(
         trigger_context(clock, window.end),
         flips=flips,

@@ -32,8 +32,8 @@ class Builder:
     def options(self, **fields: Any) -> Self:
         """Sets other fields of the specification.
 
-        - Windows: time, null_keys, max_future_skew, on_time, closing, only_updated, timestamp, evaluate and
-          strict of WindowOperator.
+        - Windows: time, null_keys, max_future_skew, max_windows, on_time, closing, only_updated,
+          timestamp, evaluate and strict of WindowOperator.
         - OVER and deduplication: null_keys and max_future_skew.
         - Policy windows: null_keys, only_when_full, skip_unchanged and flush_on_final of StreamWindow.
         - Joins: those that :meth:`panewise.spark.JoinBuilder.options` lists.
@@ -63,8 +63,8 @@ class Builder:
 
         So what waits for processing time takes effect while the input is silent: triggers and policies of
         time, FixedLag, idle Inputs and idle sides of joins. The rows of the clock stream have no key and are
-        not counted. It is a source of the query like any other, so it cannot be added to an existing
-        checkpoint or removed from one. With `available_now` the query ends as it does without it.
+        not counted. It can be added to an existing checkpoint and removed from one (semantics 47.11). With
+        `available_now` the query ends as it does without it.
 
         Example::
 

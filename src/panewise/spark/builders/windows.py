@@ -58,6 +58,7 @@ class WindowBuilder(WindowsBuilder, EventTimeBuilder):
             "time",
             "null_keys",
             "max_future_skew",
+            "max_windows",
             "on_time",
             "closing",
             "only_updated",

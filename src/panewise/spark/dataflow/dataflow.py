@@ -62,6 +62,7 @@ class Dataflow:
         live: as in :class:`Settings`.
         default_shards: whether the number of shards is the default.
         clock: how often a clock stream wakes the shards. Default: there is no clock stream.
+        clock_last: whether the clock stream is the last source of the query, as it was added later.
         output_names: by port as in :class:`panewise.spark.inputs.names.Input`. Default: all columns under
             their own names.
         metrics: the name of the observed metrics, empty for none.
@@ -84,6 +85,7 @@ class Dataflow:
     fed: Mapping[str, "Feed"] = field(default_factory=dict)
     controls: str | None = None
     initial_state: InitialState | None = None
+    clock_last: bool = False
 
     @classmethod
     def from_inputs(
@@ -192,12 +194,19 @@ class Dataflow:
             for port in self.dfs
             if port not in self.static
         ]
-        if self.clock is not None:
-            packed.append(self.controlled(clock_stream(self.df.sparkSession, self.clock)))
-        if self.controls is not None:
-            notes = self.df.sparkSession.readStream.schema("value STRING").text(self.controls)
-            packed.append(self.controlled(notes))
+        more = [self._clock_stream(), self._notes()]
+        packed += [stream for stream in (reversed(more) if self.clock_last else more) if stream is not None]
         return reduce(DataFrame.union, packed)
+
+    def _clock_stream(self) -> DataFrame | None:
+        if self.clock is None:
+            return None
+        return self.controlled(clock_stream(self.df.sparkSession, self.clock))
+
+    def _notes(self) -> DataFrame | None:
+        if self.controls is None:
+            return None
+        return self.controlled(self.df.sparkSession.readStream.schema("value STRING").text(self.controls))
 
     def _packed(
         self, port: str, schemas: Mapping[str, Any], *, late_wanted: bool, all_columns: bool

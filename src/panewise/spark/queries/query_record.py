@@ -6,6 +6,7 @@ query is refused before it starts.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -19,6 +20,7 @@ from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
+from panewise.spark.queries.added_clock import add_source, sources_so_far
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import REMEDY, Continuation
@@ -29,6 +31,7 @@ _FED = "fed"  # the field of the record that has the operators whose rows are in
 _READS = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
 _CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
+_SOURCES = "clock_added_to"  # the field of the record with the number of sources before a clock was added
 _NEVER = Duration(1 << 60)  # the interval of a clock stream that has been removed
 AFTER = "after"  # the field of the record with the last micro-batch before its specification, -1 for none
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
@@ -89,18 +92,30 @@ def prepare_record(
 def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
     """Returns the dataflow with the clock stream that its checkpoint needs (semantics 47.11).
 
-    Spark fixes the number of sources. So a clock stream that is removed stays, without rows. The offsets of a
-    clock stream count its interval, and must not decrease. So the shortest interval so far holds.
+    Spark fixes the number of sources. So a clock stream that is removed stays, without rows, and one that is
+    added later is the last source. The offsets of a clock stream count its interval, and must not decrease.
+    So the shortest interval so far holds.
     """
     if _CLOCK not in known:
         return dataflow  # an earlier release has made the record
     before, now = known[_CLOCK], dataflow.clock
-    if before is None and now is not None:
-        rule = "a checkpoint fixes the sources of a query, and this one has no clock"
-        raise StateError(f"clock({str(now)!r})", rule, f"leave clock out, or {EXPORT}")
     if before is None:
-        return dataflow
-    return replace(dataflow, clock=_NEVER if now is None else min(now, Duration(before)))
+        return replace(dataflow, clock_last=now is not None)
+    clock = _NEVER if now is None else min(now, Duration(before))
+    return replace(dataflow, clock=clock, clock_last=_SOURCES in known)
+
+
+def added_clock(
+    session: SparkSession, known: Mapping[str, Any], dataflow: Dataflow, checkpoint: str
+) -> dict[str, Any]:
+    """Returns the field of the record that a clock stream gets which is added; empty if none is.
+
+    Raises:
+        StateError: if it cannot be added, or not now.
+    """
+    if not dataflow.clock_last or _SOURCES in known:
+        return {}
+    return {_SOURCES: sources_so_far(session, checkpoint, EXPORT)}
 
 
 def continue_record(
@@ -110,21 +125,26 @@ def continue_record(
     dataflow: Dataflow,
     checkpoint: str,
     after: int | None,
+    *,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Adds a record if the specification or the clock has changed. Of the former it says so in the log.
 
-    `after` is the last micro-batch before the change, None if the specification has not changed.
+    `after` is the last micro-batch before the change, None if the specification has not changed. `more` is
+    what :func:`added_clock` returned. Then Spark's offset log gets the source that the record says.
 
     Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
     specification, so later runs find the same one, however far this run gets.
     """
-    header, clock = dict(known.header), dataflow.clock
-    if header.get(_CLOCK) is not None and clock is not None and clock != _NEVER:
+    header, clock = {**known.header, **more}, dataflow.clock
+    if _CLOCK in header and clock is not None and clock != _NEVER:
         header[_CLOCK] = clock.us
     header |= {} if after is None else {AFTER: after}
     if header != known.header or after is not None:
         record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
         _text(session, record).write.mode("append").text(_path(checkpoint))
+    if _SOURCES in header:
+        add_source(session, checkpoint, header[_SOURCES])
     if change.changes:
         log_change(f"the checkpoint {checkpoint}", change)
 
@@ -185,7 +205,8 @@ def reads_of(dataflow: Dataflow) -> dict[str, Any]:
     others = [name for plan in plans for name in stateful(plan)]
     ours = 1 + sum(operators_upstream(df) for df in dataflow.dfs.values() if df.isStreaming)
     read = {source for plan in plans for source in sources(plan)}
-    return {"sources": len(read) + (dataflow.clock is not None), "stateful": others, "ours": ours}
+    clocks = dataflow.clock is not None and not dataflow.clock_last  # one that was added does not count
+    return {"sources": len(read) + clocks, "stateful": others, "ours": ours}
 
 
 def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:

@@ -7,8 +7,6 @@ the last micro-batch is committed.
 
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from typing import Final
 
 from pyspark.sql import SparkSession
 
@@ -16,13 +14,11 @@ from panewise.engine.checkpoint import continued
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import FIELD
+from panewise.spark.queries.committed import NONE, last_committed, uncommitted
 from panewise.spark.queries.query_record import AFTER, records_of
-from panewise.spark.sinks.paths import exists
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.evolution import Continuation
 from panewise.state import Manifest
-
-_NONE: Final = -1  # the number before that of the first micro-batch
 
 
 @dataclass(frozen=True)
@@ -70,10 +66,10 @@ def _in_use(session: SparkSession, known: Manifest, checkpoint: str) -> Manifest
     """Returns the newest record with which a micro-batch was committed; the first one if none was."""
     if AFTER not in known.header:
         return known
-    committed, records = _last(session, f"{checkpoint}/commits"), records_of(session, checkpoint)
+    committed, records = last_committed(session, checkpoint), records_of(session, checkpoint)
     if known.header[AFTER] < committed:
         return known
-    in_use = [record for record in records if record.header.get(AFTER, _NONE - 1) < committed]
+    in_use = [record for record in records if record.header.get(AFTER, NONE - 1) < committed]
     return max(in_use, key=lambda record: record.version, default=known)
 
 
@@ -83,27 +79,17 @@ def _last_before(session: SparkSession, known: Manifest, change: Continuation, c
     Raises:
         StateError: if another one has begun, or if the state of a file is not stored yet.
     """
-    committed = _last(session, f"{checkpoint}/commits")
-    latest = _last(session, f"{checkpoint}/offsets")
+    committed, waiting = last_committed(session, checkpoint), uncommitted(session, checkpoint)
     fault = f"a changed specification ({str(change) or 'that of before'})"
-    if latest > committed:
+    if waiting is not None:
         rule = (
-            f"micro-batch {latest} has begun and is not committed. Spark repeats it, and sinks may skip what "
-            "the change emits (semantics 47.9)"
+            f"micro-batch {waiting} has begun and is not committed. Spark repeats it, and sinks may skip "
+            "what the change emits (semantics 47.9)"
         )
         remedy = "start once with the specification as it was and available_now=True, and change it then"
         raise StateError(fault, rule, remedy)
-    if committed == _NONE and FIELD in known.header:
+    if committed == NONE and FIELD in known.header:
         rule = "the first micro-batch stores the state of the file, as it was made (semantics 47.9)"
         remedy = "start with the specification of the file, or with another checkpoint, and change it then"
         raise StateError(fault, rule, remedy)
     return committed
-
-
-def _last(session: SparkSession, directory: str) -> int:
-    """Returns the highest number that is the name of a file."""
-    if not exists(session, directory):
-        return _NONE
-    files = session.read.format("binaryFile").load(directory).select("path").collect()
-    names = [PurePosixPath(file.path).name for file in files]
-    return max((int(name) for name in names if name.isdecimal()), default=_NONE)

@@ -25,6 +25,7 @@ from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import Done, WindowQuery
 from panewise.spark.queries.query_record import (
+    added_clock,
     check_fed,
     check_place,
     check_reads,
@@ -123,6 +124,7 @@ def _prepared(
         check_fed(known.header, dataflow, at_end=at_end)
         check_place(session, known.header, checkpoint)
         check_reads(known.header, dataflow)
+        more = added_clock(session, known.header, dataflow, checkpoint)
         initial = known_state(known.header, checkpoint, options.initial_state)
         dataflow = replace(dataflow, initial_state=initial)
     elif not exists(session, f"{checkpoint}/metadata"):
@@ -137,7 +139,7 @@ def _prepared(
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     else:
-        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after)
+        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
     return dataflow
 
 

@@ -7,6 +7,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 
+def has_file_systems(session: SparkSession) -> bool:
+    """Returns whether a session has directories here: a classic one has, one of Spark Connect has not."""
+    return hasattr(session, "_jsparkSession")
+
+
 @dataclass(frozen=True)
 class FileFigures:
     """The files of a directory: their size in bytes, and when the newest was written, in seconds."""
@@ -43,6 +48,20 @@ class Directories:
         """Makes an empty file."""
         self._system.create(self._path(name)).close()
 
+    def replace(self, name: str, text: str) -> None:
+        """Replaces the contents of a file. A reader sees the old ones or the new ones."""
+        temporary = self._path(f".{name}.panewise.tmp")
+        stream = self._system.create(temporary, True)
+        stream.write(bytearray(text.encode()))
+        stream.close()
+        jvm: Any = self.session._jvm
+        files = jvm.org.apache.hadoop.fs
+        overwrite = getattr(files, "Options$Rename").OVERWRITE
+        kinds = jvm.java.lang.reflect.Array.newInstance(overwrite.getClass(), 1)
+        kinds[0] = overwrite
+        context = files.FileContext.getFileContext(temporary.toUri(), self._conf)
+        context.rename(temporary, self._path(name), kinds)
+
     def rename(self, name: str, new: str) -> None:
         """Renames a directory."""
         if not self._system.rename(self._path(name), self._path(new)):
@@ -54,7 +73,11 @@ class Directories:
 
     @property
     def _system(self) -> Any:
-        return self._path().getFileSystem(self._java.sessionState().newHadoopConf())
+        return self._path().getFileSystem(self._conf)
+
+    @property
+    def _conf(self) -> Any:
+        return self._java.sessionState().newHadoopConf()
 
     def _path(self, name: str = "") -> Any:
         jvm: Any = self.session._jvm

@@ -109,8 +109,15 @@ class Statements:
         )
 
     def lock(self) -> str:
-        """Returns what says, until the end of the transaction, that the staging table is in use."""
-        return f"SELECT pg_advisory_xact_lock({_number_of(literal(self._staging_name))})"
+        """Returns what says, until the end of the transaction, that the staging table is in use.
+
+        The transaction is idle while tasks copy rows, so no limit of the server ends it.
+        """
+        limits = "('idle_in_transaction_session_timeout', 'transaction_timeout')"
+        return (
+            f"SELECT set_config(name, '0', true) FROM pg_settings WHERE name IN {limits};"
+            f" SELECT pg_advisory_xact_lock({_number_of(literal(self._staging_name))})"
+        )
 
     def leftovers(self) -> str:
         """Returns the query for what drops staging tables that attempts have left, and that none uses."""

@@ -56,6 +56,7 @@ class Form:
         also: names that are allowed besides the fields; another reader reads their values.
         left_out: the values of fields that a document leaves out, if the class has others.
         sparse: whether fields that have their default are not written.
+        newer: fields that are not written if they have their default, as earlier releases had none of them.
         fields: by field, the type or form by which it is read, in place of its annotation.
         make: makes the value, given the values of the fields. Default: calls the class.
         read: reads the whole value, instead of all of these.
@@ -69,6 +70,7 @@ class Form:
     also: tuple[str, ...] = ()
     left_out: Mapping[str, Any] | None = None
     sparse: bool = False
+    newer: tuple[str, ...] = ()
     fields: Mapping[str, Any] | None = None
     make: Callable[["Decoder", Any, dict[str, Any], str], Any] = _call
     read: ReadValue | None = None
@@ -115,7 +117,8 @@ class Encoder:
         written = {} if kind is None else {"kind": kind}
         for field in fields(value):
             part = getattr(value, field.name)
-            if field.name not in form.hidden and not (form.sparse and part == field.default):
+            sparse = form.sparse or field.name in form.newer
+            if field.name not in form.hidden and not (sparse and part == field.default):
                 written[names.get(field.name, field.name)] = self.write(part)
         return written
 

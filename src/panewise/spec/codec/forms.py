@@ -331,7 +331,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     # The constructor refuses rows.
     Cumulating: Form(fields=dict.fromkeys(("size", "step"), Duration | Rows)),
     Stage: Form(several="stages", write=_write_stage),
-    WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN)),
+    WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN), newer=("max_windows",)),
     OverOperator: Form(left_out=_OLD_NULL_KEYS, write=_write_over),
     DeduplicateOperator: Form(fields={"emit": str | None}),
     StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, fields={"null_keys": bool}),

@@ -4,6 +4,7 @@ from typing import Final
 
 from panewise.spec.aggregates.functions import count
 from panewise.spec.describe import windows
+from panewise.spec.describe.added import of_added
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed, without_paragraphs
 from panewise.spec.describe.sides import idle_sides, keys_of_sides, watermark_of
@@ -47,11 +48,12 @@ def _cogroup(spec: CogroupOperator) -> str:
 
 
 def _aggregates(spec: CogroupOperator) -> list[str]:
-    lines = [
-        f"{side.capitalize()} aggregates: {_names(spec, side)}, over the rows of the {side} side."
-        for side in spec.sides
-        if spec.aggregates_of(side)
-    ]
+    lines = list[str]()
+    for side in spec.sides:
+        if spec.aggregates_of(side):
+            rows = f"over the rows of the {side} side."
+            lines.append(f"{side.capitalize()} aggregates: {_names(spec, side)}, {rows}")
+            lines += of_added(spec.aggregates_of(side))
     if spec.both_aggregates:
         names = listed(tuple(what.name for what in spec.both_aggregates))
         lines.append(f"Aggregates of both: {names}, over the rows of both sides.")

@@ -6,6 +6,7 @@ Each private function describes one aspect of the specification; :func:`describe
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
+from panewise.spec.describe.added import of_added
 from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.describe.membership import of_sliding_windows, of_windows_of_rows, progress_in_rows
@@ -140,7 +141,8 @@ def _starts(origin: int, every: Duration | Rows) -> str:
 
 def _panes(spec: WindowOperator) -> str:
     """Describes the panes of a window in the order in which they are emitted."""
-    lines = [f"Panes: each contains {listed(tuple(a.name for a in spec.aggregates))}.", *_firings(spec)]
+    lines = [f"Panes: each contains {listed(tuple(a.name for a in spec.aggregates))}."]
+    lines += [*of_added(spec.aggregates), *_firings(spec)]
     if spec.closing == "always":
         lines.append(
             "  When a window expires or closes, a last pane is emitted, even if no rows arrived since the "
@@ -273,6 +275,8 @@ def late_rows(spec: WindowOperator) -> str:
     lines = [f"Late rows: {_lateness(spec)}."]
     if data_loss_reason(spec) is not None:
         lines.append("  A row is also late for a window that its trigger has closed.")
+    if spec.max_windows is not None and spec.max_windows.when_full == "emit_oldest":
+        lines.append(f"  A row is also late for a window that is older than {spec.max_windows.n} live ones.")
     overlapping = isinstance(spec.window, (Cumulating, Sliding)) or (
         isinstance(spec.window, Hopping) and length(spec.window.hop) < length(spec.window.size)
     )
@@ -337,7 +341,7 @@ def _state(spec: WindowOperator) -> str:
         "" if data_loss_reason(spec) is None else "; when its trigger closes it, its rows are purged at once"
     )
     if isinstance(spec.window, Global) or spec.lateness_us is None:
-        return f"State: a window is stored until the end of input{closed}."
+        return f"State: a window is stored until the end of input{closed}.{_limit(spec)}"
     more = "more than " if closed_at_end(spec.window) else ""
     past = (
         f"{_reaches(spec)} its end"
@@ -345,4 +349,15 @@ def _state(spec: WindowOperator) -> str:
         else f"is {more}{spec.allowed_lateness} past its end"
     )
     end = "at the end of input all windows are purged"
-    return f"State: a window is purged when the watermark {past}; {end}{closed}."
+    return f"State: a window is purged when the watermark {past}; {end}{closed}.{_limit(spec)}"
+
+
+def _limit(spec: WindowOperator) -> str:
+    """Describes the limit of windows; empty if there is none."""
+    if spec.max_windows is None:
+        return ""
+    each = "each key has" if spec.keys else "there are"
+    most = f"\n  At most {spec.max_windows.n} windows: {each} no more after a batch"
+    if spec.max_windows.when_full == "stop":
+        return f"{most}, or the batch fails."
+    return f"{most}. The oldest ones expire early, with their last pane."

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.carried_values import Carried, Known, carried_values
-from panewise.spec.families.input_changes import SIDE_CHANGES
+from panewise.spec.codec.same_aggregates import marked_aggregates, same_aggregates
+from panewise.spec.families.input_changes import SIDE_CHANGES, Check
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
+from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.families.windows import PaneParts, punctuations
 from panewise.spec.fields import silently_replaced
-from panewise.spec.operators.cogroup.operator import CogroupOperator
+from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS, CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.checks import check_shared_columns
 from panewise.spec.operators.join.columns import LEFT
@@ -23,9 +26,27 @@ from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow
 
 
+def _of_windows(check: Check) -> Check:
+    return lambda old, new: check(window_operator(old), window_operator(new))
+
+
+def _of_both(old: CogroupOperator, new: CogroupOperator) -> str | None:
+    """Refuses added aggregates of both sides, which cannot be marked as such."""
+    if None in same_aggregates(old.both_aggregates, new.both_aggregates):
+        return "aggregates of both sides are removed or renamed, and not added (semantics 47.13)"
+    return CHANGEABLE["aggregates"](window_operator(old), window_operator(new))
+
+
+_OF_WINDOWS: Final = {name: _of_windows(CHANGEABLE[name]) for name in FIELDS_OF_WINDOWS if name in CHANGEABLE}
+_AGGREGATES: Final = {
+    **dict.fromkeys(("left_aggregates", "right_aggregates"), _of_windows(CHANGEABLE["aggregates"])),
+    "both_aggregates": _of_both,
+}
+
+
 class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
     kind, marks = CogroupOperator, ("right", "window")
-    changeable = SIDE_CHANGES
+    changeable = MappingProxyType({**_OF_WINDOWS, **SIDE_CHANGES, **_AGGREGATES})
 
     def operator(self, spec: CogroupOperator) -> WindowOperator:
         return window_operator(spec)
@@ -53,6 +74,16 @@ class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
             "both_aggregates": tuple(_renamed_both(what, port, names) for what in spec.both_aggregates),
         }
         return silently_replaced(spec, **changes)
+
+    def marked(self, old: CogroupOperator, new: CogroupOperator, added_aggregates: Any) -> CogroupOperator:
+        """Returns the new cogroup with marks on the aggregates of either side that are added."""
+        fields = {
+            f"{side}_aggregates": marked_aggregates(
+                old.aggregates_of(side), new.aggregates_of(side), added_aggregates
+            )
+            for side in new.sides
+        }
+        return silently_replaced(new, **fields)
 
     def drawn_windows(self, spec: CogroupOperator) -> AnyWindow:
         """Returns the windows of the cogroup."""

@@ -31,6 +31,9 @@ def result_windows(spec: WindowOperator) -> ResultWindows | Refusal:
     if spec.evictor is not None:
         rule = "a current result is that of all rows of a window, and an evictor removes some when it fires"
         return f"{spec.evictor!r}", rule, "leave one of them out"
+    if spec.max_windows is not None:
+        rule = "a store keeps the current results of windows until they expire (semantics 15.27)"
+        return f"max_windows={spec.max_windows!r}", rule, "leave one of them out"
     size = None if isinstance(window, (Calendar, Session)) else _longest(window)
     lateness = spec.lateness_us
     live = None if lateness is None else saturating_add(_longest(window), lateness)

@@ -31,8 +31,9 @@ INPUT_CHANGES: Final[Mapping[str, Check]] = MappingProxyType(
 )
 
 
-def of_side(name: str) -> Check:
-    """Returns what refuses a change of a side, except of these fields of its input."""
+def of_side(name: str, more: tuple[str, ...] = ()) -> Check:
+    """Returns what refuses a change of a side, except of the fields of its input and of `more` fields."""
+    allowed = (*more, *INPUT_CHANGES)
 
     def check(old: Any, new: Any) -> str | None:
         before, after = old.sides[name], new.sides[name]
@@ -41,9 +42,10 @@ def of_side(name: str) -> Check:
             for field in fields(before)
             if getattr(before, field.name) != getattr(after, field.name)
         ]
-        others = [field for field in changed if field not in INPUT_CHANGES]
+        others = [field for field in changed if field not in allowed]
         if others:
-            return f"of a side max_future_skew and watermark change, and not {others[0]} (semantics 47.2)"
+            names = f"{', '.join(allowed[:-1])} and {allowed[-1]}"
+            return f"of a side {names} change, and not {others[0]} (semantics 47.2)"
         return only_delays(before, after) if "watermark" in changed else None
 
     return check

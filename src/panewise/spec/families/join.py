@@ -2,15 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.conditions import check_condition
+from panewise.spec.conditions import check_condition, columns_of
 from panewise.spec.conditions import renamed as renamed_condition
-from panewise.spec.families.input_changes import SIDE_CHANGES
+from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
-from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT
+from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, SIDES, Selected
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
@@ -18,9 +19,32 @@ from panewise.spec.protocol import Columns, Origins, Refusal, Types
 _NOT_STATIC: Final = ("watermark", "allowed_lateness", "position", "max_future_skew")
 
 
+def _select(old: JoinOperator, new: JoinOperator) -> str | None:
+    """Refuses columns of the condition that were not emitted before: not all tables have their values."""
+    if new.condition is None or old.select is None:
+        return None
+    for side in new.sides:
+        stored = {*new.sides[side].keys, *_selected(old.select, side)}
+        lacking = set(columns_of(new.condition, side)) - stored
+        if lacking if new.select is None else lacking & set(_selected(new.select, side)):
+            return "a column of the condition that was not emitted before is not added (semantics 47.16)"
+    return None
+
+
+def _selected(select: tuple[Selected, ...], side: str) -> list[str]:
+    mine = (side, EITHER) if side == LEFT else (side,)
+    return [column.column for column in select if column.side in mine]
+
+
 class _JoinParts(SideParts[JoinOperator]):
     kind, marks = JoinOperator, ("match",)
-    changeable = SIDE_CHANGES
+    changeable = MappingProxyType(
+        {
+            **SIDE_CHANGES,
+            **{side: of_side(side, ("allowed_lateness", "prefix")) for side in SIDES},
+            "select": _select,
+        }
+    )
 
     def check_types(self, spec: JoinOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side, and that emitted columns have different names."""

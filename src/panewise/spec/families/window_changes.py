@@ -58,7 +58,9 @@ CHANGEABLE: Final[Mapping[str, Check]] = MappingProxyType(
         "allowed_lateness": _lateness,
         "timestamp": _timestamp,
         **INPUT_CHANGES,
-        **dict.fromkeys(("drop_by", "order", "on_time", "closing", "only_updated", "evaluate"), always),
+        **dict.fromkeys(
+            ("drop_by", "order", "on_time", "closing", "only_updated", "evaluate", "max_windows"), always
+        ),
     }
 )
 # Of the operator of a chain. Stages store what depends on the other fields.

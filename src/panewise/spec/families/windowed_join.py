@@ -11,9 +11,9 @@ from panewise.families import INPUT
 from panewise.spec.carried_values import Carried, Known
 from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.families import join
-from panewise.spec.families.input_changes import SIDE_CHANGES, Check
+from panewise.spec.families.input_changes import SIDE_CHANGES, Check, of_side
 from panewise.spec.families.windows import PaneParts
-from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT
+from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT, SIDES
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types, parts
@@ -24,9 +24,29 @@ def _of_join(check: Check) -> Check:
     return lambda old, new: check(old.join, new.join)
 
 
+_CHANGES: Final = {**SIDE_CHANGES, **{side: of_side(side, ("allowed_lateness",)) for side in SIDES}}
+
+
 class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, marks = WindowedJoin, ("match", "then")
-    changeable = MappingProxyType({name: _of_join(check) for name, check in SIDE_CHANGES.items()})
+    changeable = MappingProxyType({name: _of_join(check) for name, check in _CHANGES.items()})
+
+    def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
+        """Returns the field of the windows, if both have windows of the same family."""
+        return ("then",) if parts(old.windows) is parts(new.windows) else ()
+
+    def refuses_change(self, field: str, old: Any, new: Any) -> str | None:
+        """Returns the rule that forbids a change of a field, also of one of the windows."""
+        outer, _, inner = field.partition(".")
+        if outer == "then" and inner:
+            return parts(new.windows).refuses_change(inner, old.windows, new.windows)
+        return super().refuses_change(field, old, new)
+
+    def marked(self, old: WindowedJoin, new: WindowedJoin, added_aggregates: Any) -> WindowedJoin:
+        """Returns the new operator, with marks on the aggregates of its windows that are added."""
+        if not self.nested_fields(old, new):
+            return new
+        return replace(new, windows=parts(new.windows).marked(old.windows, new.windows, added_aggregates))
 
     def operator(self, spec: WindowedJoin) -> WindowOperator:
         return spec.operator

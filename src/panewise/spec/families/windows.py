@@ -174,8 +174,8 @@ class _WindowParts(PaneParts[WindowOperator]):
         aggregates = marked_aggregates(old.aggregates, new.aggregates, added_aggregates)
         return new if aggregates == new.aggregates else silently_replaced(new, aggregates=aggregates)
 
-    def deferrable(self, spec: WindowOperator) -> WindowOperator:
-        return spec
+    def deferrable(self, spec: WindowOperator) -> WindowOperator | None:
+        return None if spec.max_windows is not None else spec
 
     def result_windows(self, spec: WindowOperator) -> ResultWindows | Refusal:
         return result_windows(spec)

@@ -171,6 +171,10 @@ def _check_first(first: "WindowOperator") -> None:
         )
         remedy = "use windows of time, or a second query over the panes"
         raise SpecError(f"then after {first.window!r}", rule, remedy)
+    if first.max_windows is not None:
+        rule = "a stage takes the panes of all windows of an instant together (semantics 15.27)"
+        remedy = "leave max_windows out, or use a second query over the panes"
+        raise SpecError(f"then after max_windows={first.max_windows!r}", rule, remedy)
     if first.delta:
         rule = (
             "a delta contains rows of the operator, and a chain emits only the panes of "

@@ -154,6 +154,7 @@ def _check_fields(spec: WindowOperator) -> None:
         "drop_by": (spec.drop_by != "window", late),
         "position": (spec.position is not None, order),
         "max_future_skew": (spec.max_future_skew is not None, "the sides of the join validate rows"),
+        "max_windows": (spec.max_windows is not None, "windows over a join have no output for late rows"),
         "delta": (spec.delta is not False, "a delta contains rows of an input of the operator"),
     }
     refuse_fields(spec, refused, after=" after a join")

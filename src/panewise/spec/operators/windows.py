@@ -12,6 +12,7 @@ from panewise.families import INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate, check_some
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
 from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields, several, skew_of
+from panewise.spec.max_windows import MaxWindows, check_max_windows
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
 from panewise.spec.protocol import Refusal, Shown
@@ -85,6 +86,8 @@ class WindowOperator(Shown):
             DeltaEvictor. Default: none.
         delta: adds a column `delta` to panes, the list of the rows that are new since the last firing. Give
             the names of the columns of these rows, or True for all columns. Default: False.
+        max_windows: a :class:`panewise.MaxWindows`, the most windows that each key has at a time. Default: no
+            limit.
         strict: raises an error instead of a warning in three cases: the trigger can close a window that
             may still get rows; a part of the trigger can never fire; a row can be in over 1,000 windows.
 
@@ -124,6 +127,7 @@ class WindowOperator(Shown):
     delta: bool | tuple[str, ...] = False
     watermark: Watermark | None = None
     time: Literal["event", "processing"] = "event"
+    max_windows: MaxWindows | None = None
 
     def __init__(
         self,
@@ -149,6 +153,7 @@ class WindowOperator(Shown):
         delta: bool | Iterable[str] = False,
         watermark: Watermark | None = None,
         time: Literal["event", "processing"] = "event",
+        max_windows: MaxWindows | None = None,
         strict: bool = False,
     ) -> None:
         values = dict(locals())
@@ -172,6 +177,7 @@ class WindowOperator(Shown):
         check_time(self)
         check_input_column(self.watermark, self.event_time)
         check_sliding(self)
+        check_max_windows(self)
         _warn(self, strict=strict)
 
     @property

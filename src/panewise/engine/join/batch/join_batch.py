@@ -215,9 +215,9 @@ def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Insta
     """Returns the horizons of each turn. `watermarks` are those before the first turn and after each turn."""
     horizons = {}
     for side, marks in watermarks.items():
-        late = plan.spec.sides[side].allowed_lateness.us
-        ended = clocks.sides[side].ended
-        horizons[side] = np.full_like(marks, MAX_INSTANT) if ended else less(marks, late)
+        late, clock = plan.spec.sides[side].allowed_lateness.us, clocks.sides[side]
+        horizon = less(marks, late) if clock.floor is None else np.maximum(less(marks, late), clock.floor)
+        horizons[side] = np.full_like(marks, MAX_INSTANT) if clock.ended else horizon
     return _around(horizons)
 
 

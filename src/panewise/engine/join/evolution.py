@@ -1,0 +1,32 @@
+"""The state of a join, taken over by one with another lateness or other columns (semantics 47.15, 47.16).
+
+Invariant: until the evaluation of the change the horizons are those of before. If the lateness was raised,
+the horizon of then stays in the header as a floor. If it was lowered, it is a ceiling, which the evaluation
+removes. So rows expire in it as at any other move of the clocks.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from panewise.engine.join.two_sides import CEILINGS, FLOORS
+from panewise.engine.protocol import Operator, TakeOver
+from panewise.spec import JoinOperator
+
+
+def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) -> TakeOver:
+    """Returns how the operator takes over a state that `old` has made."""
+    spec: Any = operator.spec
+    clocks: Any = operator.with_header(header).clocks
+    changed = dict(header)
+    for side in spec.sides if header else ():
+        before, after = (of.sides[side].allowed_lateness.us for of in (old, spec))
+        horizon = clocks.horizon(old, side)
+        if before != after and horizon is not None and not clocks.sides[side].ended:
+            changed[(FLOORS if after > before else CEILINGS)[side]] = horizon
+    state = operator.with_header(changed)
+    tables = {} if old.select == spec.select else state.tables
+    return TakeOver(
+        changed,
+        operator.horizons(state.clocks),
+        {name: table.shape.with_nulls for name, table in tables.items()},
+    )
