@@ -126,6 +126,7 @@ bench: $(READY) ## benchmarks
 	@$(PYTHON) -m bench.standalone
 	@$(PYTHON) -m bench.retained
 	@$(PYTHON) -m bench.stores
+	@$(PYTHON) -m bench.size
 
 bench-guard: $(READY) ## compare the speed with that of a commit, and fail if a shape takes 7 % longer: BASE=<commit>
 	@$(PYTHON) -m bench.guard "$(BASE)" $(GUARD)

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -32,12 +33,12 @@ _SETTINGS = {
 }
 
 
-def start() -> SparkSession:
-    """Starts a session on two cores."""
+def start(master: str = "local[2]", more: Mapping[str, str] = MappingProxyType({})) -> SparkSession:
+    """Starts a session, by default on two cores, with further settings."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("panewise bench")
-    for name, value in _STATIC.items():
+    builder = SparkSession.builder.master(master).appName("panewise bench")
+    for name, value in {**_STATIC, **more}.items():
         builder = builder.config(name, value)
     return beside(builder.getOrCreate())
 

@@ -30,15 +30,24 @@ def spark_home(folder: Path) -> Path:
 
 
 def shipped(folder: Path) -> dict[str, str]:
-    """Returns settings that ship panewise as a package, to workers that could not import it otherwise.
-
-    The workers run the Python of the tests with -S. It does not read .pth files, and so does not find the
-    editable installation. It finds third-party packages by PYTHONPATH.
-    """
+    """Returns settings that ship panewise as a package, to workers that could not import it otherwise."""
     archive = folder / "panewise.zip"
     with ZipFile(archive, "w") as file:
         for path in sorted((ROOT / "src" / "panewise").rglob("*.py")):
             file.write(path, str(path.relative_to(ROOT / "src")))
+    return {
+        "spark.submit.pyFiles": str(archive),
+        "spark.pyspark.python": bare_python(folder),
+        "spark.pyspark.driver.python": sys.executable,
+    }
+
+
+def bare_python(folder: Path) -> str:
+    """Returns the path of a Python that has the packages of the tests, but not panewise.
+
+    It is the Python of the tests with -S. It does not read .pth files, and so does not find the editable
+    installation. It finds third-party packages by PYTHONPATH.
+    """
     bare = folder / "bare-python"
     packages = sysconfig.get_path("purelib")
     bare.write_text(
@@ -49,11 +58,7 @@ def shipped(folder: Path) -> dict[str, str]:
         [str(bare), "-c", "import panewise"], capture_output=True, text=True, check=False, cwd=folder
     )
     assert "No module named 'panewise'" in found.stderr
-    return {
-        "spark.submit.pyFiles": str(archive),
-        "spark.pyspark.python": str(bare),
-        "spark.pyspark.driver.python": sys.executable,
-    }
+    return str(bare)
 
 
 def check_shipped(log: str) -> None:
@@ -71,7 +76,7 @@ def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
     Spark does not run the second copy of a task on the host that runs the first.
     """
     folder.mkdir(parents=True)
-    port = _free_port()
+    port = free_port()
     started = [
         _daemon(
             folder,
@@ -81,18 +86,18 @@ def standalone(folder: Path) -> Iterator[tuple[str, tuple[int, ...]]]:
             "--port",
             str(port),
             "--webui-port",
-            str(_free_port()),
+            str(free_port()),
         )
     ]
     url = f"spark://127.0.0.1:{port}"
     try:
-        assert wait_until(lambda: _answers(port), 60), "no Master"
+        assert wait_until(lambda: is_open(port), 60), "no Master"
         for number in (1, 2):
             place = [
                 "--host",
                 f"127.0.0.{number}",
                 "--webui-port",
-                str(_free_port()),
+                str(free_port()),
                 "--work-dir",
                 str(folder / f"work{number}"),
             ]
@@ -115,12 +120,12 @@ def _daemon(folder: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]
         return subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
-def _answers(port: int) -> bool:
+def is_open(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -50,7 +50,8 @@ MAY_IMPORT = {
     "standalone": RUNTIME | {"sql"},
     "checkpoints": RUNTIME,
     "spark": RUNTIME | {"checkpoints", "observe", "sql"},
-    "cli": FRONT,
+    "sizing": {"errors"},
+    "cli": FRONT | {"sizing"},
     "demo": FRONT - {"oracle"},
     "testing": FRONT | {"cli", "demo"},
 }

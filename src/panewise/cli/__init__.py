@@ -6,6 +6,7 @@
 ``panewise state CHECKPOINT`` shows the state that the operators of a query have stored.
 ``panewise state export CHECKPOINT FILE`` writes it to a file, from which another query can begin.
 ``panewise sql SCRIPT`` runs a script of SQL on Spark.
+``panewise size`` computes what a query needs.
 ``panewise watch JOURNAL`` shows running queries on a page that updates itself.
 """
 
@@ -13,7 +14,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from panewise.cli import check, demo, explain, sql, state, state_export, watch
+from panewise.cli import check, demo, explain, size, sql, state, state_export, watch
 from panewise.cli.state import as_json, as_text
 from panewise.errors import PanewiseError
 
@@ -26,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
         prog="panewise", description="Window operators for streams on PySpark."
     )
     commands = panewise.add_subparsers(metavar="COMMAND", required=True)
-    for command in (demo, check, explain, sql, state, state_export, watch):
+    for command in (demo, check, explain, sql, state, state_export, size, watch):
         command.add_command(commands)
     return panewise
 

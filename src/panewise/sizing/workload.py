@@ -1,0 +1,176 @@
+"""What a query reads and stores: rows, keys and durations, and the number of stored entries that follow.
+
+An entry is what an operator stores a row for: a window of a key, a session, a row that waits, a key. The
+numbers are upper bounds of the mean, where every key is as frequent as the others. After the end of its
+window a row is stored until the watermark has passed it: for the watermark delay, the allowed lateness,
+and one micro-batch, as the watermark moves after it.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from panewise.errors import SetupError
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An operator and its input. Durations are in seconds.
+
+    Attributes:
+        operator: one of `OPERATORS`.
+        rows_per_second: the rate of the input in the busiest minutes; of a join that of both sides together.
+        keys: the number of keys that occur within a window, its delay and lateness.
+        window: the size of windows, the gap of sessions, the range of a frame, the duration in which rows are
+            duplicates, or the length of the interval of a join.
+        slide: the time between the starts of windows. Default: `window`.
+        delay: the watermark delay.
+        lateness: the allowed lateness.
+        batch: the time between the starts of two micro-batches.
+
+    Raises:
+        SetupError: for values that no query can have.
+    """
+
+    operator: str
+    rows_per_second: float
+    keys: float
+    window: float = 0.0
+    slide: float | None = None
+    delay: float = 10.0
+    lateness: float = 0.0
+    batch: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.operator not in OPERATORS:
+            rule = f"costs are measured of {', '.join(OPERATORS)}"
+            raise SetupError(f"operator={self.operator!r}", rule, "give the one that stores the same")
+        rate, least = self.rows_per_second, "a stream has more than 0 rows a second"
+        _check(
+            0 < rate < math.inf, f"rows_per_second={rate:g}", least, "give the rate of the busiest minutes"
+        )
+        _check(
+            1 <= self.keys < math.inf,
+            f"keys={self.keys:g}",
+            "a stream has a key or more",
+            "give 1 if rows have none",
+        )
+        _check(
+            self.batch > 0, f"batch={self.batch:g} s", "a micro-batch takes time", "give such as 10 seconds"
+        )
+        for name, seconds in (("delay", self.delay), ("lateness", self.lateness)):
+            _check(
+                0 <= seconds < math.inf,
+                f"{name}={seconds:g} s",
+                f"the {name} is 0 or more",
+                "give such as 10 seconds",
+            )
+        frame = self.operator == "over"
+        least = "the duration is above 0" if not frame else "the range of a frame is 0 or more"
+        _check(
+            0 < self.window < math.inf or (frame and self.window == 0),
+            f"window={self.window:g} s",
+            least,
+            "give the window",
+        )
+        if self.slide is not None:
+            fault = f"slide={self.slide:g} s, operator={self.operator!r}"
+            _check(self.operator in SLIDING, fault, "only windows and their values slide", "leave it out")
+            fault = f"slide={self.slide:g} s, window={self.window:g} s"
+            _check(
+                0 < self.slide <= self.window,
+                fault,
+                "a slide is above 0, and at most the window",
+                "give a smaller slide",
+            )
+
+    @property
+    def windows_of_a_row(self) -> float:
+        """In how many windows a row is."""
+        return self.window / self.slide if self.slide else 1.0
+
+    @property
+    def entries(self) -> float:
+        """The number of stored entries."""
+        return OPERATORS[self.operator].entries(self)
+
+    @property
+    def changed(self) -> float:
+        """The number of entries that a micro-batch changes, or adds."""
+        return OPERATORS[self.operator].changed(self)
+
+    @property
+    def rows(self) -> float:
+        """The rows of a micro-batch."""
+        return self.rows_per_second * self.batch
+
+    @property
+    def behind(self) -> float:
+        """For how long after its end a window stays."""
+        return self.delay + self.lateness + self.batch
+
+    @property
+    def hop(self) -> float:
+        """The time between the starts of two windows."""
+        return self.slide or self.window
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """How many entries an operator stores, and what a micro-batch changes of it."""
+
+    entries: Callable[[Workload], float]
+    changed: Callable[[Workload], float]
+
+
+def _windows(of: Workload) -> float:
+    return (of.window + of.behind) / of.hop * min(of.keys, of.rows_per_second * of.window)
+
+
+def _changed_windows(of: Workload) -> float:
+    return min(of.keys * (of.window + of.delay + of.batch) / of.hop, of.rows * of.windows_of_a_row)
+
+
+def _sessions(of: Workload) -> float:
+    return _sessions_of(of, of.behind)
+
+
+def _changed_sessions(of: Workload) -> float:
+    return min(_sessions_of(of, of.delay + of.batch), of.rows)
+
+
+def _sessions_of(of: Workload, after: float) -> float:
+    """Returns the number of sessions that are open, or have ended in the last seconds.
+
+    The rows of a key are independent of each other, so a row begins a session with the probability that
+    none came in the gap before it, exp(-rows in a gap). Sessions are most numerous if a key has one row
+    in a gap. Beyond that they merge, which the number does not count on.
+    """
+    rows = of.rows_per_second / of.keys * of.window
+    begins = min(rows, 1.0) * math.exp(-min(rows, 1.0)) / of.window  # of a key in a second
+    return float(of.keys) * (1 - math.exp(-rows) + begins * after)
+
+
+def _rows(of: Workload) -> float:
+    return of.rows_per_second * (of.window + of.behind) * of.windows_of_a_row
+
+
+def _added_rows(of: Workload) -> float:
+    return of.rows * of.windows_of_a_row
+
+
+OPERATORS: Final[Mapping[str, _Entries]] = {
+    "windows": _Entries(_windows, _changed_windows),
+    "sessions": _Entries(_sessions, _changed_sessions),
+    "values": _Entries(_rows, _added_rows),
+    "over": _Entries(lambda of: _rows(of) + of.keys, _added_rows),
+    "deduplicate": _Entries(lambda of: min(of.keys, _rows(of)), lambda of: min(of.keys, of.rows)),
+    "join": _Entries(_rows, _added_rows),
+}
+SLIDING: Final = ("windows", "values")
+
+
+def _check(valid: bool, fault: str, rule: str, remedy: str) -> None:
+    if not valid:
+        raise SetupError(fault, rule, remedy)
