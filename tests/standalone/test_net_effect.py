@@ -16,7 +16,7 @@ from panewise.spec import parts
 from panewise.spec.windows.traits import merging
 from panewise.standalone import current
 from panewise.testing import run
-from panewise.testing.strategies import ALL_KINDS, events, specs
+from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
 from tests.engine.effort import DEFAULT
 
 Table = dict[tuple[Any, ...], Any]
@@ -52,7 +52,7 @@ def test_net_effects_are_the_rows_one_after_another(kind: str, data: st.DataObje
     names = [*spec.keys, "window_start", "window_end"]
     assert parts(spec).row_key(spec) == tuple(names)
     table, expected, numbers = Table(), Table(), list[tuple[Any, ...]]()
-    for output in run(spec, data.draw(events(spec), label="events"), "engine"):
+    for output in run(spec, data.draw(events(spec), label="events"), "engine", types=types_of(spec)):
         apply(table, output["panes"], names, "index")
         for pane in output["panes"]:
             if pane["op"] == "-":

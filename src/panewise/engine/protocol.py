@@ -12,7 +12,7 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.division import Division
 from panewise.engine.store.stored_table import StoredTable

@@ -12,8 +12,7 @@ from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns, late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.port import UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult, validate
+from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader

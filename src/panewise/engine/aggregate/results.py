@@ -1,13 +1,13 @@
 """Expressions that compute the results of aggregates from the partial columns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
 
 from panewise.engine.aggregate import rankings, rows_in_order, sketch, user
 from panewise.engine.aggregate.pairs import pair_result
-from panewise.engine.aggregate.sums import DIGITS, EXACT, check_sums, overflow_of_decimals
+from panewise.engine.aggregate.sums import DIGITS, EXACT, checked_sums, overflow_of_decimals
 from panewise.engine.aggregate.types import mean_type, result_type, total_type
 from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
@@ -98,11 +98,7 @@ def _total(column: str, dtype: pl.DataType) -> pl.Expr:
         return stored
     target = total_type(dtype)
 
-    def checked(columns: Sequence[pl.Series]) -> pl.Series:
-        sums, carries = columns
-        check_sums(sums, carries, target, column)
-        return sums.cast(target)
-
+    checked = checked_sums(target, column)
     return pl.map_batches([stored, pl.col(f"{CARRY}{column}")], checked, return_dtype=target)
 
 

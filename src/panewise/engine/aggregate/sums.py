@@ -11,6 +11,7 @@ the halves of the values, whose sums fit in 128 bits. :mod:`panewise.engine.aggr
 for each batch. Both return the same partials.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Context
 from typing import TypeAlias
@@ -92,7 +93,18 @@ def _combined(upper: pl.Expr, lower: pl.Expr, carries: pl.Expr, dtype: pl.DataTy
     return Exact(typed, (carry + above.cast(pl.Int128)).cast(pl.Int64))
 
 
-def check_sums(sums: pl.Series, carries: pl.Series, dtype: pl.DataType, column: str) -> None:
+def checked_sums(dtype: pl.DataType, column: str) -> Callable[[Sequence[pl.Series]], pl.Series]:
+    """Returns what makes results of sums and carries, and refuses those that do not fit `dtype`."""
+
+    def checked(columns: Sequence[pl.Series]) -> pl.Series:
+        sums, carries = columns
+        _check_sums(sums, carries, dtype, column)
+        return sums.cast(dtype)
+
+    return checked
+
+
+def _check_sums(sums: pl.Series, carries: pl.Series, dtype: pl.DataType, column: str) -> None:
     """Refuses sums that do not fit `dtype`, the type of their results. `column` is the input column."""
     if isinstance(dtype, pl.Decimal):
         if greatest(carries) or greatest(sums) >= limit(dtype):

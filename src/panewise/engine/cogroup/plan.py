@@ -7,8 +7,7 @@ import polars as pl
 
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, TIME, user_columns
-from panewise.engine.ingest.port import EntryPort
-from panewise.engine.ingest.validate import check_columns
+from panewise.engine.ingest.validate import EntryPort, check_columns
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.plan import WindowPlan

@@ -7,7 +7,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, user_columns
-from panewise.engine.ingest.port import InputPort, UncombinedPort
+from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError

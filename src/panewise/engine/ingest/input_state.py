@@ -10,8 +10,7 @@ import polars as pl
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.port import NEVER, Port
-from panewise.engine.ingest.validate import with_time
+from panewise.engine.ingest.validate import NEVER, Port, with_time
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.store.stored_table import StoredTable

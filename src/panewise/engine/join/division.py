@@ -12,7 +12,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.columns import COMPLETE, NUMBER, RELEASE, SINCE, TIME, key_columns, live_column
-from panewise.engine.join.batch.partners import matches_name
+from panewise.engine.join.batch.emission import matches_name
 from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
 from panewise.engine.join.same_window.rows import NEWEST
 from panewise.engine.join.streams.clocks import RELEASED, WAITING, LeastWaiting, StreamsState

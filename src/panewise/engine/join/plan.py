@@ -9,8 +9,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, TIME, user_columns
-from panewise.engine.ingest.port import EntryPort, UncombinedPort
-from panewise.engine.ingest.validate import ValidationResult
+from panewise.engine.ingest.validate import EntryPort, UncombinedPort, ValidationResult
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows

@@ -12,7 +12,7 @@ from panewise.engine.columns import TIME
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks, SideClock
 from panewise.engine.protocol import Plan
 from panewise.engine.store.latest_by_key import LatestByKey

@@ -6,9 +6,9 @@ rows columns are processed one by one in the calling thread. For many rows the p
 are used. The result is the same.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import polars as pl
 
 from panewise.engine.kernels.sorting import WHOLE, Places, codes, order
 
+T = TypeVar("T")
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _COMPARED = (*WHOLE, pl.String, pl.Boolean)  # types whose values are equal if their Python values are
 _FEW = 1 << 14  # rows, up to which the thread pool does not pay off
@@ -23,6 +24,23 @@ _VERY_FEW = 4  # rows, up to which they are searched for one after the other
 _SMALL = 64  # rows of a frame whose memory a part of it may keep
 _AT = "__at"
 _ONE = "__one"
+
+
+class BuiltOnce:
+    """What a plan builds once: expressions that the clocks do not change.
+
+    To build them takes as long as to compute them for few rows.
+    """
+
+    def __init__(self) -> None:
+        self._built = dict[str, Any]()
+
+    def __call__(self, name: str, build: Callable[[], T]) -> T:
+        """Returns what `build` returns, which is called once for each name."""
+        if name not in self._built:
+            self._built[name] = build()
+        value: T = self._built[name]
+        return value
 
 
 def filter_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:

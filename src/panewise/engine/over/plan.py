@@ -25,7 +25,7 @@ from panewise.engine.columns import (
     UNEMITTED,
     user_columns,
 )
-from panewise.engine.ingest.port import InputPort, UncombinedPort
+from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape

@@ -23,7 +23,7 @@ from panewise.engine.columns import (
     USED,
     user_columns,
 )
-from panewise.engine.ingest.port import InputPort, UncombinedPort
+from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.store.run import Shape

@@ -1,9 +1,9 @@
 """The compiled specification: everything about an operator that does not change while it runs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial
-from typing import Any, Self, TypeVar
+from typing import Self
 
 import polars as pl
 
@@ -15,8 +15,8 @@ from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START, WAS_STORED
-from panewise.engine.ingest.port import InputPort
-from panewise.engine.kernels.small_frames import grouped
+from panewise.engine.ingest.validate import InputPort
+from panewise.engine.kernels.small_frames import BuiltOnce, grouped
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.engine.windowing import window_table
@@ -43,8 +43,6 @@ from panewise.spec.operators.windows import data_loss_reason
 from panewise.spec.rules.sliding import fires_only_when_complete
 from panewise.spec.type_checks import check_types
 
-T = TypeVar("T")
-
 
 class WindowPlan(InputPort):
     """A specification compiled for input columns of known types."""
@@ -53,7 +51,7 @@ class WindowPlan(InputPort):
         super().__init__(spec, schema)
         check_types(spec, types_of(schema))
         self.spec = spec
-        self._built = dict[str, Any]()
+        self.once = BuiltOnce()
         self._set_clocks(spec)
         self._set_firings(spec)
         self._set_sliding(spec)
@@ -135,21 +133,10 @@ class WindowPlan(InputPort):
         if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
             self.aggregation = range_aggregation(self.pieces)
 
-    def once(self, name: str, build: Callable[[], T]) -> T:
-        """Returns what `build` returns, which is called once for each name.
-
-        It is for expressions that the clocks do not change. To build them takes as long as to compute them
-        for few rows.
-        """
-        if name not in self._built:
-            self._built[name] = build()
-        value: T = self._built[name]
-        return value
-
     def with_closed_windows(self) -> Self:
         """Returns the plan for a state that has closed windows."""
         other = copy(self)
-        other.can_close, other._built = True, {}
+        other.can_close, other.once = True, BuiltOnce()
         return other
 
     def combine_again(self, partials: pl.DataFrame) -> pl.DataFrame:

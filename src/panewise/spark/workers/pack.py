@@ -14,7 +14,7 @@ from pyspark import TaskContext
 
 from panewise.engine.columns import PLACE, REASON, TIME
 from panewise.engine.ingest.arrival import Marks
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.registry import plan_for

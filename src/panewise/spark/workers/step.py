@@ -11,8 +11,7 @@ import polars as pl
 
 from panewise.engine.columns import PLACE
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.port import Port
-from panewise.engine.ingest.validate import with_time
+from panewise.engine.ingest.validate import Port, with_time
 from panewise.engine.progress.multi_input import later
 from panewise.engine.protocol import Operator
 from panewise.spark.shuffle.envelope import (

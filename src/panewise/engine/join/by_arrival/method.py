@@ -19,10 +19,13 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import NUMBER
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, Outcome, by_time
-from panewise.engine.join.batch.join_batch import JoinBatch
-from panewise.engine.join.batch.partners import (
+from panewise.engine.join.batch.emission import (
+    EXPIRED,
     FIRST,
+    UNMATCHED,
+    JoinEmission,
+    Outcome,
+    by_time,
     changed_matches,
     first_partners,
     matches_name,
@@ -30,6 +33,7 @@ from panewise.engine.join.batch.partners import (
     remembered_sides,
     without_partner,
 )
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys

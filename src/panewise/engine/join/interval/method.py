@@ -16,10 +16,13 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, MATCHED, NUMBER, ORDINAL, TIME
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, Outcome, by_time
-from panewise.engine.join.batch.join_batch import JoinBatch
-from panewise.engine.join.batch.partners import (
+from panewise.engine.join.batch.emission import (
+    EXPIRED,
     FIRST,
+    UNMATCHED,
+    JoinEmission,
+    Outcome,
+    by_time,
     changed_matches,
     first_partners,
     matches_name,
@@ -28,6 +31,7 @@ from panewise.engine.join.batch.partners import (
     remembered_sides,
     without_partner,
 )
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval.late_rows import furthest_behind_with_late_rows
 from panewise.engine.join.interval.retained_candidates import candidates_by_arrival

@@ -20,8 +20,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT
+from panewise.engine.join.batch.emission import FIRST
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
-from panewise.engine.join.batch.partners import FIRST
 from panewise.engine.join.plan import JoinPlan, SidePort
 from panewise.engine.join.search.candidate_slices import PIECE
 from panewise.engine.join.search.matching import Pairs

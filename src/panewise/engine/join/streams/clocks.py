@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, Final, Self
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
-from panewise.engine.ingest.port import Port
+from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import JoinState, read_clocks
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
