@@ -4,14 +4,12 @@ from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
 import polars as pl
-from pyspark.sql import DataFrame, SparkSession
 
 from panewise.demo.flights import STORM, ZONE
-from panewise.demo.job import stream
-from panewise.demo.join.inputs import FLIGHTS, WEATHER, load
-from panewise.demo.join.inputs import write as write_inputs
+from panewise.demo.join import inputs
 
 FOLDER = Path("out/tutorial")
+FLIGHTS, WEATHER = FOLDER / inputs.FLIGHTS, FOLDER / inputs.WEATHER
 START = datetime.combine(STORM, time(4), ZONE).astimezone(UTC)
 FILES, STEP = 14, timedelta(hours=2)
 
@@ -21,10 +19,10 @@ def write(folder: Path = FOLDER) -> None:
 
     Each has 14 files, one for each two hours in which rows became known, from 4:00 in New York on.
     """
-    flights, weather = (_in_files(rows) for rows in load())
+    flights, weather = (_in_files(rows) for rows in inputs.load())
     on_that_day = pl.col("scheduled").dt.convert_time_zone(ZONE.key).dt.date() == STORM
     left = pl.col("dep_delay").is_not_null()
-    write_inputs(flights.filter(on_that_day).with_columns(pl.when(left).then("scheduled")), weather, folder)
+    inputs.write(flights.filter(on_that_day).with_columns(pl.when(left).then("scheduled")), weather, folder)
 
 
 def _in_files(rows: pl.DataFrame) -> pl.DataFrame:
@@ -32,13 +30,3 @@ def _in_files(rows: pl.DataFrame) -> pl.DataFrame:
     numbers = (pl.col("known") - pl.lit(START)).dt.total_microseconds() // (STEP // timedelta(microseconds=1))
     end = pl.lit(START) + (numbers + 1) * pl.lit(STEP)
     return rows.with_columns(arrival=end).filter(numbers.is_between(0, FILES - 1))
-
-
-def flights(spark: SparkSession, folder: Path = FOLDER) -> DataFrame:
-    """Returns the flights as a stream: one file in each micro-batch."""
-    return stream(spark, folder / FLIGHTS)
-
-
-def weather(spark: SparkSession, folder: Path = FOLDER) -> DataFrame:
-    """Returns the observations of the weather as a stream: one file in each micro-batch."""
-    return stream(spark, folder / WEATHER)
