@@ -1,7 +1,10 @@
 """Hourly counts on Spark, from files to files; a second run goes on where the first one ended.
 
 Output:
-@@
+
+    []
+    [('a', 9, 1)]
+    [('a', 9, 1), ('b', 10, 1)]
 """
 
 import tempfile

@@ -1,7 +1,9 @@
 """A Spark query as it is, with early results by EMIT.
 
 Output:
-@@
+
+    a 9 30
+    b 10 30
 """
 
 from panewise.demo.job import session

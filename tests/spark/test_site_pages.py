@@ -1,13 +1,14 @@
 """The examples of the pages that need a Spark session run, and print what the pages show."""
 
 import doctest
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.docs.test_markdown import DOCS, SPARK_PAGES
+from tests.docs.test_markdown import DOCS, ROOT, SPARK_PAGES
 
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
 TUTORIAL = sorted((DOCS / "tutorial").glob("[0-9]*.md"))
@@ -25,6 +26,14 @@ def failures(page: Path, names: dict[str, Any]) -> int:
     return runner.run(test, clear_globs=False).failed
 
 
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages write below `out`, relative to the folder of the JVM, which is that of the project."""
+    monkeypatch.chdir(ROOT)
+    for name in ("tutorial", "how-to"):
+        shutil.rmtree(ROOT / "out" / name, ignore_errors=True)
+
+
 @pytest.mark.parametrize(
     "page",
     [
@@ -33,14 +42,12 @@ def failures(page: Path, names: dict[str, Any]) -> int:
         if not name.startswith("tutorial/")
     ],
 )
-def test_a_page(spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_page(spark: SparkSession, page: str) -> None:
     assert failures(DOCS / page, {"spark": spark, "__name__": "__main__"}) == 0
 
 
 @pytest.mark.nightly
-def test_the_tutorial(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tutorial(spark: SparkSession) -> None:
     """Its parts are read one after the other, so they share their names."""
-    monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"spark": spark, "__name__": "__main__"}
     assert {page.name: failures(page, names) for page in TUTORIAL} == {page.name: 0 for page in TUTORIAL}
