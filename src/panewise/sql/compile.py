@@ -18,6 +18,7 @@ from panewise.sql.function_calls import (
     has_aggregate,
     windows_in,
 )
+from panewise.sql.joins.subqueries import check_embedded
 from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
@@ -93,6 +94,7 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     query, parser = parse(sql)
     stage = QueryCompiler(parser, update).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
     check_options_read(parser)
+    check_embedded(parser)
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)

@@ -12,7 +12,7 @@ from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate, wi
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.joins.behind_joins import BehindJoin, over_joined
 from panewise.sql.joins.kinds import HOWS, system_time
-from panewise.sql.joins.subqueries import as_join, subquery_of
+from panewise.sql.joins.subqueries import as_join, subquery_of, take_embedded
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
 from panewise.sql.parser import QueryParser, parse
@@ -63,14 +63,16 @@ class JoinQueryCompiler(SparkQueryCompiler):
         join = select.source
         if join is not None and not select.others and (subquery := subquery_of(select)) is not None:
             stage = self.rewritten(as_join(self.parser, select, emit, subquery), known)
-            return stage if any(isinstance(inner, JoinStage) for inner in walk(stage)) else None
+            if not any(isinstance(inner, JoinStage) for inner in walk(stage)):
+                return None
+            take_embedded(self.parser, self.parser.span_of(subquery.part))
+            return stage
         if not isinstance(join, Join):
             return None
         if not _is_plain(select):
             return self._behind(select, join, emit, known)
         self._check_right(join)
-        windows = [isinstance(side, TableFunction) for side in (join.left, join.right)]
-        if isinstance(join.right, Join) or (any(windows) and not all(windows)):
+        if isinstance(join.right, Join) or _has_one_window(join):
             return None
         if isinstance(join.left, Join):
             return self._nested(select, join, emit, known)
@@ -213,6 +215,13 @@ def _joins(source: Source) -> Iterable[Join]:
     while isinstance(source, Join):
         yield source
         source = source.left
+
+
+def _has_one_window(join: Join) -> bool:
+    """Returns whether a join has a window function and a plain table. A query may have windows, too."""
+    sides = (join.left, join.right)
+    windows = any(isinstance(side, TableFunction) for side in sides)
+    return windows and not all(isinstance(side, (TableFunction, Derived)) for side in sides)
 
 
 def _tables_of(node: exp.Expr) -> set[str]:
