@@ -9,7 +9,8 @@ from typing import Final
 
 from panewise.chrono import Duration
 from panewise.spec.describe import describe
-from panewise.spec.protocol import Specification, parts
+from panewise.spec.family_parts import parts
+from panewise.spec.protocol import Specification
 from panewise.spec.windows.kinds import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 from panewise.spec.windows.size_in_rows import Rows
 from panewise.spec.windows.sliding import Sliding

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.protocol import Specification, is_specification, parts
+from panewise.spec.family_parts import parts
+from panewise.spec.protocol import Specification, is_specification
 from panewise.spec.watermarks import follows_clock
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Calendar, Session

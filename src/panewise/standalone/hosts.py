@@ -6,12 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from panewise.engine.checkpoint import StoredOperator, restored, save
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.evolution import log_change
 from panewise.engine.exported_operator import entries_of
 from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
+from panewise.engine.saved_operator import restored, save
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec import Specification

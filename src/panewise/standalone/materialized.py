@@ -11,8 +11,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.protocol import CurrentResults, Operator
-from panewise.spec.protocol import ResultWindows
+from panewise.engine.family_parts import CurrentResults
+from panewise.engine.protocol import Operator
+from panewise.spec.family_parts import ResultWindows
 from panewise.standalone.store_entries import keys_of, stored_key, values_of
 from panewise.stores import SessionStore, WindowStore
 

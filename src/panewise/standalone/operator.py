@@ -10,8 +10,9 @@ import polars as pl
 
 from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.ingest.output import Counts
-from panewise.engine.protocol import Schemas, engine_parts
+from panewise.engine.protocol import Schemas
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates

@@ -18,7 +18,8 @@ So may readings of the clock, and watermarks that complete no window.
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.protocol import Schemas, engine_parts
+from panewise.engine.family_parts import engine_parts
+from panewise.engine.protocol import Schemas
 from panewise.standalone.buffer import highest
 from panewise.standalone.deferrable import WindowEnds, ends_by_message, has_no_other_rules
 from panewise.standalone.emission import PaneColumns

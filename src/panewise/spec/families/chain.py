@@ -1,4 +1,4 @@
-"""Chains of a window operator and stages, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Chains of a window operator and stages, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace

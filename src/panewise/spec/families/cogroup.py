@@ -1,4 +1,4 @@
-"""Cogroups, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Cogroups, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
