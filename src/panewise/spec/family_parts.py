@@ -207,7 +207,7 @@ class SpecParts(ABC, Generic[S]):
     def carried(self, spec: S, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of the other emitted columns that carry values of input columns unchanged.
 
-        Given are the types of the columns of each port, in any type system, and what builds lists in it.
+        `known` has the types of the columns of each port, in any type system, and `kinds` builds lists in it.
         """
         return {}
 

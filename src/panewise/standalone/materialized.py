@@ -1,7 +1,7 @@
 """Puts the current result of each window into a store of the caller (semantics 31.13 to 31.19).
 
 Invariant: unless `behind` is true, the store has the result of every live window as the state of the operator
-has it. A step sets `behind` before it puts anything. So if a put fails, or the state goes back to an earlier
+has it. A step sets `behind` before it puts anything. So if a put fails, or the state returns to an earlier
 one, the store is made equal to the state before the next step.
 """
 

@@ -220,7 +220,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
                 the message among its `misfits`.
             input: the name of the input, if the operator has several.
             position: `(partition, offset)` or `(source, partition, offset)`. If the specification declares
-                a position, the values go into its columns, and replays are dropped (semantics 4).
+                a position, its columns get the values, and replays are dropped (semantics 4).
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.

@@ -119,11 +119,11 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
 
 def evictors(*, after: bool) -> st.SearchStrategy[Any]:
     """Returns a strategy of all evictors; with `after`, also of those that evict after the aggregation."""
-    turns = st.booleans() if after else st.just(False)
+    afterwards = st.booleans() if after else st.just(False)
     return st.one_of(
-        st.builds(CountEvictor, st.integers(1, 4), turns),
-        st.builds(TimeEvictor, st.integers(1, 6), turns),
-        st.builds(DeltaEvictor, st.sampled_from(["v", "n"]), st.integers(1, 4), turns),
+        st.builds(CountEvictor, st.integers(1, 4), afterwards),
+        st.builds(TimeEvictor, st.integers(1, 6), afterwards),
+        st.builds(DeltaEvictor, st.sampled_from(["v", "n"]), st.integers(1, 4), afterwards),
     )
 
 

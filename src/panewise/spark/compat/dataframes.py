@@ -1,8 +1,8 @@
 """Makes pyspark's DataFrames take columns that remember functions over windows, from enable() to disable().
 
 withColumn, withColumns and select work as before, with one exception: if the DataFrame is a stream and the
-columns contain such functions, an OVER operator first adds these functions to the rows. The same holds for a
-window that Spark does not have, in batch, too.
+columns contain such functions, an OVER operator first adds these functions to the rows. In batch it
+also adds those over windows that Spark does not have.
 
 The calls of withColumn and withColumns that follow are recorded with the operator. If one of them contains
 functions, a new operator over the same base computes all functions, and the recorded calls are repeated on

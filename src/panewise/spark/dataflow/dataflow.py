@@ -99,7 +99,7 @@ class Dataflow:
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
-        By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
+        By default there is a shard for each shuffle partition, or one if all keys are combined.
         """
         feeds = fed or {}
         columns = {port: own_columns(df) if port in feeds else columns_of(df) for port, df in dfs.items()}

@@ -94,7 +94,7 @@ def matches(df: DataFrame, name: str) -> list[str]:
 def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
     """Returns the pyspark Column of an expression or a name.
 
-    Adds Spark's name of an expression to `names`. A DataFrame is asked for it, because the texts of Columns
+    Adds Spark's name of an expression to `names`. It comes from a DataFrame, because the texts of Columns
     differ between classic and Connect sessions.
     """
     if not isinstance(part, Expression):

@@ -20,10 +20,10 @@ def current(
 ) -> DataFrame:
     """Returns the net effect of the rows of a micro-batch: for each key what its row in a table becomes.
 
-    It is for sinks of your own. Of each key it returns the last row, by the sequence that
-    `write(sequence=...)` adds, and a new column: "upsert" if that row is the result of the key, "delete" if
-    it is a retraction, after which the key has no result. So a table gets one change for each key, in any
-    order.
+    It is for sinks of your own. It returns the last row of each key, by the sequence that
+    `write(sequence=...)` adds, with a new column. This is "upsert" if the row is the result of the key, and
+    "delete" if it is a retraction, after which the key has no result. So a table gets one change for each
+    key, in any order.
 
     Args:
         rows: emitted rows, as a sink gets them.

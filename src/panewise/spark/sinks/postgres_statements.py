@@ -30,7 +30,7 @@ class Statements:
         key: the columns of the key with "upsert"; empty if rows are appended.
         query: the id of the query, None for a batch DataFrame.
         batch: the number of the micro-batch.
-        attempt: a name for this attempt to write it. A driver that is taken for dead, and goes on, has a
+        attempt: a name for this attempt to write it. A driver that is taken for dead, and still runs, has a
             staging table of its own.
         output: the name of the output in `write`.
     """

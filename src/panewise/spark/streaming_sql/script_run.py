@@ -64,7 +64,7 @@ class ScriptRun:
     _written: dict[str, WrittenTable] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Runs all statements, in their order. Queries over streams go on afterwards.
+        """Runs all statements, in their order. Queries over streams continue afterwards.
 
         Raises:
             SqlError: if Spark or an operator refuses a statement, or a checkpoint is that of another query.

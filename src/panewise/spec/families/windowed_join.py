@@ -103,7 +103,7 @@ class _WindowedJoinParts(PaneParts[WindowedJoin]):
         return spec.shard_keys(port)
 
     def one_shard(self, spec: WindowedJoin) -> tuple[str, str] | None:
-        """Returns why rows of all keys meet, if they do."""
+        """Returns why rows of all keys are combined, if they are."""
         if not spec.shard_keys(LEFT):
             rule = "windows over a join that have no key of it have one shard (semantics 42.3)"
             return rule, "leave shards out, or give the windows a key of the join"

@@ -152,7 +152,7 @@ class _WindowParts(PaneParts[WindowOperator]):
         return silently_replaced(spec, position=position)
 
     def one_shard(self, spec: WindowOperator) -> tuple[str, str] | None:
-        """Returns why the rows of all keys meet, if they do."""
+        """Returns why the rows of all keys are combined, if they are."""
         if row_driven(spec.watermark) is not None and spec.evaluate == "record":
             rule = (
                 "with evaluate='record' each row moves the watermark for the next row of any "

@@ -27,7 +27,7 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
 
 
 def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | None) -> pl.DataFrame:
-    """Returns the rows of a side that can get a partner. Of a limited number a table may have more."""
+    """Returns the rows of a side that can get a partner. A table may have more if their number is limited."""
     match, keys = spec.match, keys_of_side(spec, side)
     assert isinstance(match, Interval)
     if match.retain_rows is None or side not in match.retained:
