@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.evolution import log_change
 from panewise.engine.exported_operator import entries_of
@@ -59,6 +60,7 @@ class Host:
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
+        self._due_of: tuple[OperatorState | None, int] = None, MAX_INSTANT  # a state, and what is due in it
         self.notes: Notes = {}
         if store is None:
             self.operator = operator_for(spec, schemas)
@@ -112,6 +114,15 @@ class Host:
     def is_durable(self) -> bool:
         """Whether a commit survives the process."""
         return self._stored is not None
+
+    def next_due(self) -> int:
+        """Returns a watermark before which no window of the state completes, expires or fires."""
+        state, due = self._due_of
+        if self.operator.state is not state:
+            first = self.operator.next_due()
+            due = MAX_INSTANT if first is None else first
+            self._due_of = self.operator.state, due
+        return due
 
     def commit(self, notes: Notes) -> None:
         """Stores the state and the notes in one transaction.
