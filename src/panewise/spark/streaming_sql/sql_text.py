@@ -9,6 +9,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SpecError, SqlError
+from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.clauses import STOPS
 from panewise.sql.expressions import tokens_of
@@ -68,7 +69,7 @@ class SparkText:
         try:
             return self.session.sql(text)
         finally:
-            if hasattr(self.session, "_jsparkSession"):
+            if is_classic(self.session):
                 for view in views.values():
                     self.session.catalog.dropTempView(view)
 

@@ -91,7 +91,7 @@ def waiting_shape(port: SidePort) -> Shape:
     return Shape({**port.stored, RELEASE: pl.Int64(), COMPLETE: pl.Int64()}, [NUMBER], [NUMBER])
 
 
-def no_rows(port: SidePort) -> StoredTable:
+def none_waiting(port: SidePort) -> StoredTable:
     """Returns a table of rows that wait, without rows."""
     return StoredTable.nothing(waiting_shape(port), MemoryLibrary())
 
