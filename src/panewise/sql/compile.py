@@ -8,6 +8,7 @@ from sqlglot import exp
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import chained, timed, window_column
 from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import (
@@ -62,7 +63,7 @@ from panewise.sql.syntax import (
     TableFunction,
     TextSpan,
 )
-from panewise.sql.texts import normal, quoted, replaced
+from panewise.sql.texts import normal, replaced
 from panewise.sql.top_n import pattern_is_possible
 from panewise.sql.top_n.groups import groups_of_windows
 from panewise.sql.windows import WindowCompiler
@@ -111,7 +112,7 @@ def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
     for item in items:
         name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
         if name is not None:
-            names.setdefault(normal(parser.characters(item.expr.span)), quoted(name))
+            names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(name))
     orders = ((ordered.expr.span, normal(parser.characters(ordered.expr.span))) for ordered in query.order)
     return {span: names[text] for span, text in orders if text in names}
 
@@ -154,7 +155,7 @@ class QueryCompiler(FirstRowsCompiler):
                 return WithQuery(cte.query, known, None, error)
             raise
         if cte.columns:
-            columns = ", ".join(map(quoted, cte.columns))
+            columns = ", ".join(map(in_backticks, cte.columns))
             stage = SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, cte.name),))
         return WithQuery(None if cte.columns else cte.query, known, stage)
 

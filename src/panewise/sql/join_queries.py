@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.joins.behind_joins import BehindJoin, over_joined
@@ -31,7 +32,6 @@ from panewise.sql.syntax import (
     Source,
     TableFunction,
 )
-from panewise.sql.texts import quoted
 
 # The stages of queries that were written again. The key is the text, and the name and `id` of each query of
 # WITH. The value also has these queries, as Python gives the `id` of a deleted object to another one.
@@ -161,7 +161,9 @@ class JoinQueryCompiler(SparkQueryCompiler):
         self, left: Source, where: Expr | None, columns: Mapping[str, Expr], known: Mapping[str, WithQuery]
     ) -> Stage:
         """Returns a join of Spark's, with these columns."""
-        texts = [f"{self.parser.characters(expr.span)} AS {quoted(name)}" for name, expr in columns.items()]
+        texts = [
+            f"{self.parser.characters(expr.span)} AS {in_backticks(name)}" for name, expr in columns.items()
+        ]
         stage = self.cut(left.span, list(leaves(left)), known, f"SELECT {', '.join(texts) or '*'} FROM ")
         if where is None:
             return stage

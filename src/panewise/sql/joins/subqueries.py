@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions import SPAN
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.parser import QueryParser
@@ -12,7 +13,6 @@ from panewise.sql.relations import UNNAMED
 from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.sources import names_of
 from panewise.sql.syntax import Emit, Select, Source, TableFunction, TextSpan
-from panewise.sql.texts import quoted
 
 
 @dataclass(frozen=True)
@@ -96,17 +96,17 @@ def _table(text: WrittenText, parser: QueryParser, subquery: Subquery) -> None:
     if SPAN in subquery.table.meta:
         span = parser.span_of(subquery.table)
         text.copy(parser.sql, span, {})
-        text.add("" if subquery.table.alias else f" AS {quoted(subquery.name)}", span.end)
+        text.add("" if subquery.table.alias else f" AS {in_backticks(subquery.name)}", span.end)
         return
     parts = [subquery.table.args.get(name) for name in ("catalog", "db", "this")]
     spans = [TextSpan(part.meta["start"], part.meta["end"] + 1) for part in parts if part is not None]
     text.copy(parser.sql, TextSpan(spans[0].start, spans[-1].end), {})
-    text.add(f" AS {quoted(subquery.name)}", spans[-1].end)
+    text.add(f" AS {in_backticks(subquery.name)}", spans[-1].end)
 
 
 def _condition(text: WrittenText, parser: QueryParser, select: Select, subquery: Subquery) -> None:
     """Adds ON: the equality of IN, and WHERE of the query. Its columns get the name of its table."""
-    inner = quoted(subquery.name)
+    inner = in_backticks(subquery.name)
     where = subquery.query.args.get("where")
     names = {} if where is None else _qualified(parser, where.this, inner)
     if subquery.value is not None:
@@ -127,9 +127,9 @@ def _equality(text: WrittenText, parser: QueryParser, select: Select, subquery: 
     left, right = WrittenText(), WrittenText()
     names: Mapping[TextSpan, str] = {}
     if outer is not None:
-        names = _qualified(parser, subquery.value, quoted(outer))
+        names = _qualified(parser, subquery.value, in_backticks(outer))
     left.copy(parser.sql, value, names)
-    right.copy(parser.sql, column, _qualified(parser, selected, quoted(subquery.name)))
+    right.copy(parser.sql, column, _qualified(parser, selected, in_backticks(subquery.name)))
     equality = f"{left.sql} = {right.sql}"
     if subquery.negated:  # NOT IN is unknown where a value is null
         equality = f"({equality} OR {left.sql} IS NULL OR {right.sql} IS NULL)"
