@@ -91,6 +91,10 @@ class SpecParts(ABC, Generic[S]):
         """Returns the windows that a timeline shows in notebooks; None if there are none."""
         return None
 
+    def limits_windows(self, spec: S) -> bool:
+        """Returns whether the number of windows of a key is limited, so that some expire early (15.24)."""
+        return False
+
     def boolean_columns(self, spec: S) -> set[str]:
         """Returns the columns of the input that must be Boolean."""
         return set()

@@ -60,7 +60,9 @@ __all__ = [
     "ALL_KINDS",
     "COUNTED_KINDS",
     "KINDS",
+    "LIMITED_KINDS",
     "evictors",
+    "limited_specs",
     "specs",
     "windows",
 ]
@@ -68,6 +70,7 @@ __all__ = [
 KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "sliding", "custom", "global")
 COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows", "sliding_rows")
 ALL_KINDS: Final = (*KINDS, *COUNTED_KINDS)
+LIMITED_KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "custom")
 _lengths = st.integers(1, 8)
 _own = [
     replace(window, merge=merge)
@@ -194,7 +197,11 @@ def _plain_fields(draw: st.DrawFn, window: Any, trigger: Any) -> dict[str, Any]:
 
 @st.composite
 def limited_specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOperator:
-    """Draws window operators as :func:`specs` does, with a limit of windows where one is possible."""
+    """Draws window operators as :func:`specs` does, with a limit of windows where one is possible.
+
+    Without `kind` it is one of `LIMITED_KINDS`.
+    """
+    kind = kind or draw(st.sampled_from(LIMITED_KINDS))
     spec, limit = draw(specs(kind, **fixed)), MaxWindows(draw(st.integers(1, 4)))
     with suppress(SpecError), silently():
         return replace(spec, max_windows=limit)

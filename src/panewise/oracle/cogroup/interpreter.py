@@ -89,7 +89,6 @@ class _PanesOfSides(Panes):
 
     def contents(self, window: LiveWindow) -> dict[str, Any]:
         """Computes each aggregate from the rows of its side."""
-        rows = [self._rows.row(row[ROW_NUMBER]) for row in window.stored]
         measures = {what.name: what for what in self.spec.measures}
         values: dict[str, Any] = {}
         for side, types in self._types_of.items():
@@ -100,7 +99,9 @@ class _PanesOfSides(Panes):
                 kind = types.get(what.column or "")
                 values[what.name] = None if known is None else aggregate(what, mine, kind)
         for both in self.cogroup.both_aggregates:
-            values[both.name] = _of_both(both, rows)
+            known = self.known_rows(measures[both.name], window.stored)
+            applied = [self._rows.row(row[ROW_NUMBER]) for row in known or ()]
+            values[both.name] = None if known is None else _of_both(both, applied)
         stamp = {"earliest": min_, "latest": max_}.get(self.cogroup.timestamp or "")
         if stamp is not None:
             values["timestamp"] = aggregate(stamp(ROW_TIME), window.stored, None)

@@ -116,6 +116,8 @@ class Interpreter:
                 self._panes.earlier.added(what, rows)
         for window in self._stored.values():
             changed_window(window, self._spec, spec, self._clocks.of_key(window.key))
+            if self._slides is not None and self._spec.accumulation == "discarding" != spec.accumulation:
+                window.stored = [row.values for row in self._slides.rows_in(window.key, window.bounds)]
             if window.live is not None:
                 window.live = {**window.live, **stamp_of(spec, window)}
         self._clock.floor = floor_after(self._clock, self._spec, spec)

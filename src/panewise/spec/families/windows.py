@@ -116,6 +116,9 @@ class _WindowParts(PaneParts[WindowOperator]):
     def drawn_windows(self, spec: WindowOperator) -> AnyWindow:
         return spec.window
 
+    def limits_windows(self, spec: WindowOperator) -> bool:
+        return spec.max_windows is not None
+
     def check_types(self, spec: WindowOperator, types: Mapping[str, Types]) -> None:
         known, evictor = types[INPUT], spec.evictor
         check_entry(spec, known)
