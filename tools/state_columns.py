@@ -1,7 +1,7 @@
-"""The page docs/reference/state-columns.md: the columns that operators add to stored rows. `make names` writes it.
+"""The page docs/reference/state-columns.md: the columns that operators add to stored rows.
 
-Names and meanings are those of engine/columns.py, types those of the stored states of tests/state/golden. A
-name that no stored state has is not on the page.
+`make names` writes it. Names and meanings are those of engine/columns.py, types those of the
+stored states of tests/state/golden. A name that no stored state has is not on the page.
 """
 
 import json
@@ -26,7 +26,7 @@ sentences of the [semantics](../semantics.md).
 
 
 def meanings() -> Iterator[tuple[str, str, str]]:
-    """Yields section, name and meaning of each column. A section begins with a comment behind an empty line."""
+    """Yields section, name and meaning of each column. A comment after a blank line begins a section."""
     section, above, previous = "", list[str](), "\n"
     for line in NAMES.read_text(encoding="utf-8").splitlines():
         constant = CONSTANT.match(line)
@@ -47,7 +47,8 @@ def stored_types() -> dict[str, set[str]]:
         header = json.loads(manifest.read_text(encoding="utf-8"))["header"]
         for name, dtype in header.get("types", {}).items():
             column = re.sub(r"^\d+:", "", name)
-            for key in {column, re.sub(r"(?<=.):.*", ":", column), *re.findall(r"^__trigger.*(:\w+)$", column)}:
+            parts = re.findall(r"^__trigger.*(:\w+)$", column)
+            for key in {column, re.sub(r"(?<=.):.*", ":", column), *parts}:
                 types[key].add(re.sub(r"\(.*", "", dtype))
     return types
 
@@ -62,7 +63,6 @@ def page() -> str:
             title = "Several operators" if section.startswith("Rows on") else section
             lines += [f"## {title}", "", "| column | type | meaning |", "|---|---|---|"]
         shown = "as the input" if len(types[name]) > 2 else " or ".join(sorted(types[name]))
-        meaning = f"{meaning[:1].lower()}{meaning[1:].rstrip('.')}"
-        lines.append(f"| `{name}` | {shown} | {meaning} |")
+        lines.append(f"| `{name}` | {shown} | {meaning[:1].lower()}{meaning[1:].rstrip('.')} |")
         previous = section
     return re.sub(r"\n(?=## )", "\n\n", "\n".join(lines)).replace("\n\n\n", "\n\n") + "\n"
