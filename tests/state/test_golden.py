@@ -660,7 +660,7 @@ def test_the_document_shows_the_stored_manifest() -> None:
 
 
 def test_the_documents_name_every_field_and_column() -> None:
-    pages = ("state-format.md", "reference/state-columns.md")
+    pages = ("state-format.md", "reference/state-tables.md")
     text = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in pages)
     manifest = json.loads(read("tumbling").manifest() or "")
     fields = {*manifest, *manifest["header"], *manifest["runs"][0]} - {"header"}

@@ -1,9 +1,11 @@
-"""The page docs/reference/state-columns.md: the columns that operators add to stored rows.
+"""The page docs/reference/state-tables.md: the tables of a state, and the columns that operators add to them.
 
-`make names` writes it. Names and meanings are those of engine/columns.py, types those of the
-stored states of tests/state/golden. A name that no stored state has is not on the page.
+`make names` writes it. What a table contains is in the docstring of the module of its family, behind the line
+that begins with "Stored tables." Names and meanings of columns are those of engine/columns.py, types those of
+the stored states of tests/state/golden. A name that no stored state has is not on the page.
 """
 
+import ast
 import json
 import re
 from collections import defaultdict
@@ -12,17 +14,35 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-NAMES: Final = ROOT / "src" / "panewise" / "engine" / "columns.py"
+ENGINE: Final = ROOT / "src" / "panewise" / "engine"
+NAMES: Final = ENGINE / "columns.py"
 GOLDEN: Final = ROOT / "tests" / "state" / "golden"
-PAGE: Final = ROOT / "docs" / "reference" / "state-columns.md"
+PAGE: Final = ROOT / "docs" / "reference" / "state-tables.md"
 CONSTANT: Final = re.compile(r'^_?[A-Z_]+: Final = "([^"]+)"(?:  # (.*))?$')
+FAMILIES: Final = {
+    "policy": "Partitions of policy windows",
+    "chain": "Tables of a chain",
+    "windows": "Tables of sliding windows",
+    "deduplicate": "Tables of a deduplication",
+    "over": "Tables of an OVER operator",
+    "join": "Tables of a join",
+    "cogroup": "Tables of a cogroup",
+}
+STORED: Final = re.compile(r"^Stored tables\. .*$", re.MULTILINE)
 HEAD: Final = """\
-# Columns of the state
+# Tables and columns of the state
 
-The columns that operators add to the rows of their [tables](../state-format.md#tables), with the types of
-Polars. `make names` writes this page from `engine/columns.py` and the stored states of the tests. Numbers are
+What the [tables](../state-format.md#tables) of a state contain, and the columns that operators add to their
+rows, with the types of Polars. `make names` writes this page from the code. Numbers in parentheses are
 sentences of the [semantics](../semantics.md).
 """
+
+
+def tables() -> Iterator[str]:
+    """Yields the sections of the families, from the docstrings of their modules."""
+    for folder, title in FAMILIES.items():
+        tree = ast.parse((ENGINE / folder / "family.py").read_text(encoding="utf-8"))
+        yield f"## {title}\n\n{STORED.split(ast.get_docstring(tree) or '')[1].strip()}\n"
 
 
 def meanings() -> Iterator[tuple[str, str, str]]:
@@ -55,13 +75,13 @@ def stored_types() -> dict[str, set[str]]:
 
 def page() -> str:
     """Returns the text of the page."""
-    types, lines, previous = stored_types(), [HEAD], ""
+    types, lines, previous = stored_types(), [HEAD, *tables()], ""
     for section, name, meaning in meanings():
         if name not in types:
             continue
         if section != previous:
             title = "Several operators" if section.startswith("Rows on") else section
-            lines += [f"## {title}", "", "| column | type | meaning |", "|---|---|---|"]
+            lines += [f"## Columns: {title}", "", "| column | type | meaning |", "|---|---|---|"]
         shown = "as the input" if len(types[name]) > 2 else " or ".join(sorted(types[name]))
         lines.append(f"| `{name}` | {shown} | {meaning[:1].lower()}{meaning[1:].rstrip('.')} |")
         previous = section
