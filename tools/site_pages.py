@@ -4,7 +4,8 @@
 - docs/reference/api: the public names, by their subjects;
 - docs/reference/cli.md: the commands with their arguments;
 - docs/pictures/panes.svg, which is drawn from a run;
-- docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml).
+- docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml);
+- docs/reference/state-tables.md: the tables of a state, and the columns that operators add to them.
 """
 
 import re
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools import command_line, features, panes_picture, reference_pages
+from tools import command_line, features, panes_picture, reference_pages, state_tables
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -25,6 +26,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield from reference_pages.pages()
     yield panes_picture.PICTURE, panes_picture.picture()
     yield features.PAGE, features.page(features.load())
+    yield state_tables.PAGE, state_tables.page()
 
 
 def _decisions() -> str:

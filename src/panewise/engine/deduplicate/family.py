@@ -1,4 +1,15 @@
-"""Deduplications, as :class:`panewise.engine.family_parts.EngineParts`."""
+"""Deduplications, as :class:`panewise.engine.family_parts.EngineParts`.
+
+Stored tables. The page docs/reference/state-tables.md is made from what follows.
+
+- Table 0, groups: a row is a group, identified by the keys and `__start`, the anchor. `__end` is the
+  anchor plus `within`, or 2^63 - 1. If the chosen row can be replaced (45.13), the row has all its
+  columns, its event time `__at_time`, and `__turn`, its number among the rows that were in time.
+- Table 1, waiting (45.1): the columns of the input, `__turn` if table 0 has it, and `__end`, the time of
+  the row. No run hides rows of another run.
+
+The field `keep` distinguishes the specification.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final

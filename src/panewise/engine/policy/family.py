@@ -1,4 +1,12 @@
-"""Policy windows, as :class:`panewise.engine.family_parts.EngineParts`."""
+"""Policy windows, as :class:`panewise.engine.family_parts.EngineParts`.
+
+Stored tables. The page docs/reference/state-tables.md is made from what follows.
+
+`__start` is 0. `__end` is the first processing time at which something is due, or the greatest Int64. The
+structs of `__tuples` have the columns that are emitted, those of the aggregates, and that of an eviction
+by delta. `__arrived` exists with a sliding eviction by time, `__reference` with a trigger by delta,
+`__listener` with a listener (null before its first call).
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
