@@ -39,6 +39,8 @@ ELSEWHERE = {
     "spec/families": "families/test_pairs.py",
     "spec/carried_values.py": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
+    "spec/family_parts.py": "families/test_pairs.py",
+    "engine/family_parts.py": "families/test_pairs.py",
     "spec/net_effect.py": "standalone/test_net_effect.py",
     "testing/families.py": "families/test_pairs.py",
     # So do all joins use the table of matches, and their parts are tested by the joins that have them.

@@ -1,9 +1,9 @@
-"""Chains, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Chains, as :class:`panewise.engine.family_parts.EngineParts`."""
 
 from typing import Final
 
 from panewise.engine.chain.plan import TABLES, ChainPlan
-from panewise.engine.protocol import EngineParts, engine_parts, on_call, with_one_input
+from panewise.engine.family_parts import EngineParts, engine_parts, on_call, with_one_input
 from panewise.engine.windows.family import division
 from panewise.spec import Chain
 

@@ -16,8 +16,8 @@ from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.catalogue import partials_of
 from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import BORN, FIRED, INDEX, LIVE, ROWS, UNFLIPPED, live_column
+from panewise.engine.family_parts import TakeOver
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import TakeOver
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
 from panewise.engine.windows.operator import WindowEngine

@@ -1,9 +1,9 @@
-"""Window operators, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Window operators, as :class:`panewise.engine.family_parts.EngineParts`."""
 
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.engine.protocol import EngineParts, division_by_keys, on_call, with_one_input
+from panewise.engine.family_parts import EngineParts, division_by_keys, on_call, with_one_input
 from panewise.engine.store.division import Division
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
