@@ -46,9 +46,9 @@ class Workload:
         if self.operator not in OPERATORS:
             rule = f"costs are measured of {', '.join(OPERATORS)}"
             raise SetupError(f"operator={self.operator!r}", rule, "give the one that stores the same")
-        for valid, given, rule, remedy in self._checks():
+        for valid, field, rule, remedy in self._checks():
             if not valid:
-                raise SetupError(given, rule, remedy)
+                raise SetupError(field, rule, remedy)
 
     def _checks(self) -> Iterator[tuple[bool, str, str, str]]:
         """Yields whether a field is valid, and the parts of the error if it is not."""
