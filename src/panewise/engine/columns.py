@@ -78,7 +78,7 @@ TIME_COUNT: Final = "__peers"  # of a key: how many groups of peers have passed
 NUMBER: Final = "__join_number"  # of a stored row: its place among all valid rows that the join has received
 MATCHED: Final = "__matched"  # of a stored row: whether it had a partner when it arrived
 DELETES: Final = "__deletes"  # of a stored row: whether it deletes the row of its key
-# Of a row that is retained by number: how many applied rows of its key and side arrived before it.
+# For a row that is retained by number: how many applied rows of its key and side arrived before it.
 ORDINAL: Final = "__ordinal"
 PEAK: Final = "__peak"  # of a row of a window by delta: the highest value of its key up to it
 SINCE: Final = "__since"  # of such a row: the number of the first row of the window after it was inserted

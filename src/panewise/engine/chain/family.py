@@ -1,4 +1,4 @@
-"""Chains, as :class:`panewise.engine.protocol.EngineParts`.
+"""Chains, as :class:`panewise.engine.family_parts.EngineParts`.
 
 Stored tables. The page docs/reference/state-tables.md is made from what follows.
 
@@ -13,7 +13,7 @@ there are none. Windows have no partial columns. Both have the horizon of the op
 from typing import Final
 
 from panewise.engine.chain.plan import TABLES, ChainPlan
-from panewise.engine.protocol import EngineParts, engine_parts, on_call, with_one_input
+from panewise.engine.family_parts import EngineParts, engine_parts, on_call, with_one_input
 from panewise.engine.windows.family import division
 from panewise.spec import Chain
 

@@ -1,4 +1,4 @@
-"""Cogroups, as :class:`panewise.engine.protocol.EngineParts`.
+"""Cogroups, as :class:`panewise.engine.family_parts.EngineParts`.
 
 Stored tables. The page docs/reference/state-tables.md is made from what follows.
 
@@ -24,9 +24,9 @@ from typing import Any, Final
 
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.columns import key_columns
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.nested.state import header_in
-from panewise.engine.protocol import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.store.division import Division
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator

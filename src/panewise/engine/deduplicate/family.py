@@ -1,4 +1,4 @@
-"""Deduplications, as :class:`panewise.engine.protocol.EngineParts`.
+"""Deduplications, as :class:`panewise.engine.family_parts.EngineParts`.
 
 Stored tables. The page docs/reference/state-tables.md is made from what follows.
 
@@ -19,9 +19,9 @@ import polars as pl
 from panewise.engine.columns import END, START
 from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
 from panewise.engine.deduplicate.state import GROUPS, WAITING
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.spec import DeduplicateOperator
 from panewise.state.manifest import checked
 

@@ -1,4 +1,4 @@
-"""Joins, as :class:`panewise.engine.protocol.EngineParts`.
+"""Joins, as :class:`panewise.engine.family_parts.EngineParts`.
 
 Operators are imported when they are used: where rows are only packed, a plan is enough.
 
@@ -82,8 +82,8 @@ Horizons of tables 0 and 1:
 
 from typing import Any, Final
 
+from panewise.engine.family_parts import EngineParts, on_call
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.protocol import EngineParts, on_call
 from panewise.families import part
 from panewise.spec import JoinOperator
 

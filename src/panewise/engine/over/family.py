@@ -1,4 +1,4 @@
-"""OVER operators, as :class:`panewise.engine.protocol.EngineParts`.
+"""OVER operators, as :class:`panewise.engine.family_parts.EngineParts`.
 
 Stored tables. The page docs/reference/state-tables.md is made from what follows.
 
@@ -45,11 +45,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.engine.columns import END, key_columns
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.over.plan import OverPlan, passed_until
 from panewise.engine.over.state import WAITING
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.spec import OverOperator
 from panewise.state.manifest import checked
 

@@ -1,4 +1,4 @@
-"""Policy windows, as :class:`panewise.engine.protocol.EngineParts`.
+"""Policy windows, as :class:`panewise.engine.family_parts.EngineParts`.
 
 Stored tables. The page docs/reference/state-tables.md is made from what follows.
 
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.engine.columns import END, START, key_columns
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.state import PARTITIONS
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.spec import StreamWindow
 from panewise.state.manifest import checked
 

@@ -1,4 +1,4 @@
-"""Window operators, as :class:`panewise.engine.protocol.EngineParts`.
+"""Window operators, as :class:`panewise.engine.family_parts.EngineParts`.
 
 Stored tables. The page docs/reference/state-tables.md is made from what follows.
 
@@ -25,7 +25,7 @@ before the end of a window.
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.engine.protocol import EngineParts, division_by_keys, on_call, with_one_input
+from panewise.engine.family_parts import EngineParts, division_by_keys, on_call, with_one_input
 from panewise.engine.store.division import Division
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
