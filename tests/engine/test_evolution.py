@@ -160,5 +160,5 @@ def test_an_added_aggregate_of_both_sides(added: Any, runtime: str) -> None:
         {"op": "add", "rows": {side: [{"event_time": t, "v": t} for t in (2, 12)] for side in spec.sides}},
         {"op": "watermark", "to": 20},
     ]
-    panes = run(spec, script, runtime, types=dict.fromkeys(spec.sides, {"v": "bigint"}))[-1]["panes"]
+    panes = run(spec, script, runtime, types={side: {"v": "bigint"} for side in spec.sides})[-1]["panes"]
     assert [pane["all"] for pane in panes] == [None if added == "null" else "2 -2", "12 -12"]
