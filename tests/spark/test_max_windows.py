@@ -84,10 +84,14 @@ def test_a_join_behind_it(files: Feed) -> None:
     right.put((59, "a", 100), (119, "a", 200), (179, "a", 300), (59, "b", 400))
     for _ in FILES[1:]:
         right.put()
-    pairs = joined(minutes(stream(files)), stream(right), ("timestamp", "ts")).on("k").prefix(right="r_")
+    pairs = (
+        joined(minutes(stream(files)), stream(right), ("timestamp", "ts"))
+        .on("k")
+        .prefix(left="l_", right="r_")
+    )
     result = pairs.within("-2 seconds", "0 seconds").how("inner")
     write(files, result, outputs=["rows", "left_counts"])
-    rows = files.read("rows").select("k", "s", "r_v").rows()
+    rows = files.read("rows").select("k", "l_s", "r_v").rows()
     assert sorted(rows) == [("a", 1, 100), ("a", 6, 200), ("b", 3, 400)]
     assert files.read("left_counts")["late"].sum() == 0
 

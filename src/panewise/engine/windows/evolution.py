@@ -16,8 +16,8 @@ from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.catalogue import partials_of
 from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import LIVE, ROWS, TOMBSTONE, live_column
+from panewise.engine.family_parts import Conversion, TakeOver
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Conversion, TakeOver
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.engine.windows.new_trigger import with_new_trigger

@@ -78,7 +78,7 @@ class MergeAggregate:
             None.
 
     Raises:
-        SpecError: if `user` is no UserMergeAggregate, a name is no non-empty string; for another `added`.
+        SpecError: if `user` is no UserMergeAggregate, a name is empty or no string, or `added` another value.
     """
 
     user: UserMergeAggregate

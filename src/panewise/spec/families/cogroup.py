@@ -1,4 +1,4 @@
-"""Cogroups, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Cogroups, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -58,7 +58,7 @@ class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
     def renamed(
         self, spec: CogroupOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
     ) -> CogroupOperator:
-        """Returns the cogroup with other names of the columns of a side. Of panes only keys are renamed."""
+        """Returns the cogroup with other names of the columns of a side. In panes only keys are renamed."""
         changes: dict[str, Any] = {
             port: renamed_side(spec.sides[port], names),
             f"{port}_aggregates": tuple(with_names(what, names) for what in spec.aggregates_of(port)),

@@ -50,7 +50,7 @@ def _lateness(old: WindowOperator, new: WindowOperator) -> str | None:
 
 
 def _timestamp(old: WindowOperator, new: WindowOperator) -> str | None:
-    """Refuses timestamps that are computed from rows which were not asked for them."""
+    """Refuses timestamps that are computed from rows, as their times were not stored."""
     rule = "a state has no event times of rows that another timestamp did not need (semantics 47.2)"
     return rule if new.timestamp in ("earliest", "latest") else None
 
@@ -80,5 +80,5 @@ CHANGEABLE: Final[Mapping[str, Check]] = MappingProxyType(
         ),
     }
 )
-# Of the operator of a chain. Stages store what depends on the other fields.
+# Those of the operator of a chain. Stages store what depends on the other fields.
 OF_CHAINS: Final = ("trigger", "allowed_lateness", "drop_by", "order", "on_time", "closing", *INPUT_CHANGES)
