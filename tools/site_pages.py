@@ -4,6 +4,7 @@
 - docs/reference/api: the public names, by their subjects;
 - docs/reference/cli.md: the commands with their arguments;
 - docs/pictures/panes.svg, which is drawn from a run;
+- src/panewise/error_codes.json, the codes of errors, and docs/reference/errors.md, which lists them;
 - docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml).
 """
 
@@ -12,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tools import command_line, features, panes_picture, reference_pages
+from tools import command_line, error_table, features, panes_picture, reference_pages
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -24,6 +25,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "reference" / "cli.md", command_line.page()
     yield from reference_pages.pages()
     yield panes_picture.PICTURE, panes_picture.picture()
+    yield from error_table.pages()
     yield features.PAGE, features.page(features.load())
 
 

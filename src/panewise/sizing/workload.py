@@ -67,7 +67,7 @@ class Workload:
                 "give such as 10 seconds",
             )
         frame = self.operator == "over"
-        least = "the duration is above 0" if not frame else "the range of a frame is 0 or more"
+        least = "the length of windows is above 0" if not frame else "the range of a frame is 0 or more"
         _check(
             0 < self.window < math.inf or (frame and self.window == 0),
             f"window={self.window:g} s",

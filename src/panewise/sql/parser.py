@@ -287,7 +287,7 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     if parser._curr:
         text = parser.at(TokenType.STRING)
         remedy = "write a name in backticks" if text else "correct the clause before it, or its order"
-        raise parser.unexpected("the query ends before this", remedy)
+        raise parser.unexpected("nothing follows the end of a query", remedy)
     return query, parser
 
 
