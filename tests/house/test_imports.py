@@ -25,13 +25,14 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "replaced_names", "chrono", "families", "matches", "spec"}
+FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
     "errors": set(),
+    "extras": {"errors"},
     "calls": {"errors"},
     "replaced_names": {"errors"},
     "chrono": {"errors"},
