@@ -126,9 +126,9 @@ def test_a_change_of_windows_of_both_sides_that_is_refused(old: Any, new: Any, m
 
 
 def test_another_family_is_refused() -> None:
-    with pytest.raises(StateError, match="another operator has another state"):
+    with pytest.raises(StateError, match="a state belongs to the kind of operator that made it"):
         continuation(to_dict(SPEC), pw.OverOperator(keys=["k"]))
-    with pytest.raises(StateError, match="another operator has another state"):
+    with pytest.raises(StateError, match="a state belongs to the kind of operator that made it"):
         continuation(to_dict(SPEC), SPEC.then(aggregates=[F.max("n")]))
 
 

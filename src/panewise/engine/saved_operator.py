@@ -69,7 +69,7 @@ def restored(
     lacking = list(state.tables.values())[len(read) :]
     if len(read) > len(state.tables) or not all(table.optional for table in lacking):
         raise StateError(
-            f"a saved operator with {len(read)} tables", f"this one has {len(state.tables)}", REMEDY
+            f"a saved operator with {len(read)} tables", f"its state has {len(state.tables)} tables", REMEDY
         )
     read += [table.newest for table in lacking]
     tables: dict[str, StoredTable] = {
@@ -99,7 +99,7 @@ def _parts(data: bytes) -> list[bytes]:
         at += 4 + length
         if at > len(data):
             raise StateError(
-                f"a saved operator of {len(data)} bytes", f"this one has {at} bytes or more", REMEDY
+                f"a saved operator of {len(data)} bytes", f"its parts have {at} bytes or more", REMEDY
             )
         parts.append(data[at - length : at])
     return parts

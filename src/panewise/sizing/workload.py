@@ -46,9 +46,9 @@ class Workload:
         if self.operator not in OPERATORS:
             rule = f"costs are measured of {', '.join(OPERATORS)}"
             raise SetupError(f"operator={self.operator!r}", rule, "give the one that stores the same")
-        for valid, given, rule, remedy in self._checks():
+        for valid, field, rule, remedy in self._checks():
             if not valid:
-                raise SetupError(given, rule, remedy)
+                raise SetupError(field, rule, remedy)
 
     def _checks(self) -> Iterator[tuple[bool, str, str, str]]:
         """Yields whether a field is valid, and the parts of the error if it is not."""
@@ -61,7 +61,7 @@ class Workload:
         for name, seconds in (("delay", self.delay), ("lateness", self.lateness)):
             yield 0 <= seconds < math.inf, f"{name}={seconds:g} s", f"the {name} is 0 or more", remedy
         frame, window = self.operator == "over", f"window={self.window:g} s"
-        rule = "the range of a frame is 0 or more" if frame else "the duration is above 0"
+        rule = "the range of a frame is 0 or more" if frame else "the length of windows is above 0"
         valid = 0 < self.window < math.inf or (frame and self.window == 0)
         yield valid, window, rule, "give the window"
         if self.slide is not None:

@@ -97,7 +97,12 @@ def continuation(
         return Continuation(spec, spec)
     family, before = parts(spec), _readable(document)
     if before is None or parts(before) is not family:
-        raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new, remedy)
+        raise _refused(
+            dict.fromkeys(changed, "a state belongs to the kind of operator that made it"),
+            document,
+            new,
+            remedy,
+        )
     spec = family.marked(before, spec, added_aggregates)
     nested = family.nested_fields(before, spec)
     old, new = _spread(complete(document), nested), _spread(to_dict(spec), nested)

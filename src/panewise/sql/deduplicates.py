@@ -121,7 +121,9 @@ class DeduplicateCompiler:
         if is_row_number(item.expr.node):
             return OutputColumn("1", item.alias, text)
         if windows_in(item.expr.node):
-            rule = "it has one function over a window, that which numbers its rows"
+            rule = (
+                "a query that removes duplicates has one function over a window, that which numbers its rows"
+            )
             raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
         if isinstance(item.expr.node, exp.Star):
             return OutputColumn(text, None, text)

@@ -164,14 +164,18 @@ def _made(call: AggregateCall) -> Aggregate:
     if call.distinct:
         if name not in _DISTINCT or call.constants:
             raise SpecError(
-                f"{name}(DISTINCT ...)", f"these take DISTINCT: {sorted(_DISTINCT)}", "leave it out"
+                f"{name}(DISTINCT ...)",
+                f"the functions that take DISTINCT are {sorted(_DISTINCT)}",
+                "leave it out",
             )
         return _DISTINCT[name](*call.columns)
     if name in _FIRST:
         ignore = call.ignore_nulls or call.constants == (True,)
         if call.constants not in ((), (True,), (False,)):
             raise SpecError(
-                f"{name}(..., {call.constants})", "its second argument is a Boolean", "leave it out"
+                f"{name}(..., {call.constants})",
+                f"{name} has a Boolean as its second argument",
+                "leave it out",
             )
         return _FIRST[name](call.columns[0], ignore)
     return _with_constants(call)
@@ -180,10 +184,10 @@ def _made(call: AggregateCall) -> Aggregate:
 def _with_constants(call: AggregateCall) -> Aggregate:
     name = call.name
     if call.ignore_nulls:
-        raise SpecError(f"{name} IGNORE NULLS", "it skips nulls anyway", "leave IGNORE NULLS out")
+        raise SpecError(f"{name} IGNORE NULLS", f"{name} skips nulls anyway", "leave IGNORE NULLS out")
     if name in ("percentile", "percentile_cont"):
         if len(call.constants) != 1:
-            raise SpecError(f"{name}", "it has a percentage, one number", "write percentile(v, 0.9)")
+            raise SpecError(f"{name}", f"{name} has a percentage, one number", "write percentile(v, 0.9)")
         return F.percentile(call.columns[0], call.constants[0])
     if name == "approx_count_distinct":
         return F.approx_count_distinct(call.columns[0], *call.constants)

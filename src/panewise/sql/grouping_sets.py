@@ -69,7 +69,7 @@ class Sets:
         wanted = wanted or [key for key in keys if key in self.places]
         numbers = [self.places.get(key) for key in wanted]
         if None in numbers:
-            rule = "its arguments are keys of GROUP BY"
+            rule = "the arguments of GROUPING and GROUPING_ID are keys of GROUP BY"
             span = self.parser.span_of(node)
             raise self.parser.fail(self.parser.characters(span), rule, "name one of these", span)
         bits = [

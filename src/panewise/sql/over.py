@@ -182,7 +182,7 @@ class _OverCompiler(FrameReader):
             inner = inner.this
         function = function_name(inner)
         if function in _OF_PARTITIONS:
-            rule = "it counts the rows of the whole partition, which has no end on a stream"
+            rule = "ntile, percent_rank and cume_dist count a whole partition, which has no end on a stream"
             remedy = "use row_number, rank or dense_rank; over batch tables Spark computes it"
             raise self.fail(window, f"{function}()", rule, remedy)
         if function not in ROW_FUNCTIONS:
@@ -209,7 +209,7 @@ class _OverCompiler(FrameReader):
         try:
             return getattr(F, function)(*columns, *constants)
         except TypeError:
-            rule = f"{function} has other arguments"
+            rule = f"{function} has the arguments of Spark's {function}"
             raise self.fail(
                 window, f"{function} with {len(arguments)} arguments", rule, "see pyspark"
             ) from None

@@ -95,7 +95,7 @@ class Panes:
     def _visit(self, node: exp.Expr, changes: dict[TextSpan, str]) -> None:
         parser = self.columns.parser
         if isinstance(node, exp.Query):
-            rule = "it reads other rows"
+            rule = "a query in an expression reads other rows than those of FROM"
             raise parser.fail("a query in an expression", rule, "join it", parser.span_of(node))
         if isinstance(node, exp.Window):
             check_no_window(node, parser, "a query with GROUP BY")

@@ -292,7 +292,7 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
         pass
     if parser._curr:
         remedy = _REMEDIES.get(parser._curr.token_type, "correct the clause before it, or its order")
-        raise parser.unexpected("the query ends before this", remedy)
+        raise parser.unexpected("nothing follows the end of a query", remedy)
     return query, parser
 
 

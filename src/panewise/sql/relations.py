@@ -87,7 +87,9 @@ class RelationParser(WindowTableParser):
         else:
             raise self.unexpected(rule, remedy)
         if not self.take_words("PRECEDING"):
-            raise self.unexpected("these rows are before the row that is joined", "write PRECEDING")
+            raise self.unexpected(
+                "the rows in OVER behind a table are those before the row that is joined", "write PRECEDING"
+            )
         self.required(TokenType.R_PAREN, rule, "close the parenthesis")
         return rows
 

@@ -383,7 +383,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             windows = key_watermarks.without(windows) if plan.by_key else windows
             self._store(sliding_changes.rebuilt(plan, windows, state.sliced), plan.no_windows)
         if state.makes:
-            missing = sliding_changes.not_made_yet(plan, state.sliced, state.clocks, self._key_watermarks())
+            missing = sliding_changes.incomplete_windows(
+                plan, state.sliced, state.clocks, self._key_watermarks()
+            )
             self._store(missing, plan.no_windows)
         self.state = replace(self.state, rebuilds=False, makes=False)
 

@@ -11,7 +11,7 @@ from panewise.oracle.outputs import Output
 from panewise.oracle.progress.clocks import Clocks
 from panewise.oracle.windows.interpreter import Interpreter
 from panewise.oracle.windows.live_window import LiveWindow
-from panewise.oracle.windows.panes import Panes
+from panewise.oracle.windows.panes import EmittedPanes
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.aggregates.user_merge import MergeAggregate
@@ -80,7 +80,7 @@ class _Windows(Interpreter):
         return self.change(window_operator(spec))
 
 
-class _PanesOfSides(Panes):
+class _PanesOfSides(EmittedPanes):
     """Panes whose aggregates are computed from the rows of their sides."""
 
     def __init__(self, spec: CogroupOperator, types: SideTypes, rows: _Cogrouped, clocks: Clocks) -> None:

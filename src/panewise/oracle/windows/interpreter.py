@@ -14,7 +14,7 @@ from panewise.oracle.windowing.assign import Bounds, exists, finite, output_boun
 from panewise.oracle.windows.changes import changed_window, floor_after, source_of
 from panewise.oracle.windows.limit import beyond_limit, oldest_if_full
 from panewise.oracle.windows.live_window import LiveWindow, pane_order
-from panewise.oracle.windows.panes import Panes, identity, stamp_of
+from panewise.oracle.windows.panes import EmittedPanes, identity, stamp_of
 from panewise.oracle.windows.row_numbering import RowNumbering
 from panewise.oracle.windows.sliding import Slides
 from panewise.oracle.windows.trigger import decide, expired, trigger_context
@@ -45,7 +45,7 @@ class Interpreter:
         self._types = checked_types(types)
         self._clocks = Clocks(spec)
         self._clock = self._clocks.common
-        self._panes = Panes(spec, self._types, self._clocks)
+        self._panes = EmittedPanes(spec, self._types, self._clocks)
         self._stored: dict[tuple[Any, ...], LiveWindow] = {}
         self._positions = ReceivedOffsets()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None

@@ -13,7 +13,7 @@ from panewise.oracle.windows.trigger import Decision
 from panewise.spec import Aggregate, WindowOperator
 
 
-class Panes:
+class EmittedPanes:
     """Makes the panes of the windows of an operator.
 
     Attributes:

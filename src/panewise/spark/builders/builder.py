@@ -46,7 +46,7 @@ class Builder:
             if name not in self.OPTIONS:
                 raise SpecError(
                     f"option {name!r}",
-                    f"the options are {sorted(self.OPTIONS)}",
+                    f"the options of the operator are {sorted(self.OPTIONS)}",
                     "use the method of that name, or one of these",
                 )
         return self._with(**fields)

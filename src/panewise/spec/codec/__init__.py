@@ -183,6 +183,6 @@ def _of_this_version(document: Any) -> Any:
     members = dict(document)
     version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
     if version != FORMAT_VERSION or isinstance(version, bool):
-        rule = f"this release reads version {FORMAT_VERSION} of the format"
-        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+        rule = f"this version of panewise reads format {FORMAT_VERSION}"
+        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "use the version of panewise that wrote it")
     return members

@@ -111,7 +111,11 @@ class _JoinParts(SideParts[JoinOperator]):
         if spec.emits_again is None:
             return None
         problem = f"{spec.emits_again} before a second operator"
-        return problem, "it takes rows that are emitted once, and are not retracted", "leave it out"
+        return (
+            problem,
+            "a second operator takes rows that are emitted once, and are not retracted",
+            "leave it out",
+        )
 
     def has_op(self, spec: JoinOperator) -> bool:
         """Returns True: emitted rows have it."""
@@ -145,7 +149,9 @@ class _JoinParts(SideParts[JoinOperator]):
         if of_side or of_both:
             problem = f"{of_both[0]} with a static right side" if of_both else ""
             problem = f"{of_side[0]} of a static right side" if of_side else problem
-            rule = "its rows arrive before all others, and then its input ends (semantics 36.8)"
+            rule = (
+                "the rows of a static side arrive before all others, and then its input ends (semantics 36.8)"
+            )
             raise SpecError(problem, rule, "leave it out, or give it to the left side")
 
 

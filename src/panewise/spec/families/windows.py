@@ -54,7 +54,10 @@ class PaneParts(DocumentedParts[S]):
         accumulation = self.operator(spec).accumulation
         if accumulation != "retracting":
             return None
-        field, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
+        field, rule = (
+            f"accumulation={accumulation!r}",
+            "a second operator takes rows that are emitted once, and are not retracted",
+        )
         return f"{field} before a second operator", rule, "use another accumulation, or result.then(...)"
 
     def row_key(self, spec: S) -> tuple[str, ...]:

@@ -59,7 +59,9 @@ class WindowedJoin(Shown):
     def __post_init__(self) -> None:
         if not is_specification(self.join, JOIN):
             raise SpecError(
-                f"join={self.join!r}", "it is a JoinOperator", "give one, or call its method then"
+                f"join={self.join!r}",
+                "the join below windows is a JoinOperator",
+                "give one, or call its method then",
             )
         if not is_specification(self.windows, WINDOWS, CHAIN):
             rule = "a WindowOperator or a Chain follows the join"

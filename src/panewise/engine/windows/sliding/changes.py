@@ -28,7 +28,7 @@ def rebuilt(plan: WindowPlan, windows: pl.DataFrame, slices: Slices) -> pl.DataF
     return typed(contents.drop(SLIDE_CODE), plan.table_schema)
 
 
-def not_made_yet(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+def incomplete_windows(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows that are not complete, as rows of the window table whose rows arrive now.
 
     `marks` are the watermarks of the keys, if each key has its own.
