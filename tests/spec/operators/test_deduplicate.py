@@ -12,7 +12,7 @@ from panewise.errors import SpecError
 from panewise.spec.codec import changed_fields, complete, from_dict, to_dict
 from panewise.spec.describe import describe
 from panewise.spec.families.deduplicate import PARTS
-from panewise.spec.protocol import parts
+from panewise.spec.family_parts import parts
 
 
 def made(**fields: Any) -> DeduplicateOperator:

@@ -8,8 +8,9 @@ removes. So rows expire in it as at any other move of the clocks.
 from collections.abc import Mapping
 from typing import Any
 
+from panewise.engine.family_parts import TakeOver
 from panewise.engine.join.two_sides import CEILINGS, FLOORS
-from panewise.engine.protocol import Operator, TakeOver
+from panewise.engine.protocol import Operator
 from panewise.spec import JoinOperator
 
 

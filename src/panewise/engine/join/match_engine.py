@@ -7,11 +7,12 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import END, TIME, key_columns
+from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.batch.join_batch import LateRows, behind
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.protocol import Inspection, Operator, Schemas, TableReader
+from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.store.stored_table import StoredTable
 from panewise.families import part
 from panewise.matches import MATCHES

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from panewise.errors import SpecError
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.delta_commits import numbered_commits
@@ -24,6 +23,7 @@ from panewise.spark.sinks.table_modes import (
     key_of,
     rows_written,
 )
+from panewise.spec.conditions.text import in_backticks
 
 _CHANGES: Final = "panewise_changes"  # the view from which MERGE reads
 

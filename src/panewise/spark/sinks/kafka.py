@@ -39,7 +39,7 @@ class KafkaSink(OutputSink):
         topic: the topic.
         options: options of Spark's Kafka sink. "kafka.bootstrap.servers" is required.
         key: the columns of the key of a record. Default: those that identify an emitted row (semantics 49.2);
-            records of other outputs have no key. Of late and invalid rows they are columns of the input.
+            records of other outputs have no key. For late and invalid rows they are columns of the input.
         mode: "upsert" or "append". Default: "upsert" for emitted rows, "append" for other outputs.
         format: "json" or "avro", for keys and values. Avro needs the jar spark-avro.
 

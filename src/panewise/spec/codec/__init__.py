@@ -15,8 +15,9 @@ from typing import Any, Final
 from panewise.errors import SpecError
 from panewise.families import FAMILIES, family_named, part
 from panewise.spec.codec.users import ANY_USER, users
+from panewise.spec.family_parts import SpecParts, parts
 from panewise.spec.fields import once_each, silently
-from panewise.spec.protocol import Specification, SpecParts, parts
+from panewise.spec.protocol import Specification
 
 FORMAT_VERSION: Final = 1
 FAMILY: Final = "family"  # the field that names the family of another package

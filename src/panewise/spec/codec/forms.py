@@ -324,7 +324,11 @@ FORMS: Final[Mapping[Any, Form]] = {
     ),
     OrderColumn: Form(several="order columns"),
     MergeAggregate: Form(
-        several="aggregates", left_out={"name": None}, fields={"user": str}, make=_merge_aggregate
+        several="aggregates",
+        left_out={"name": None},
+        newer=("added",),
+        fields={"user": str},
+        make=_merge_aggregate,
     ),
     RowFunction: Form(sparse=True, left_out=_NO_NAME, fields=_UNCHECKED, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),

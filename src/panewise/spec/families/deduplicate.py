@@ -1,4 +1,4 @@
-"""Deduplications, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Deduplications, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -1,4 +1,4 @@
-"""Joins, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Joins, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace

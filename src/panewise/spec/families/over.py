@@ -1,4 +1,4 @@
-"""OVER operators, as :class:`panewise.spec.protocol.SpecParts`."""
+"""OVER operators, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Policy windows, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Policy windows, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -6,13 +6,14 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import END, NUMBER, START, TIME, key_columns
+from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.clocks import of_windows
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side
 from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine, fires_once
 from panewise.engine.join.two_sides import read_clocks
-from panewise.engine.protocol import Inspection, Schemas, TableReader
+from panewise.engine.protocol import Schemas
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator, merging
 from panewise.spec.aggregates.functions import max as max_
