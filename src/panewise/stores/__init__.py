@@ -1,7 +1,7 @@
 """Stores for services: ordered maps, and stores of windows, sessions, time series and messages.
 
-No operator has its state in them: that is stored as runs (:mod:`panewise.state`). Retained windows use these maps, and
-a standalone operator can put its current results into a store.
+No operator has its state in them: that is stored as runs (:mod:`panewise.state`). Retained windows use these
+maps, and a standalone operator can put its current results into a store.
 
 A store is in memory, or durable in a directory. See docs/stores.md.
 """
