@@ -1,5 +1,6 @@
 """The bar of commands that take long."""
 
+import errno
 import io
 import os
 import pty
@@ -14,18 +15,26 @@ def shown(after: float, monkeypatch: pytest.MonkeyPatch) -> str:
     """Returns what a terminal shows of a command with two steps."""
     monkeypatch.setattr(progress, "AFTER_SECONDS", after)
     ours, theirs = pty.openpty()
-    os.set_blocking(ours, False)
     with os.fdopen(theirs, "w", encoding="utf-8") as terminal:
         monkeypatch.setattr(sys, "stderr", terminal)
         with progress.progress_bar() as show:
             show("the first", 0.0)
             show("the second", 0.5)
-        try:
-            return os.read(ours, 1 << 16).decode()
-        except BlockingIOError:
-            return ""
-        finally:
-            os.close(ours)
+    return _all_of(ours)
+
+
+def _all_of(terminal: int) -> str:
+    """Returns what was written to a terminal whose other end is closed, and closes it."""
+    parts: list[bytes] = []
+    try:
+        while part := os.read(terminal, 1 << 16):
+            parts.append(part)
+    except OSError as error:  # Linux has no end of file here
+        if error.errno != errno.EIO:
+            raise
+    finally:
+        os.close(terminal)
+    return b"".join(parts).decode()
 
 
 def test_a_bar_appears_if_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from panewise.checkpoints.layout import CheckpointLayout, Stored, directory_of, 
 from panewise.checkpoints.partition import ShardEntries, VersionFiles, shards_in
 from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_figures
 from panewise.engine.columns import END, ONE_KEY, START
-from panewise.engine.protocol import Inspection
+from panewise.engine.family_parts import Inspection
 from panewise.errors import StateError
 from panewise.state import Manifest
 from panewise.state.export_file import ExportFile, is_export

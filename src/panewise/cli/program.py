@@ -16,7 +16,7 @@ from panewise.cli.command import write_examples, write_section
 from panewise.cli.messages import unknown_command
 
 NAME: Final = "panewise"
-COMPLETE: Final = "_PANEWISE_COMPLETE"  # the variable by which a shell asks for completions
+COMPLETE: Final = "_PANEWISE_COMPLETE"  # the variable by which a shell requests completions
 
 _EXAMPLES: Final = (
     "panewise check",

@@ -94,7 +94,7 @@ def read_state(
         StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise, or if the
             state is corrupt.
     """
-    # PySpark 4.2's state reader asks for the coordinator of state stores. A session creates that together
+    # PySpark 4.2's state reader needs the coordinator of state stores. A session creates that together
     # with its query manager.
     _ = spark.streams.active
     wanted = chosen(checkpoint, _committed(spark, checkpoint), batch)

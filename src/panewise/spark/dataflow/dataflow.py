@@ -30,10 +30,10 @@ from panewise.spark.inputs.checks import (
     setting,
 )
 from panewise.spark.inputs.clock_stream import clock_stream
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.inputs.watermarks import follows_query
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.session.settings import CACHE, METRICS, MIRROR, PARTITIONS, STATE
+from panewise.spark.session.worker_pool import one_worker_pool
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.shuffle import envelope
 from panewise.spark.shuffle.envelope import kind_of
@@ -44,6 +44,7 @@ from panewise.spark.workers.processor_settings import Settings
 from panewise.spark.workers.unpack import Unpack, UnpackWithReports
 from panewise.spark.workers.whole_batch import whole_batch
 from panewise.spec import Specification, parts
+from panewise.spec.conditions.text import in_backticks
 from panewise.spec.reserved_names import inner_names, renamed
 
 
@@ -99,7 +100,7 @@ class Dataflow:
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
-        By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
+        By default there is a shard for each shuffle partition, or one if all keys are combined.
         """
         feeds = fed or {}
         columns = {port: own_columns(df) if port in feeds else columns_of(df) for port, df in dfs.items()}
@@ -278,13 +279,11 @@ class Dataflow:
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
         settings = self._settings(packed, schemas, direct, reports=reports)
         target = envelope.OUT if direct is None else direct.target
-        stepped = (
-            _used_once(packed)
-            .groupBy("shard")
-            .transformWithStateInPandas(
-                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
+        shards, initial = _used_once(packed).groupBy("shard"), self._initial(schemas)
+        with one_worker_pool(packed.sparkSession):
+            stepped = shards.transformWithStateInPandas(
+                Processor(settings), with_metrics(target), "Append", "EventTime", initial
             )
-        )
         stepped = observed(stepped, self._metrics_name(others), activity=settings.activity is not None)
         return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
@@ -439,8 +438,11 @@ def _used_once(packed: DataFrame) -> DataFrame:
     Spark would use one shuffle for both. It then does not find the watermark behind the second use, so there
     no timer expires. In each micro-batch Spark gives every random number of a plan a seed of its own. So it
     does not take the two plans for the same. The condition is always true, which Spark must not know.
+
+    Spark compiles `rand()` to code that contains the seed, so each micro-batch would have new code. It does
+    not compile a function of arrays with a lambda, nor its arguments (docs/decisions/0080-fixed-costs.md).
     """
-    return packed.where("NOT isnan(rand())")
+    return packed.where("forall(array(rand()), number -> NOT isnan(number))")
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
