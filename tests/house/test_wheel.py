@@ -21,6 +21,7 @@ PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf
 # What is not code, of which the demo has no data: these come with a package of the extra `demo`.
 DATA: Final = {
     "panewise/README.md",
+    "panewise/error_codes.json",
     "panewise/py.typed",
     "panewise/observe/watch/page/index.html",
     "panewise/observe/watch/page/watch.css",
