@@ -103,8 +103,8 @@ docs: $(DOCS_READY) ## build the site into out/site; a broken link is an error
 docs-serve: $(DOCS_READY) ## serve the site on http://127.0.0.1:8000, and build it again when a page changes
 	@$(DOCS)/bin/zensical serve --dev-addr 127.0.0.1:8000
 
-notebooks: $(READY) ## run the notebooks and store their outputs, which a test compares
-	@$(PYTHON) -m tools.notebooks
+notebooks: $(READY) ## run the notebooks and store their outputs, which tests compare; NAME=joins is one of them
+	@$(PYTHON) -m tools.notebooks $(NAME)
 
 format: $(READY) ## format the sources
 	@$(PYTHON) -m ruff format .

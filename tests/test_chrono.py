@@ -106,4 +106,4 @@ def test_a_machine_without_a_time_zone_database(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(SpecError) as caught:
         Calendar("day", zone="Europe/Berlin")
     rule = "zones are looked up in a time zone database, and this machine has none"
-    assert str(caught.value) == f"zone='Europe/Berlin' | {rule} | install one: pip install tzdata"
+    assert caught.value.args[0] == f"zone='Europe/Berlin' | {rule} | install one: pip install tzdata"

@@ -12,7 +12,7 @@ NAMES = [(module, old, new) for module, names in REPLACED.items() for old, new i
 @pytest.mark.parametrize(("module", "old", "new"), NAMES)
 def test_a_replaced_name_names_the_new_one(module: str, old: str, new: str) -> None:
     """It does so in `from module import name`, too, and the new name is there."""
-    message = rf"{module}\.{old} \| another name has replaced it \| use {module}\.{new}"
+    message = rf"{module}\.{old} \| another name has replaced this one \| use {module}\.{new}"
     with pytest.raises(ImportError, match=message):
         exec(f"from {module} import {old}", {})
     with pytest.raises(ImportError, match=message):

@@ -1,11 +1,13 @@
-"""The page of the reference with the commands of `panewise` and their arguments, from the parser of these."""
+"""The page of the reference with the commands of `panewise`: their arguments and examples."""
 
-import argparse
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from panewise.cli import parser
+import click
+
+from panewise.cli.command import Command
+from panewise.cli.program import COMMANDS, NAME, program
 from tools.reference_pages import MARK
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.md"
@@ -14,29 +16,38 @@ PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "reference" / "cli.
 def page() -> str:
     """Returns the text of the page: its hand-written beginning, and a section for each command."""
     beginning = PAGE.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
-    return f"{beginning}\n\n{MARK}\n\n" + "\n".join(_sections(parser()))
+    sections = "\n\n".join("\n".join(_section(name, command)) for name, command in commands())
+    return f"{beginning}\n\n{MARK}\n\n{sections}\n"
 
 
-def commands(of: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Yields the parsers of the commands."""
-    for action in of._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            yield from dict.fromkeys(action.choices.values())
+def commands() -> Iterator[tuple[str, Command]]:
+    """Yields each command with its name below `panewise`."""
+    context = click.Context(program, info_name=NAME)
+    for name in COMMANDS:
+        command = program.get_command(context, name)
+        assert isinstance(command, Command)
+        yield name, command
 
 
-def _sections(of: argparse.ArgumentParser) -> Iterator[str]:
-    for command in commands(of):
-        description = " ".join((command.description or "").split())
-        yield f"## {command.prog}\n\n{description}\n\n| Argument | What it does |\n|---|---|"
-        for action in command._actions:
-            if not isinstance(action, argparse._HelpAction):
-                yield f"| `{_shown(action)}` | {action.help} |"
-        yield f"\n{command.epilog}\n" if command.epilog else ""
+def _section(name: str, command: Command) -> Iterator[str]:
+    context = click.Context(command, info_name=f"{NAME} {name}")
+    yield f"## {NAME} {name}\n\n{' '.join((command.help or '').split())}\n"
+    yield from (f"    {example}" for example in command.examples)
+    yield "\n| Argument | What it does |\n|---|---|"
+    options = [param for param in command.params if isinstance(param, click.Option)]
+    rows = [*command.arguments(context), *((_shown(option, context), _text(option)) for option in options)]
+    yield from (f"| `{argument}` | {text} |" for argument, text in rows)
+    if command.epilog:
+        yield f"\n{command.epilog}"
 
 
-def _shown(action: argparse.Action) -> str:
-    words = [
-        ", ".join(action.option_strings),
-        "" if action.nargs == 0 else str(action.metavar or action.dest),
-    ]
-    return " ".join(filter(None, words))
+def _shown(option: click.Option, context: click.Context) -> str:
+    metavar = "" if option.is_flag else option.make_metavar(context)
+    return " ".join(filter(None, (*option.opts, metavar))).replace("|", r"\|")
+
+
+def _text(option: click.Option) -> str:
+    default = option.default if option.show_default is True else option.show_default
+    return "; ".join(
+        filter(None, (option.help, option.required and "required", default and f"default: {default}"))
+    )

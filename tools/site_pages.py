@@ -4,15 +4,20 @@
 - docs/reference/api: the public names, by their subjects;
 - docs/reference/cli.md: the commands with their arguments;
 - docs/pictures/panes.svg, which is drawn from a run;
-- docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml).
+- src/panewise/error_codes.json, the codes of errors, and docs/reference/errors.md, which lists them;
+- docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml);
+- docs/reference/state-tables.md: the tables of a state, and the columns that operators add to them;
+- the other pictures in docs/pictures, which are drawn from the runs of the explanations.
 """
 
 import re
 import sys
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
-from tools import command_line, features, panes_picture, reference_pages
+from tools import command_line, error_table, features, panes_picture, reference_pages, state_tables
+from tools.pictures import explained
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -24,7 +29,9 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield DOCS / "reference" / "cli.md", command_line.page()
     yield from reference_pages.pages()
     yield panes_picture.PICTURE, panes_picture.picture()
+    yield from error_table.pages()
     yield features.PAGE, features.page(features.load())
+    yield state_tables.PAGE, state_tables.page()
 
 
 def _decisions() -> str:
@@ -44,7 +51,7 @@ def _decisions() -> str:
 
 def main() -> None:
     """Writes the pages that have changed, and their names to standard output."""
-    for path, text in pages():
+    for path, text in chain(pages(), explained.pictures()):
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             sys.stdout.write(f"{path.relative_to(ROOT)}\n")

@@ -6,6 +6,7 @@ PanewiseError
 │   └── SqlError                     a text of SQL breaks a rule; it names the place
 ├── InputError (ValueError)         rows, columns or events do not fit the specification
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
+│   └── MissingExtraError (ModuleNotFoundError)  a package of an extra is not installed
 ├── ConcurrentCallError (RuntimeError)  two threads called one operator or store at the same time
 ├── DeliveryDisabledError (RuntimeError)  a downstream refused an emission, which still waits
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
@@ -20,8 +21,12 @@ SpecWarning (UserWarning)           a valid specification may not do what was in
 SetupWarning (UserWarning)          a setting of Spark works, but is expensive
 └── ShufflePartitionsWarning        far more shuffle partitions than cores
 
-Every message has three parts: what was given | the rule that it breaks | what to do.
+A message: what was given | the rule that it breaks | what to do [the code of the rule].
 """
+
+import re
+
+from panewise.error_codes import code_of
 
 __all__ = [
     "AggregateOverflowError",
@@ -32,6 +37,7 @@ __all__ = [
     "IdleTriggerWarning",
     "InputError",
     "ManyWindowsWarning",
+    "MissingExtraError",
     "PanewiseError",
     "RefusedNameError",
     "RetiredNameError",
@@ -48,15 +54,31 @@ __all__ = [
 
 # Polars appends this text and the expression in which the function that raised was called.
 _POLARS_NOTE = "\n\nThis error occurred in the following "
+# What a message has behind its three parts, before the place in a text of SQL.
+_CODE = re.compile(r" \[(PW-[A-Z]+-\d+)\]$", re.MULTILINE)
 
 
 def explain(given: str, rule: str, remedy: str) -> str:
-    """Returns a message made of its three parts.
+    """Returns a message made of its three parts, with the code of its rule.
 
-    >>> explain("size=0", "a size is above zero", "give a size such as '1 minute'")
-    "size=0 | a size is above zero | give a size such as '1 minute'"
+    >>> explain("us=1 << 64", "a duration fits in 64 bits", "give a shorter duration")
+    'us=1 << 64 | a duration fits in 64 bits | give a shorter duration [PW-TIME-002]'
     """
+    message = _joined(given, rule, remedy)
+    return _with_code(message, code_of(rule), message)
+
+
+def _joined(given: str, rule: str, remedy: str) -> str:
     return f"{given} | {rule} | {remedy}"
+
+
+def _with_code(message: str, code: str | None, parts: str) -> str:
+    """Returns a message with the code behind its three parts, at the end of a line."""
+    if code is None:
+        return message
+    end = parts.find("\n", parts.rfind(" | "))
+    end = len(parts) if end < 0 else end
+    return f"{message[:end]} [{code}]{message[end:]}"
 
 
 class PanewiseError(Exception):
@@ -66,13 +88,33 @@ class PanewiseError(Exception):
         given: what was given.
         rule: the rule that it breaks.
         remedy: what to do.
+        code: the code of the rule, such as "PW-WINDOW-001", which never changes its meaning. It is None for a
+            rule that is not one of panewise, such as that of an operator family of another package.
+            panewise.error_codes.explanation(code) says more.
     """
 
     def __init__(self, given: str, rule: str | None = None, remedy: str = "") -> None:
-        # Spark and Polars rebuild an error from its type and message alone, so they give the whole message.
-        message = given.split(_POLARS_NOTE, maxsplit=1)[0] if rule is None else explain(given, rule, remedy)
+        self._printed: str | None = None
+        if rule is None:
+            # Spark and Polars rebuild an error from its type and message alone: they give the whole message.
+            message = given.split(_POLARS_NOTE, maxsplit=1)[0]
+            printed = _CODE.search(message)
+            if printed is not None:
+                self._printed = printed[1]
+                message = message[: printed.start()] + message[printed.end() :]
+            self.given, self.rule, self.remedy = (*message.split(" | ", 2), "", "")[:3]
+        else:
+            message = _joined(given, rule, remedy)
+            self.given, self.rule, self.remedy = given, rule, remedy
         super().__init__(message)
-        self.given, self.rule, self.remedy = (*message.split(" | ", 2), "", "")[:3]
+
+    @property
+    def code(self) -> str | None:
+        """The code of the rule. It is looked up when it is read: many errors are caught and not shown."""
+        return self._printed or code_of(self.rule)
+
+    def __str__(self) -> str:
+        return _with_code(super().__str__(), self.code, _joined(self.given, self.rule, self.remedy))
 
 
 class SpecError(PanewiseError, ValueError):
@@ -104,8 +146,6 @@ class SqlError(SpecError):
         super().__init__(given, rule, remedy)
         self.line: int | None = None
         self.column: int | None = None
-        if rule is not None:  # the text of SQL may contain the separator of the three parts
-            self.given, self.rule, self.remedy = given, rule, remedy
         if start is None:
             return
         first = sql.rfind("\n", 0, start) + 1
@@ -130,6 +170,10 @@ class InputError(PanewiseError, ValueError):
 
 class SetupError(PanewiseError, RuntimeError):
     """Spark, Java or one of their settings is not what the operator needs."""
+
+
+class MissingExtraError(SetupError, ModuleNotFoundError):
+    """A package is not installed; the message names the extra of panewise that has it."""
 
 
 class StateError(PanewiseError, RuntimeError):

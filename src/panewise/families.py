@@ -29,8 +29,8 @@ class Family:
     Attributes:
         name: the name, by which checkpoints name the family.
         spec: facts about a specification, its checks, words and JSON:
-            :class:`panewise.spec.protocol.SpecParts`.
-        engine: the plan, the operator and its state: :class:`panewise.engine.protocol.EngineParts`.
+            :class:`panewise.spec.family_parts.SpecParts`.
+        engine: the plan, the operator and its state: :class:`panewise.engine.family_parts.EngineParts`.
         oracle: a function of a specification and the types of columns that returns its interpreter.
         testing: how :func:`panewise.testing.run` addresses the operator:
             a :class:`panewise.testing.families.TestingParts`.

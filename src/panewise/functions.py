@@ -50,10 +50,10 @@ __all__ += _pairs.__all__
 __all__ += _rankings.__all__
 __all__ += _statistics.__all__
 
-_PARTITION = "it counts the rows of the whole partition, which has no end on a stream"
+_PARTITION = "ntile, percent_rank and cume_dist count a whole partition, which has no end on a stream"
 _NAMES = "columns and expressions come from pyspark, and operators take these"
-_OTHER_NAME = "panewise has only its other name"
-_EXACT_ONLY = "percentiles are exact"
+_OTHER_NAME = "panewise has this function under one name only"
+_EXACT_ONLY = "panewise computes percentiles exactly"
 _SKETCH = "the binary form of this sketch belongs to Spark"
 _TEXT = "aggregates do not join texts"
 _NEVER_NULL = "a sum or a mean that does not fit its type is an error, and never null"

@@ -28,10 +28,10 @@ def no_attribute(module: str, name: str) -> NoReturn:
 
     >>> no_attribute("panewise", "FrameColumn")
     Traceback (most recent call last):
-    panewise.errors.RetiredNameError: panewise.FrameColumn | another name has replaced it
+    panewise.errors.RetiredNameError: panewise.FrameColumn | another name has replaced this one
     | use panewise.OverColumn
     """
     new = REPLACED.get(module, {}).get(name)
     if new is None:
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
-    raise RetiredNameError(f"{module}.{name}", "another name has replaced it", f"use {module}.{new}")
+    raise RetiredNameError(f"{module}.{name}", "another name has replaced this one", f"use {module}.{new}")

@@ -105,10 +105,14 @@ def test_states_are_those_that_spark_reads(
 
 
 def test_progress_is_told_after_each_run(checkpoints: Callable[[str], str]) -> None:
-    told: list[str] = []
-    read_files(checkpoints("changelogs"), progress=told.append)
-    assert re.fullmatch(r"operator 0, partition [12] of 2: 1 runs", told[0])
-    assert told[-1].startswith("operator 1, partition 2 of 2: ")
+    calls: list[tuple[str, float]] = []
+    read_files(checkpoints("changelogs"), progress=lambda words, share: calls.append((words, share)))
+    assert re.fullmatch(r"operator 0, partition [12] of 2: 1 runs", calls[0][0])
+    assert calls[-1][0].startswith("operator 1, partition 2 of 2: ")
+    shares = [share for _, share in calls]
+    assert shares == sorted(shares)
+    assert 0 <= shares[0] < 0.5
+    assert 0.75 <= shares[-1] < 1
 
 
 def test_live_windows_are_listed(

@@ -89,4 +89,7 @@ def test_errors(arguments: list[str], message: str, capsys: pytest.CaptureFixtur
 
 def test_the_window_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", "--operator", "windows", *ARGUMENTS[:4]]) == 2
-    assert capsys.readouterr().err == "panewise: window=0 s | the duration is above 0 | give the window\n"
+    assert (
+        capsys.readouterr().err
+        == "panewise: window=0 s | the length of windows is above 0 | give the window\n"
+    )

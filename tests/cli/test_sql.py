@@ -46,6 +46,8 @@ def test_wrong_arguments(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert "a script is a file of text" in capsys.readouterr().err
     assert main(["sql", "--check", "--conf", "x", str(EXAMPLE)]) == 2
     assert "a setting is KEY=VALUE" in capsys.readouterr().err
+    assert main(["sql", "--check", "--explain", str(EXAMPLE)]) == 2
+    assert "--check and --explain | a script is checked, explained, or run" in capsys.readouterr().err
 
 
 def test_checking_needs_no_pyspark() -> None:

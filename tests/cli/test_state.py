@@ -20,14 +20,13 @@ import panewise as pw
 from panewise import functions as F
 from panewise.checkpoints import partition
 from panewise.checkpoints.shard import shard_figures
-from panewise.cli import main
+from panewise.cli import main, progress
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import StateError
 from panewise.spark import ParquetSink, WindowBuilder, WindowResult, checkpoint_reader, windowed
 from panewise.state import MemoryRunStore
 from tests.house.sources import ROOT
-from tests.house.test_laziness import HEAVY, loaded_by
 from tests.nightly import first_here
 from tests.spark.conftest import START, Feed, read_state
 
@@ -297,26 +296,15 @@ def test_local_state_is_read_without_spark(checkpoint: str) -> None:
 
 
 def test_progress_is_shown_on_a_terminal(checkpoint: str) -> None:
-    """Progress is one line, which is empty at the end."""
+    """tests/cli/test_progress.py says when."""
     ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb") as terminal:
-        arguments = [sys.executable, "-m", "panewise.cli", "state", checkpoint]
-        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=theirs, check=False)
-        shown = os.read(terminal.fileno(), 1 << 16).decode()
-        os.close(theirs)
-    assert done.returncode == 0
-    assert "\r\x1b[Koperator 0, partition 2 of 2: " in shown
-    assert shown.endswith("\r\x1b[K")
-
-
-def test_a_command_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main([])
-    assert "the following arguments are required: COMMAND" in capsys.readouterr().err
-
-
-def test_the_command_loads_nothing_heavy_before_it_is_asked() -> None:
-    assert loaded_by("import panewise.cli").isdisjoint(HEAVY)
+    with os.fdopen(theirs, "w", encoding="utf-8") as terminal, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(progress, "AFTER_SECONDS", 0)
+        patch.setattr(sys, "stderr", terminal)
+        assert main(["state", checkpoint]) == 0
+        shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert "operator 0, partition 2 of 2: " in shown
 
 
 def test_the_command_has_a_name() -> None:

@@ -7,17 +7,10 @@ import pytest
 
 from panewise.checkpoints.export import Exported
 from panewise.cli import main
-from panewise.cli.state_export import _json, _text, as_one_word
+from panewise.cli.state_export import _json, _text
 from panewise.state.export_file import ExportedFrom
 
 EXPORTED = Exported(ExportedFrom("id", "/c", 7, 5, ('{"logOffset":3}', None)), 1, 2, 4_000)
-
-
-def test_a_checkpoint_may_have_the_name_of_the_command() -> None:
-    """semantics 48.1"""
-    assert as_one_word(["state", "export", "c", "f"])[0] == "state export"
-    assert as_one_word(["state", "export"]) == ["state", "export"]
-    assert as_one_word(["sql", "export", "c"]) == ["sql", "export", "c"]
 
 
 def test_what_is_printed() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from panewise.spark import apply, configure
-from tests.connectors.delta_sink import SETTINGS, TwoTables
+from tests.connectors.delta_sink import SETTINGS, Tables
 from tests.faults.job import CONF
 from tests.faults.specs import ALL
 from tests.faults.stream_files import DDL
@@ -26,10 +26,10 @@ def main(source: str, out: str, jars: str, dies_at: str = "") -> None:
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
     stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source)
-    sink = TwoTables(Path(out), int(dies_at) if dies_at else None, _die)
+    sink = Tables(Path(out), int(dies_at) if dies_at else None, _die)
     result = apply(stream.withWatermark("ts", "20 seconds"), ALL[SPEC], finish="at_end")
     result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
-    sink.copy(spark, "appended", "merged")
+    sink.copy(spark)
     spark.stop()
 
 

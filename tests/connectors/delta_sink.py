@@ -1,4 +1,4 @@
-"""One sink for two Delta tables: one of all panes, one of the newest pane of each window."""
+"""One sink for Delta tables: one of all panes, one of the newest pane of each window, or both."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,19 +18,23 @@ SETTINGS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class TwoTables(OutputSink):
-    """Writes panes to two tables under `out`.
+class Tables(OutputSink):
+    """Writes panes to tables under `out`: "appended" has all of them, "merged" the newest of each window.
 
-    In the micro-batch `breaks_at`, `breaks` is called after both tables are written.
+    In the micro-batch `breaks_at`, `breaks` is called after the tables are written.
     """
 
     out: Path
     breaks_at: int | None
     breaks: Callable[[], None]
+    tables: tuple[str, ...] = ("appended", "merged")
 
     @property
-    def sinks(self) -> tuple[DeltaSink, DeltaSink]:
-        return DeltaSink(f"{self.out}/appended"), DeltaSink(f"{self.out}/merged", mode="upsert")
+    def sinks(self) -> list[DeltaSink]:
+        return [
+            DeltaSink(f"{self.out}/{table}", mode="upsert" if table == "merged" else "append")
+            for table in self.tables
+        ]
 
     def check(self, output: SinkOutput) -> None:
         for sink in self.sinks:
@@ -46,8 +50,8 @@ class TwoTables(OutputSink):
         if batch_id == self.breaks_at:
             self.breaks()
 
-    def copy(self, session: SparkSession, *tables: str) -> None:
-        """Copies tables to Parquet, which can be read without Delta."""
-        for table in tables:
+    def copy(self, session: SparkSession) -> None:
+        """Copies the tables to Parquet, which can be read without Delta."""
+        for table in self.tables:
             read = session.read.format("delta").load(f"{self.out}/{table}")
             read.coalesce(1).write.parquet(f"{self.out}/{table}-copy")

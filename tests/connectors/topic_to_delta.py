@@ -2,8 +2,8 @@
 
 ``python -m tests.connectors.topic_to_delta BROKER OUT JARS PHASES [KEY=VALUE ...]``, with settings of Spark.
 If there are several phases, the first query fails in a micro-batch after both tables are written. The next
-query resumes from its checkpoint, repeats that micro-batch and ends the input. With one phase a script of SQL
-then reads the same topic.
+query resumes from its checkpoint, repeats that micro-batch and ends the input. With one phase the query only
+writes the table of newest panes. A script of SQL then reads the same topic and appends to another table.
 """
 
 import sys
@@ -15,7 +15,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.spark import QueryError, WindowQuery, WindowResult, configure, windowed
 from tests.connectors import kafka_sink_job
-from tests.connectors.delta_sink import SETTINGS, TwoTables
+from tests.connectors.delta_sink import SETTINGS, Tables
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
 from tests.connectors.script_job import run_script
 from tests.faults.job import CONF, report_panewise
@@ -43,8 +43,10 @@ def main(broker: str, out: str, jars: str, phases: str, *settings: str) -> None:
     for phase in range(int(phases)):
         produce(spark, broker, phase)
 
+    tables = ("appended", "merged") if int(phases) > FAILS_AT else ("merged",)
+
     def start(fails_at: int | None) -> WindowQuery:
-        sink = TwoTables(Path(out), fails_at, _fail)
+        sink = Tables(Path(out), fails_at, _fail, tables)
         result = operator(topic_twice(spark, broker, PHASE))
         return result.write(panes=sink, checkpoint=f"{out}/checkpoint", available_now=True)
 
@@ -54,8 +56,7 @@ def main(broker: str, out: str, jars: str, phases: str, *settings: str) -> None:
         except QueryError as error:
             Path(out, "failed").write_text(str(error), encoding="utf-8")
     start(None).awaitTermination()
-    tables = ("merged", "appended") if int(phases) > FAILS_AT else ("merged",)
-    TwoTables(Path(out), None, _fail).copy(spark, *tables)
+    Tables(Path(out), None, _fail, tables).copy(spark)
     if int(phases) == 1:
         _to_kafka(spark, broker, f"{out}/kafka")
         run_script(spark, broker, f"{out}/script", PHASE)

@@ -1,4 +1,4 @@
-"""The files and functions that docs/how-it-works.md names exist.
+"""The files and functions that docs/explanation/walk.md names exist.
 
 tests/spark/test_walk.py compares its walk with a real one.
 """
@@ -10,8 +10,7 @@ import pytest
 
 from tests.house.sources import ROOT, SRC, files, tree
 
-TEXT = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-GUIDE = TEXT.partition("## 8 Where to read the code")[2]
+GUIDE = (ROOT / "docs" / "explanation" / "walk.md").read_text(encoding="utf-8")
 HOPS = sorted(set(re.findall(r"`([A-Z]\w+\.\w+)`", GUIDE)))
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from panewise import errors
 from panewise.cli import main
+from panewise.cli.program import COMMANDS
 from panewise.spark import configure
 from panewise.sql.script.script_settings import _OF_SESSION, OWN_SETTINGS
 from tests.house.sources import ROOT, check_each, files
@@ -74,11 +75,10 @@ def test_the_settings_of_scripts() -> None:
     assert named("settings.md", "Of a script: `SET`") == {*OWN_SETTINGS, *_OF_SESSION}
 
 
-@pytest.mark.parametrize("command", ["state", "state export", "sql"])
+@pytest.mark.parametrize("command", COMMANDS)
 def test_the_arguments_of_commands(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     """The page has what `--help` prints."""
-    with pytest.raises(SystemExit):
-        main([*command.split(), "--help"])
+    assert main([*command.split(), "--help", "-"]) == 0
     options = set(re.findall(r"--[\w-]+", capsys.readouterr().out)) - {"--help"}
     shown = named_options(Path("cli.md"), f"panewise {command}")
     assert options == shown

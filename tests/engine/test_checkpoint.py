@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 import panewise as pw
 from panewise import functions as F
 from panewise.engine import run_library
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.windows.operator import WindowEngine
@@ -284,16 +284,6 @@ def test_other_column_types_are_refused() -> None:
         StateError, match=r"a state with other columns: \['__carry:v', '__list:v', '__sum:v'\]"
     ):
         StoredOperator.load(spec(), {**SCHEMA, "v": pl.Float64()}, RunLibrary(store, Cache()))
-
-
-def test_saved_and_restored_is_the_same_operator() -> None:
-    operator = WindowEngine(spec(), SCHEMA)
-    operator.advance(3, 40)
-    operator.add(rows((1, 1_010, 1), (2, 3_000, 5)))
-    again = restore(spec(), SCHEMA, save(operator))
-    assert_frame_equal(again.live(), operator.live())
-    assert again.state.clocks == operator.state.clocks
-    assert_frame_equal(again.finish().panes, operator.finish().panes)
 
 
 def test_the_columns_of_a_position_are_such_as_json_keeps() -> None:

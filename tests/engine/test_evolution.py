@@ -1,5 +1,6 @@
 """Engine and oracle agree when the specification of other families than windows changes (semantics 47.2)."""
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -132,3 +133,32 @@ def test_stored_rows_get_columns_that_the_input_has_got(spec: Any) -> None:
     assert not load(MORE).changed
     with pytest.raises(StateError, match=r"a state with other columns: \[.*'w'"):
         load(COLUMNS)
+
+
+COLLECTED = pw.UserMergeAggregate(
+    "collected",
+    init=list,
+    accumulate_left=lambda values, v: [*values, v],
+    accumulate_right=lambda values, v: [*values, -v],
+    merge=lambda a, b: [*a, *b],
+    finish=lambda values: " ".join(map(str, values)),
+    result="string",
+)
+
+
+@pytest.mark.parametrize("added", ["null", "from_now_on"])
+@pytest.mark.parametrize("runtime", ["oracle", "engine", "standalone"])
+def test_an_added_aggregate_of_both_sides(added: Any, runtime: str) -> None:
+    """semantics 47.3, 47.13: it does not know earlier rows of either side."""
+    spec = pw.CogroupOperator(
+        left=pw.Side(), right=pw.Side(), window=pw.Tumbling(10), left_aggregates=[F.count().alias("n")]
+    )
+    more = replace(spec, both_aggregates=[COLLECTED("v", "v").alias("all")])
+    script = [
+        {"op": "add", "rows": {"left": [], "right": [{"event_time": 1, "v": 1}]}},
+        {"op": "change", "spec": more, "added_aggregates": added},
+        {"op": "add", "rows": {side: [{"event_time": t, "v": t} for t in (2, 12)] for side in spec.sides}},
+        {"op": "watermark", "to": 20},
+    ]
+    panes = run(spec, script, runtime, types={side: {"v": "bigint"} for side in spec.sides})[-1]["panes"]
+    assert [pane["all"] for pane in panes] == [None if added == "null" else "2 -2", "12 -12"]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.checkpoint import save
-from panewise.engine.protocol import engine_parts
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.registry import by_port, cached_operator, operator_for, plan_for
+from panewise.engine.saved_operator import save
 from panewise.families import INPUT
 from panewise.streamwindow import count
 from panewise.testing import strategies

@@ -14,6 +14,7 @@ from tests.house.sources import SRC, check_each, circles, files, imported, shown
 
 LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
+OPERATORS = {"protocol", "family_parts"}  # what operators are, and what a family supplies
 BELOW = {
     "columns",
     "outputs",
@@ -42,6 +43,9 @@ VALUES = {
     "carried_values",
 }
 
+# What the parts of families and matches are made of.
+PARTS = {"rules", "operators", "protocol", "family_parts", "type_checks", "codec", "describe"}
+
 # Each folder of spark/ imports those before it. Two folders import all of these.
 SPARK = (
     "shuffle",
@@ -65,18 +69,19 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "store": {"kernels"},
         "progress": {"kernels"},
         "protocol": LOW,
+        "family_parts": {"store", "protocol"},
         "aggregate": {"kernels"},
         "ingest": {"kernels", "aggregate", "progress", "store"},
         "windowing": LOW,
-        "windows": SHARED | {"protocol"},
-        "over": SHARED | {"protocol"},
-        "policy": SHARED | {"protocol"},
-        "deduplicate": LOW | {"protocol"},
-        "join": SHARED | {"protocol", "windows"},
+        "windows": SHARED | OPERATORS,
+        "over": SHARED | OPERATORS,
+        "policy": SHARED | OPERATORS,
+        "deduplicate": LOW | OPERATORS,
+        "join": SHARED | OPERATORS | {"windows"},
         "nested": LOW | {"protocol"},
-        "chain": SHARED | {"protocol", "windows", "nested"},
-        "windowed_join": LOW | {"protocol", "join", "nested"},
-        "cogroup": SHARED | {"protocol", "windows", "join", "nested"},
+        "chain": SHARED | OPERATORS | {"windows", "nested"},
+        "windowed_join": LOW | OPERATORS | {"join", "nested"},
+        "cogroup": SHARED | OPERATORS | {"windows", "join", "nested"},
     },
     "spec": {
         "fields": set(),
@@ -103,12 +108,13 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
             "watermarks",
             "windows",
         },
-        "operators": VALUES | {"rules", "protocol"},
-        "type_checks": VALUES | {"rules", "operators", "protocol"},
-        "codec": VALUES | {"operators", "protocol"},
-        "describe": VALUES | {"operators", "protocol"},
-        "matches": VALUES | {"rules", "operators", "protocol", "type_checks", "codec", "describe"},
-        "families": VALUES | {"rules", "operators", "protocol", "type_checks", "codec", "describe"},
+        "family_parts": {"carried_values", "source_position", "watermarks", "windows", "protocol"},
+        "operators": VALUES | {"rules", "protocol", "family_parts"},
+        "type_checks": VALUES | {"rules", "operators", "protocol", "family_parts"},
+        "codec": VALUES | {"operators", "protocol", "family_parts"},
+        "describe": VALUES | {"operators", "protocol", "family_parts"},
+        "matches": VALUES | PARTS,
+        "families": VALUES | PARTS,
     },
     "oracle": {
         "columns": set(),

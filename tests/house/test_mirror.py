@@ -39,6 +39,8 @@ ELSEWHERE = {
     "spec/families": "families/test_pairs.py",
     "spec/carried_values.py": "families/test_pairs.py",
     "spec/protocol.py": "families/test_pairs.py",
+    "spec/family_parts.py": "families/test_pairs.py",
+    "engine/family_parts.py": "families/test_pairs.py",
     "spec/net_effect.py": "standalone/test_net_effect.py",
     "testing/families.py": "families/test_pairs.py",
     # So do all joins use the table of matches, and their parts are tested by the joins that have them.
@@ -88,6 +90,7 @@ ELSEWHERE = {
     "spec/windows/size_in_rows.py": "spec/rules/test_row_numbering.py",
     # The command is run as a module there.
     "cli/__main__.py": "cli/test_state.py",
+    "cli/command.py": "cli/test_program.py",
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",
     "spark/queries/display.py": "spark/queries/test_query.py",
@@ -100,6 +103,7 @@ ELSEWHERE = {
     "spark/results": "spark/sinks/test_arguments.py",
     "spark/results/over.py": "spark/builders/test_over.py",
     "spark/builders/two_sides.py": "spark/builders/test_join.py",
+    "spark/builders/selectable_columns.py": "spark/builders/test_join.py",
     "sql/writing": "sql/writing/test_windows.py",
     "spark/builders/windows.py": "spark/test_stream.py",
     "spark/workers/processor.py": "spark/test_micro_batches.py",

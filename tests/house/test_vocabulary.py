@@ -4,11 +4,12 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 from panewise.families import FAMILIES
 from panewise.matches import MATCHES
-from tests.house.sources import SRC, check_each, files, functions, nodes, part, shown, tree
+from tests.house.sources import SRC, check_each, files, functions, nodes, part, shown, text, tree
 
 # Each replaced word with what to say instead. Words that also have a right use are not in this table.
 REPLACED = {
@@ -86,6 +87,57 @@ def replaced_in_texts(path: Path) -> list[str]:
 
 def test_texts_have_no_replaced_words() -> None:
     check_each(files(), replaced_in_texts)
+
+
+# What has a right use in prose: Polars gathers rows by their positions.
+RIGHT_IN_PROSE = {"gathers", "gathering"}
+# Files whose prose is not yet without them.
+UNREVISED = (
+    "engine/redistribution.py",
+    "spark/session/settings.py",
+    "spark/session/worker_python.py",
+    "spark/workers/pack.py",
+)
+
+
+@cache
+def prose(path: Path) -> list[tuple[int, str]]:
+    """Returns line and text of the docstrings and comments of a file, without examples and code."""
+    lines = text(path).splitlines()
+    comments = [(number, line.partition("# ")[2]) for number, line in enumerate(lines, 1) if "# " in line]
+    docstrings = [
+        (node.lineno + number, line)
+        for node in nodes(path)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        for number, line in enumerate(str(node.value.value).splitlines())
+        if not line.strip().startswith((">>>", "..."))
+    ]
+    return [(number, re.sub(r"`[^`]*`", "", line)) for number, line in docstrings + comments]
+
+
+def replaced_in_prose(path: Path) -> list[str]:
+    return [
+        f"{shown(path)}:{line}: {words}"
+        for line, sentence in prose(path)
+        if (words := {word: use for word, use in replaced(sentence).items() if word not in RIGHT_IN_PROSE})
+    ]
+
+
+def test_docstrings_and_comments_have_no_replaced_words() -> None:
+    check_each([path for path in files() if shown(path) not in UNREVISED], replaced_in_prose)
+
+
+def inverted(path: Path) -> list[str]:
+    """Returns the lines in which a sentence begins with "Of", as in "Of late rows the columns are empty"."""
+    return [
+        f"{shown(path)}:{line}: {sentence.strip()}"
+        for line, sentence in prose(path)
+        if re.search(r"(^\s*|[.;:] |\d\. )Of [a-z]", sentence)
+    ]
+
+
+def test_sentences_begin_with_their_subject() -> None:
+    check_each(files(), inverted)
 
 
 def replaced_in_names(path: Path) -> list[str]:
@@ -313,3 +365,22 @@ def retiring(path: Path) -> list[str]:
 
 def test_only_messages_retire() -> None:
     check_each([path for path in files() if not shown(path).startswith(RETIRING)], retiring)
+
+
+# A turn is the rows of a batch that are applied together: all, or with evaluate="record" a single one. Window
+# operators and joins have turns. A struct of the state has a field of this name, too.
+TURNING = ("engine/join/", "engine/windows/operator.py", "engine/aggregate/several_ranks.py")
+
+
+def turning(path: Path) -> list[str]:
+    if not re.search(r"(?<![a-z])turn(s|ed)?(?![a-z])", text(path), re.IGNORECASE):
+        return []
+    return [
+        f"{shown(path)}:{line}: {name}"
+        for line, name in identifiers(tree(path))
+        if {"turn", "turns", "turned"} & set(snake_case(name).lower().split("_"))
+    ]
+
+
+def test_only_rows_of_a_batch_have_turns() -> None:
+    check_each([path for path in files() if not shown(path).startswith(TURNING)], turning)

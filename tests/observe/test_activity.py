@@ -34,6 +34,15 @@ def test_the_windows_with_most_panes_are_reported() -> None:
     assert (activity.windows_left_out, activity.panes_left_out) == (5 + 3, 1 + 2 + 3 + 4 + 5 + 4)
 
 
+def test_keys_of_a_window_are_added_up() -> None:
+    """Each key is in one shard (semantics 15.28)."""
+    window = [0, 60, 0, 0, 0, 0, 0, 1, 0]
+    activity = merged([text(windows=[window], stored=[[0, 60, -2]]), text(stored=[[0, 60, 1], [60, 120, 1]])])
+    assert activity is not None
+    assert activity.stored == {(0, 60): -1}, "of a window that is left out nothing is known"
+    assert from_json(json.loads(json.dumps(as_json(activity)))) == activity
+
+
 def test_rows_without_windows_are_counted_by_stretches() -> None:
     """Shards may have stretches of different lengths: the longest one is used (semantics 15.18)."""
     activity = merged(

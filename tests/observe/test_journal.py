@@ -42,7 +42,7 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     figures = read[1].operators["panewise"]  # type: ignore[union-attr]
     assert (figures.counts, figures.late, figures.state) == ({"rows_in": 5}, {"expired": 1}, {"watermark": 7})
     assert figures.activity == Activity(
-        "windows", windows={(0, 60): (1, 0, 0, 0, 0, 1, 0)}, shards={}, keys={}
+        "windows", windows={(0, 60): (1, 0, 0, 0, 0, 1, 0)}, stored={}, shards={}, keys={}
     )
 
 

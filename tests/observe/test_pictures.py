@@ -100,6 +100,18 @@ def test_windows_of_rows() -> None:
     assert "row number" in texts
 
 
+def test_numbers_of_micro_batches() -> None:
+    """An arrival may be the number of a micro-batch, for windows of time and of rows (semantics 15.22)."""
+    panes = [{**pane(0, 70, "EARLY"), "batch_id": 2}, {**pane(0, 90), "batch_id": 1_200}]
+    _, texts, titles = parsed(picture(panes, arrival="batch_id").svg)
+    assert {"2", "1,200", "batch id"} <= set(texts)
+    assert titles[0] == "event time 2024-01-01 12:00:00 to 2024-01-01 12:01:00\nearly pane: 1"
+    of_rows = [{"window_start": 0, "window_end": 100, "timing": "ON_TIME", "batch_id": 3}]
+    _, texts, titles = parsed(picture(of_rows, arrival="batch_id").svg)
+    assert titles == ["event time 0 to 100\non-time pane: 1"]
+    assert "row number" in texts
+
+
 def test_without_arrivals_there_is_one_row() -> None:
     """Late rows have none, unless they are given one (semantics 15.22)."""
     bare = [{name: value for name, value in pane.items() if name != "processing_time"} for pane in PANES]
@@ -130,6 +142,7 @@ def test_no_panes() -> None:
 
 def test_files(tmp_path: Path) -> None:
     made = picture(PANES)
+    assert repr(made) == "Picture()"
     made.save(tmp_path / "panes.svg")
     made.save(str(tmp_path / "panes.html"))
     assert (tmp_path / "panes.svg").read_text() == made.svg

@@ -113,7 +113,7 @@ def test_the_state_has_the_size_that_is_computed(name: str, rows: int, keys: int
         ({"batch": 0}, "batch=0 s | a micro-batch takes time | give such as 10 seconds"),
         ({"delay": -1}, "delay=-1 s | the delay is 0 or more | give such as 10 seconds"),
         ({"lateness": -1}, "lateness=-1 s | the lateness is 0 or more | give such as 10 seconds"),
-        ({"window": 0}, "window=0 s | the duration is above 0 | give the window"),
+        ({"window": 0}, "window=0 s | the length of windows is above 0 | give the window"),
         (
             {"operator": "over", "window": -1},
             "window=-1 s | the range of a frame is 0 or more | give the window",

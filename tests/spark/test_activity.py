@@ -150,6 +150,21 @@ def test_a_merged_session_is_deleted() -> None:
     assert seconds(activity) == {(0, 60): (0, 0, 0, 0, 0, 0, 1), (0, 90): (0, 0, 0, 0, 0, 1, 0)}
 
 
+def test_windows_that_expire_early() -> None:
+    """It is known of how many keys a window is stored (semantics 15.28)."""
+    spec = pw.WindowOperator(window=MINUTE, max_windows=pw.MaxWindows(1), **SUM)
+    opened, again, evicted = activity_of(
+        spec,
+        ([(5, "a", 1), (6, "b", 1)], None),
+        ([(7, "a", 1), (8, "c", 1), (9, "c", 1), (80, "c", 1)], None),
+        ([(90, "a", 1), (7, "b", 2)], None),
+    )
+    zero, minute = micros(0), 60_000_000
+    assert opened.stored == {(zero, zero + minute): 2}
+    assert again.stored == {(zero + minute, zero + 2 * minute): 1}, "that of c was never stored"
+    assert evicted.stored == {(zero, zero + minute): -1, (zero + minute, zero + 2 * minute): 1}
+
+
 def test_the_end_of_input_expires_all_windows() -> None:
     """Nothing is live after it (semantics 15.21)."""
     operator = Played(pw.WindowOperator(window=pw.Global(), **SUM))

@@ -175,7 +175,7 @@ def test_order_columns_of_pyspark(spark: SparkSession) -> None:
     assert F.top_n_by("v", SF.asc("a"), 2) == F.top_n_by("v", "a", 2, ascending=True)
     with pytest.raises(SpecError) as error:
         F.min_by("v", ["a", SF.desc_nulls_first("b")])
-    assert str(error.value) == (
+    assert error.value.args[0] == (
         "by='b DESC NULLS FIRST' | nulls come first in ascending and last in descending order, of a column | "
         "give asc(...) or desc(...) of panewise.functions"
     )

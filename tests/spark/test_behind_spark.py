@@ -190,7 +190,7 @@ def test_sides_that_follow_the_query(minutes: Feed) -> None:
     both = joined(delayed, plain, "ts").on("k").within("-1 minute", "1 minute").prefix(right="r_")
     stops = (
         r"^a stream without a watermark \(right\) \| the left side reads what Spark's own stateful "
-        r"operators or a union of streams emit, .* which this stream would stop \| call withWatermark on it$"
+        r"operators or a union of streams emit, .* which this stream would stop \| call withWatermark on it"
     )
     with pytest.raises(SetupError, match=stops):
         _ = both.watermark(right=pw.StreamTime(0, per="all")).how("inner").rows

@@ -148,7 +148,7 @@ def test_a_fixed_lag_means_nothing_on_a_batch(feed: Feed) -> None:
     feed.put((0, "a", 1))
     with pytest.raises(pw.SpecError) as caught:
         minutes(feed.batch()).watermark(pw.FixedLag("1 hour")).agg(F.count())
-    assert str(caught.value) == (
+    assert caught.value.args[0] == (
         "watermark=FixedLag(lag=Duration('1 hour')) on a batch DataFrame | the rows of a "
         "batch DataFrame do not arrive as they happen, so all rows older than the lag would "
         "be late | leave watermark out, or read a stream"

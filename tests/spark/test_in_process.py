@@ -34,6 +34,7 @@ from panewise.testing.strategies import (
     windowed_join_specs,
     windowed_streams,
 )
+from panewise.testing.window_specs import limited_specs
 from tests.engine.effort import examples
 from tests.nightly import LIKE_ANOTHER, every
 from tests.spark import in_process
@@ -117,6 +118,7 @@ def drawn() -> Iterator[Any]:
     for kind in ALL_KINDS:
         marks = [pytest.mark.nightly] if kind in LIKE_ANOTHER else []
         yield pytest.param(specs(kind), events, types_of, id=kind, marks=marks)
+    yield pytest.param(limited_specs(), events, types_of, id="limited")
     of_first: Callable[[Any], Any] = lambda chain: events(chain.first)  # noqa: E731
     yield pytest.param(chains(), of_first, lambda chain: types_of(chain.first), id="chain")
     yield pytest.param(frame_specs(), frame_events, types_of, id="over")

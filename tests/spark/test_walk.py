@@ -1,7 +1,7 @@
 """The files that a row enters on its way from a stream to a pane, counted by a profiler.
 
-The process is warm, and the row belongs to a window that has rows in a stored run. docs/how-it-works.md lists
-the same files in the same order.
+The process is warm, and the row belongs to a window that has rows in a stored run. docs/explanation/walk.md
+lists the same files in the same order.
 """
 
 import re
@@ -23,7 +23,7 @@ from tests.spark.in_process import Envelope, Query
 from tests.spark.test_micro_batches import COLUMNS, LEFT, RIGHT, table, windows
 
 PACKAGE = Path(panewise.__file__).parent
-PAGE = ROOT / "docs" / "how-it-works.md"
+PAGE = ROOT / "docs" / "explanation" / "walk.md"
 CALLED_BY_SPARK = {"Pack", "Control", "Processor", "ShardRunner", "Unpack"}
 
 Walk = dict[str, dict[str, None]]  # the functions by file, in the order in which they are entered

@@ -23,7 +23,7 @@ def check(rule: Rule) -> None:
     rule.obeys()
     with pytest.raises(SpecError) as caught:
         rule.breaks()
-    assert str(caught.value) == rule.message
+    assert caught.value.args[0] == rule.message
     assert (caught.value.given, caught.value.rule, caught.value.remedy) == tuple(rule.message.split(" | "))
 
 

@@ -30,6 +30,9 @@ COGROUP: Final = pw.CogroupOperator(left=PLAIN, right=PLAIN, window=pw.Tumbling(
 OVER: Final = pw.OverOperator(
     keys=["k"], columns=[pw.OverColumn(F.sum("v").alias("s"), pw.Frame("rows", -1, 0))]
 )
+BOTH: Final = pw.UserMergeAggregate(
+    "rows", lambda: 0, lambda n, _: n + 1, lambda n, _: n + 1, lambda a, b: a + b, lambda n: n, "bigint"
+)
 OF_WINDOWS: Final[dict[str, Any]] = {
     "trigger": pw.Always(),
     "accumulation": "discarding",
@@ -60,6 +63,7 @@ TAKEN: Final[dict[str, tuple[Any, dict[str, Any]]]] = {
             **OF_WINDOWS,
             "left_aggregates": [F.sum("v"), COUNT],
             "right_aggregates": [F.max("v")],
+            "both_aggregates": [BOTH("v", "w")],
             "on_time": "always",
             "idle_after": 5,
             "left": replace(COGROUP.left, max_future_skew=pw.Duration(3)),
@@ -93,7 +97,6 @@ REFUSED: Final[dict[str, dict[str, Any]]] = {
     },
     "cogroup": {
         "window": pw.Tumbling(20),
-        "both_aggregates": "stays",
         "watermark": pw.StreamTime(1, per="all"),
     },
     "join": {

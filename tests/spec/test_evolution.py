@@ -11,12 +11,14 @@ from panewise.errors import SpecError, StateError
 from panewise.spec.codec import to_dict
 from panewise.spec.codec.same_aggregates import same_aggregates
 from panewise.spec.evolution import continuation
+from panewise.spec.fields import silently
 
 SPEC = pw.WindowOperator(keys=["k"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")])
 SLIDING = replace(SPEC, window=pw.Sliding(5))
 EVICTED = replace(SPEC, evictor=pw.CountEvictor(2))
 DELTA = replace(SPEC, delta=["v"])
 BY_KEY = replace(SPEC, watermark=pw.StreamTime(5))
+RARELY = r"may have fired early .* such as AfterWatermark\(early=AfterCount\(10\*\*12\)\)"
 JOIN = pw.JoinOperator(left=pw.Side(), right=pw.Side(prefix="r_"), match=pw.Interval(0, 5))
 
 
@@ -64,8 +66,10 @@ def test_added_aggregates_are_marked_for_ever() -> None:
         (SPEC, {"keys": ["k", "l"], "event_time": "t"}, r"\(keys: \['k'\] -> \['k', 'l'\]; event_time: "),
         (SPEC, {"timestamp": "latest"}, "a state has no event times of rows"),
         (SPEC, {"watermark": pw.FixedLag(3)}, "of a watermark only the lag, the delay and idle_after change"),
-        (SLIDING, {"trigger": pw.Always()}, "sliding windows are stored as their trigger"),
-        (SLIDING, {"accumulation": "discarding"}, "sliding windows are stored as their trigger"),
+        (replace(SLIDING, trigger=pw.Always()), {"trigger": pw.AfterWatermark()}, RARELY),
+        (replace(SLIDING, trigger=pw.Always()), {"trigger": pw.Never()}, RARELY),
+        (replace(SLIDING, accumulation="discarding"), {"trigger": pw.Never()}, "are not continued by Never"),
+        (SLIDING, {"accumulation": "discarding"}, "sliding windows store sums of all their rows"),
         (replace(SLIDING, accumulation="discarding"), {"allowed_lateness": 3}, "discarding sliding windows"),
         (SLIDING, {"aggregates": [F.collect_list("v")]}, "sliding windows store rows"),
         (EVICTED, {"aggregates": [F.sum("v")]}, "with an evictor windows store rows"),
@@ -81,16 +85,50 @@ def test_added_aggregates_are_marked_for_ever() -> None:
     ],
 )
 def test_a_change_that_is_refused(old: Any, new: dict[str, Any], message: str) -> None:
-    """semantics 47.2."""
+    """semantics 47.2, 47.18."""
     with pytest.raises(StateError, match=message) as caught:
         continuation(to_dict(old), replace(old, **new))
     assert caught.value.remedy.startswith("put the field back, or start from a new checkpoint, whose initial")
 
 
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+def test_changes_of_sliding_windows() -> None:
+    """semantics 47.18: the way out of the error is taken over, and so is a way back from "discarding"."""
+    early, rarely = replace(SLIDING, trigger=pw.Always()), pw.AfterWatermark(early=pw.AfterCount(10**12))
+    assert changes(SLIDING, early)
+    assert changes(early, replace(SLIDING, trigger=rarely, accumulation="retracting"))
+    assert changes(replace(SLIDING, accumulation="discarding"), replace(SLIDING, allowed_lateness=4))
+
+
+WINDOWED: Any = {"left": pw.Side(keys=["k"]), "right": pw.Side(keys=["k"], prefix="r_")}
+EARLY_WINDOWS = pw.SameWindow(pw.Tumbling(10), trigger=pw.AfterWatermark(early=pw.Always()))
+with silently():
+    CLOSED_WINDOWS = pw.SameWindow(pw.Tumbling(10), trigger=pw.AfterCount(2))
+
+
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(10)), "windows that fire once"),
+        (pw.SameWindow(pw.Tumbling(10)), EARLY_WINDOWS, "windows that fire once"),
+        (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(20), trigger=pw.Always()), "trigger, allowed_lateness and"),
+        (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(10), trigger=pw.Always(), allowed_lateness=2), "lowered"),
+        (CLOSED_WINDOWS, EARLY_WINDOWS, "trigger has closed"),
+        (pw.Interval(0, 5), EARLY_WINDOWS, "a state belongs to the match"),
+    ],
+)
+def test_a_change_of_windows_of_both_sides_that_is_refused(old: Any, new: Any, message: str) -> None:
+    """semantics 47.19."""
+    before = pw.JoinOperator(**WINDOWED, match=old)
+    with pytest.raises(StateError, match=rf"\(match: .*{message}"):
+        continuation(to_dict(before), replace(before, match=new))
+
+
 def test_another_family_is_refused() -> None:
-    with pytest.raises(StateError, match="another operator has another state"):
+    with pytest.raises(StateError, match="a state belongs to the kind of operator that made it"):
         continuation(to_dict(SPEC), pw.OverOperator(keys=["k"]))
-    with pytest.raises(StateError, match="another operator has another state"):
+    with pytest.raises(StateError, match="a state belongs to the kind of operator that made it"):
         continuation(to_dict(SPEC), SPEC.then(aggregates=[F.max("n")]))
 
 

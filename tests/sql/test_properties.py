@@ -11,9 +11,10 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.spec import RowFunction
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql import compile_sql, to_sql
 from panewise.sql.syntax import TextSpan
-from panewise.sql.texts import quoted, replaced
+from panewise.sql.texts import replaced
 from panewise.testing.strategies import aggregates, frame_specs, windows
 from tests.engine.effort import examples
 
@@ -21,7 +22,7 @@ from tests.engine.effort import examples
 @given(st.text(max_size=9))
 @examples(50)
 def test_quotes(name: str) -> None:
-    assert quoted(name)[1:-1].replace("``", "`") == name
+    assert in_backticks(name)[1:-1].replace("``", "`") == name
 
 
 def test_spans_are_replaced_from_left_to_right() -> None:

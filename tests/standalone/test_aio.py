@@ -117,14 +117,18 @@ def test_buffers_and_batches() -> None:
             await operator.finish()
             await operator.end()
             assert [total async for one in operator for total in totals([one])] == [3]
-            with pytest.raises(InputError, match=r"^an operator that has ended \| .* \| make a new one$"):
+            with pytest.raises(
+                InputError, match=r"^an operator that has ended \| .* \| make a new one \[PW-"
+            ):
                 await operator.add_message(message(1))
 
     asyncio.run(main())
 
 
 def test_capacity_is_checked() -> None:
-    with pytest.raises(InputError, match=r"^capacity=0 \| it is a whole number above zero \| give 1 or"):
+    with pytest.raises(
+        InputError, match=r"^capacity=0 \| capacity is a whole number above zero \| give 1 or"
+    ):
         AsyncOperator(SPEC, TYPES, capacity=0)
 
 

@@ -44,7 +44,9 @@ def test_another_word_for_the_input_is_refused(call: str, word: str) -> None:
     CALLS[call](operator, input="right")
     with pytest.raises(InputError) as caught:
         CALLS[call](operator, **{word: "left"})
-    assert str(caught.value) == (f"{call}({word}='left') | an input is named by input=... | say input='left'")
+    assert caught.value.args[0] == (
+        f"{call}({word}='left') | an input is named by input=... | say input='left'"
+    )
     with pytest.raises(TypeError, match=rf"^{call}\(\) got an unexpected keyword argument 'inputs'$"):
         CALLS[call](operator, inputs="left")
 
@@ -54,10 +56,10 @@ def test_another_word_is_refused_by_the_front_for_asyncio(call: str) -> None:
     async def main() -> None:
         operator = AsyncOperator(JOIN, TYPES)
         await CALLS[call](operator, input="left")
-        with pytest.raises(InputError, match=r"say input='left'$"):
+        with pytest.raises(InputError, match=r"say input='left' \[PW-"):
             await CALLS[call](operator, port="left")
         assert operator.positions(input="left") == []
-        with pytest.raises(InputError, match=r"say input='left'$"):
+        with pytest.raises(InputError, match=r"say input='left' \[PW-"):
             operator.positions(side="left")  # type: ignore[call-arg]
 
     asyncio.run(main())
@@ -70,7 +72,9 @@ def test_another_word_in_an_event_is_refused(event: dict[str, Any], word: str) -
     with pytest.raises(InputError) as caught:
         run(JOIN, [{**event, word: "left"}])
     assert str(caught.value).startswith(f"events[0] has a field '{word}': ")
-    assert str(caught.value).endswith(" | an event names an input in the field 'input' | say 'input': 'left'")
+    assert caught.value.args[0].endswith(
+        " | an event names an input in the field 'input' | say 'input': 'left'"
+    )
 
 
 @pytest.mark.parametrize("buffer", [1, None])
@@ -102,7 +106,7 @@ def test_a_message_of_retained_windows_with_an_unknown_column_is_refused(mode: s
         operator = JoinWindowOperator(JoinWindowSettings(keyed_message_store=(), **given), types)
     else:
         operator = WindowedAggregator(AggregatorSettings(**given), N, types)
-    with pytest.raises(InputError, match=r"a message with a column 'event_tim' .* say 'event_time'$"):
+    with pytest.raises(InputError, match=r"a message with a column 'event_tim' .* say 'event_time' \[PW-"):
         operator.add_message({"event_tim": 1})
     assert (operator.counts.rows_in, operator.drain_rejected()) == (0, [])
 

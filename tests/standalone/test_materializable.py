@@ -123,13 +123,15 @@ def test_operators_without_results_for_a_store(refused: Any, text: str) -> None:
     types: Any = TYPES
     with pytest.raises(SpecError) as caught:
         StandaloneOperator(refused, types, materialize=store())
-    assert str(caught.value) == text
+    assert caught.value.args[0] == text
 
 
 def test_joins_are_refused() -> None:
     """semantics 31.16"""
     join = JoinOperator(left=Side(keys=["k"]), right=Side(keys=["k"], prefix="r_"), match=Interval(0, 9))
-    with pytest.raises(SpecError, match=r"^materialize with JoinOperator \| .* \| leave materialize out$"):
+    with pytest.raises(
+        SpecError, match=r"^materialize with JoinOperator \| .* \| leave materialize out \[PW-"
+    ):
         StandaloneOperator(join, {"left": TYPES, "right": TYPES}, materialize=store())
 
 
@@ -192,14 +194,14 @@ def test_stores_that_do_not_fit(window: Any, found: Any, text: str) -> None:
     """semantics 31.16"""
     with pytest.raises(InputError) as caught:
         StandaloneOperator(spec(window, allowed_lateness=12), TYPES, materialize=found)
-    assert str(caught.value) == text
+    assert caught.value.args[0] == text
 
 
 def test_unlimited_lateness_is_refused() -> None:
     """semantics 31.16"""
     with pytest.raises(InputError) as caught:
         StandaloneOperator(spec(allowed_lateness="unlimited"), TYPES, materialize=store())
-    assert str(caught.value) == (
+    assert caught.value.args[0] == (
         "materialize with allowed_lateness='unlimited' | a result stays for the retention of the store, and "
         "with this lateness windows stay live | give a duration as the allowed lateness"
     )

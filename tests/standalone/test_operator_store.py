@@ -128,7 +128,7 @@ def test_checkpoints_are_in_the_store_of_the_caller() -> None:
 def test_other_values_are_no_stores(front: Any, store: Any, missing: str) -> None:
     with pytest.raises(InputError) as caught:
         front(SPEC, TYPES, store=store)
-    assert str(caught.value).split(" | ") == [
+    assert caught.value.args[0].split(" | ") == [
         f"store={store!r}, without {missing}()",
         "a store is a directory, or an object with the methods of OperatorStore",
         "give the path of a directory",

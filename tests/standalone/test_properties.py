@@ -19,6 +19,7 @@ from panewise.testing.policy_events import stream_events
 from panewise.testing.policy_specs import TYPES as POLICY_TYPES
 from panewise.testing.policy_specs import stream_windows
 from panewise.testing.strategies import ALL_KINDS, events, specs, types_of
+from panewise.testing.window_specs import limited_specs
 from panewise.testing.windowed_joins import windowed_join_specs
 from tests.engine.effort import SOAK, examples
 from tests.nightly import unlike
@@ -39,6 +40,9 @@ def drawn(data: st.DataObject, family: str) -> tuple[Any, list[dict[str, Any]], 
         case "chain":
             spec = data.draw(chains(data.draw(st.sampled_from(["tumbling", "session"]))))
             return spec, data.draw(events(spec.first)), types_of(spec.first)
+        case "limited":
+            spec = data.draw(limited_specs())
+            return spec, data.draw(events(spec)), types_of(spec)
         case "policy":
             spec = data.draw(stream_windows())
             return spec, data.draw(stream_events(spec)), POLICY_TYPES
@@ -58,7 +62,17 @@ OPTIONS: list[dict[str, bool]] = [
     {"exported": True},
     {"exported": True, "stored": True},
 ]
-FAMILIES = [*ALL_KINDS, "over", "deduplicate", "chain", "policy", "join", "cogroup", "windowed_join"]
+FAMILIES = [
+    *ALL_KINDS,
+    "limited",
+    "over",
+    "deduplicate",
+    "chain",
+    "policy",
+    "join",
+    "cogroup",
+    "windowed_join",
+]
 
 
 def check(data: st.DataObject, family: str) -> None:
@@ -75,7 +89,7 @@ def check(data: st.DataObject, family: str) -> None:
 @FEW
 @given(data=st.data())
 def test_standalone_is_oracle(family: str, data: st.DataObject) -> None:
-    """semantics 31"""
+    """semantics 31; of a limit of windows also 15.24, 15.25, exported and stored."""
     check(data, family)
 
 

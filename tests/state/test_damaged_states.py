@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from panewise.checkpoints.figures import CheckpointFigures, OperatorFigures, ShardFigures
 from panewise.checkpoints.shard import recorded_spec, shard_figures
-from panewise.cli import as_json, as_text
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.cli.state import as_json, as_text
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import Cache, RunLibrary
+from panewise.engine.saved_operator import restore, save
 from panewise.errors import StateError
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.run_format import decode

@@ -76,7 +76,7 @@ def test_other_files_are_refused(pragma: str, text: str, tmp_path: Path) -> None
     database.close()
     with pytest.raises(StateError) as caught:
         FileRunStore(tmp_path)
-    assert str(caught.value) == f"{tmp_path / FILE}{text}"
+    assert caught.value.args[0] == f"{tmp_path / FILE}{text}"
 
 
 def test_damaged_files_are_refused(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_damaged_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no database" * 1000)
     with pytest.raises(StateError) as caught:
         FileRunStore(tmp_path)
-    assert str(caught.value) == (
+    assert caught.value.args[0] == (
         f"cannot open {tmp_path / FILE}: file is not a database | the file of a store is one that panewise "
         "wrote | restore the directory from a copy, or start in an empty one"
     )
@@ -97,8 +97,9 @@ def test_an_empty_file_is_damaged(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(StateError) as caught:
             FileRunStore(tmp_path)
-        assert str(caught.value) == (
-            f"{tmp_path / FILE} of 0 bytes | the file of a store is never empty | "
+        assert caught.value.args[0] == (
+            f"{tmp_path / FILE} of 0 bytes | a store writes its file before it is used, so the file is "
+            "never empty | "
             "restore the directory from a copy, or start in an empty one"
         )
     assert [path.name for path in tmp_path.iterdir()] == [FILE]

@@ -659,8 +659,9 @@ def test_the_document_shows_the_stored_manifest() -> None:
     assert json.loads(shown) == json.loads(read("tumbling").manifest() or "")
 
 
-def test_the_document_names_every_field_and_column() -> None:
-    text = (ROOT / "docs" / "state-format.md").read_text(encoding="utf-8")
+def test_the_documents_name_every_field_and_column() -> None:
+    pages = ("state-format.md", "reference/state-tables.md")
+    text = "".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in pages)
     manifest = json.loads(read("tumbling").manifest() or "")
     fields = {*manifest, *manifest["header"], *manifest["runs"][0]} - {"header"}
     columns = {re.sub(r":.*", ":", name) for name in manifest["header"]["types"] if name.startswith("__")}

@@ -40,7 +40,7 @@ def test_the_matrix(measure: Any, use: Any, equal: Any, ranges: Any, sizes: Any,
     [
         ({"measure": "rows"}, "measure is 'tuple' or 'time'"),
         ({"use": "sum"}, "use is 'aggregate' or 'join'"),
-        ({"window_size": "huge"}, "window_size is 'small' or 'large' or None"),
+        ({"window_size": "huge"}, "window_size is one of the values 'small' or 'large' or None"),
         ({"use": "aggregate", "equal_join": True}, "only a join has conditions"),
         ({"use": "aggregate", "time_range_join": True}, "only a join has conditions"),
         ({"time_range_join": True}, "windows of messages have no ranges of time"),

@@ -79,5 +79,5 @@ def test_entries_to_restore_have_names(entry: Any) -> None:
 
 @pytest.mark.parametrize("times", [{}, {"first": 1}, {"last": 1}, {"time": 1, "first": 1}])
 def test_a_fetch_has_one_time_or_a_range(times: dict[str, int]) -> None:
-    with pytest.raises(InputError, match=r"\| give time=\.\.\., or first=\.\.\. and last=\.\.\.$"):
+    with pytest.raises(InputError, match=r"\| give time=\.\.\., or first=\.\.\. and last=\.\.\. \[PW-"):
         WindowStore(10, 1).fetch("a", **times)  # type: ignore[call-overload]

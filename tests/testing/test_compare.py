@@ -86,7 +86,7 @@ def test_panes_are_found_in_every_form(output: Any) -> None:
 def test_a_difference_can_be_read(expected: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(AssertionError) as caught:
         assert_panes(PANES, expected)
-    assert str(caught.value) == message
+    assert caught.value.args[0] == message
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ def test_rows_of_sides_have_the_names_of_the_caller() -> None:
 def test_a_missing_input_is_named() -> None:
     stream = TestStream(JoinOperator(left=LEFT, right=RIGHT, match=Interval(0, 5)))
     message = (
-        r"^input is missing \| the inputs of the operator are \['left', 'right'\] \| give one .*='left'$"
+        r"^input is missing \| the inputs of the operator are \['left', 'right'\] \| give one .*='left' \[PW-"
     )
     with pytest.raises(InputError, match=message):
         stream.rows(pair_of(1)[0])

@@ -159,4 +159,4 @@ def test_a_malformed_file_is_refused(text: str, message: str, tmp_path: Path) ->
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
         load(path)
-    assert str(caught.value) == f"{path}: {message}"
+    assert caught.value.args[0] == f"{path}: {message}"

@@ -1,7 +1,7 @@
 """Reads the changelog files of Spark's state store: the puts and deletes of one version.
 
 A file begins with its version as text. Versions 2 and 4 are those of stores with column families. Version 4
-goes on with the unique ids of the versions since the last snapshot. Integers are big-endian.
+then has the unique ids of the versions since the last snapshot. Integers are big-endian.
 """
 
 import json

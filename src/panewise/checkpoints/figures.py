@@ -6,10 +6,11 @@ from typing import TypeAlias
 
 from panewise.spec import Specification
 
-ShowProgress: TypeAlias = Callable[[str], None]  # is called with what is being read, in words
+# Is called with what is being read, in words, and the share of the whole that has been read, from 0 to 1.
+ShowProgress: TypeAlias = Callable[[str, float], None]
 
 
-def silent(words: str) -> None:
+def silent(words: str, share: float) -> None:
     """Shows no progress."""
 
 

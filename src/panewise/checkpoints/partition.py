@@ -1,7 +1,7 @@
 """Reads one partition of Spark's RocksDB state store, as of a version: a snapshot and later changelogs.
 
 A snapshot is an archive with the small files of RocksDB, and a list of its large ones (SST files), which are
-kept beside it. They are linked into a temporary directory, where RocksDB opens them for reading only. The
+beside it. They are linked into a temporary directory, where RocksDB opens them for reading only. The
 entries of changelogs are put into a database of their own there. So memory has one entry at a time.
 """
 

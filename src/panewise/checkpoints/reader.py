@@ -1,7 +1,8 @@
 """Reads the state of a checkpoint in a local directory, without Spark."""
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import count
+from itertools import count, groupby
+from operator import itemgetter
 
 import polars as pl
 
@@ -16,7 +17,7 @@ from panewise.checkpoints.layout import CheckpointLayout, Stored, directory_of, 
 from panewise.checkpoints.partition import ShardEntries, VersionFiles, shards_in
 from panewise.checkpoints.shard import live_rows, manifest_of, recorded_spec, shard_figures
 from panewise.engine.columns import END, ONE_KEY, START
-from panewise.engine.protocol import Inspection
+from panewise.engine.family_parts import Inspection
 from panewise.errors import StateError
 from panewise.state import Manifest
 from panewise.state.export_file import ExportFile, is_export
@@ -68,9 +69,7 @@ def _all_shards(
 ) -> Iterator[tuple[int, int, Mapping[str, bytes], Callable[[], None]]]:
     """Yields the operators of a checkpoint or file, each with what :func:`shards_of` yields."""
     if is_export(checkpoint):
-        for operator, shards in _opened(checkpoint, batch).operators.items():
-            for shard, entries in shards.items():
-                yield operator, shard, entries, _after_run(progress, operator, shard)
+        yield from _exported_shards(_opened(checkpoint, batch), progress)
         return
     layout = layout_of(checkpoint, batch)
     for stored in layout.operators:
@@ -86,21 +85,29 @@ def _opened(file: str, batch: int | None) -> ExportFile:
     return ExportFile.open(file)
 
 
-def _after_run(progress: ShowProgress, operator: int, shard: int) -> Callable[[], None]:
+def _exported_shards(
+    export: ExportFile, progress: ShowProgress
+) -> Iterator[tuple[int, int, Mapping[str, bytes], Callable[[], None]]]:
+    """Yields the operators of a file, each with what :func:`shards_of` yields."""
+    total, place = sum(map(len, export.operators.values())), count()
+    for operator, shards in export.operators.items():
+        for shard, entries in shards.items():
+            words = f"operator {operator}, shard {shard}"
+            yield operator, shard, entries, _after_run(progress, words, next(place) / total)
+
+
+def _after_run(progress: ShowProgress, words: str, share: float) -> Callable[[], None]:
     runs = count(1)
-    return lambda: progress(f"operator {operator}, shard {shard}: {next(runs):,} runs")
+    return lambda: progress(f"{words}: {next(runs):,} runs", share)
 
 
 def _exported_figures(file: str, export: ExportFile, progress: ShowProgress) -> CheckpointFigures:
     """Returns what an exported state contains."""
     operators = []
-    for number, shards in export.operators.items():
-        figures = [
-            shard_figures(shard, entries, _after_run(progress, number, shard))
-            for shard, entries in shards.items()
-        ]
-        manifest = manifest_of(next(iter(shards.values())))
-        operators.append(operator_figures(number, manifest, figures))
+    for number, together in groupby(_exported_shards(export, progress), key=itemgetter(0)):
+        shards = [(shard, entries, after_run) for _, shard, entries, after_run in together]
+        manifest = manifest_of(shards[0][1])
+        operators.append(operator_figures(number, manifest, [shard_figures(*shard) for shard in shards]))
     return CheckpointFigures(file, export.origin.batch or 0, tuple(operators))
 
 
@@ -127,13 +134,16 @@ def shards_of(
 
     The entries can be read until the next shard is requested. The function shows how much has been read.
     """
-    runs = count(1)
-    for partition, (folder, unique_id) in enumerate(zip(stored.partitions, stored.ids, strict=True), 1):
-        words = f"operator {stored.number}, partition {partition} of {len(stored.partitions)}"
+    runs, length = count(1), len(stored.partitions)
+    before = sum(len(other.partitions) for other in layout.operators[: layout.operators.index(stored)])
+    total = sum(len(each.partitions) for each in layout.operators)
+    for partition, (folder, unique_id) in enumerate(zip(stored.partitions, stored.ids, strict=True)):
+        words = f"operator {stored.number}, partition {partition + 1} of {length}"
         files = VersionFiles.of_version(folder, layout.batch + 1, unique_id)
         with shards_in(files, checked=layout.checked) as shards:
-            for shard, entries in sorted(shards.items()):
-                yield shard, entries, lambda: progress(f"{words}: {next(runs):,} runs")  # noqa: B023 - see above
+            for place, (shard, entries) in enumerate(sorted(shards.items())):
+                share = (before + partition + place / len(shards)) / total
+                yield shard, entries, lambda: progress(f"{words}: {next(runs):,} runs", share)  # noqa: B023
 
 
 def operator_figures(number: int, manifest: Manifest | None, figures: list[ShardFigures]) -> OperatorFigures:

@@ -14,7 +14,7 @@ from panewise.checkpoints.figures import ShardFigures
 from panewise.checkpoints.tables import MANY, ShardTables, check_sound
 from panewise.engine.checkpoint import unreadable_spec
 from panewise.engine.columns import END, ONE_KEY
-from panewise.engine.protocol import Inspection, engine_parts
+from panewise.engine.family_parts import Inspection, engine_parts
 from panewise.errors import SpecError, SpecWarning, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import without_functions

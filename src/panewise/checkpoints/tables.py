@@ -30,7 +30,7 @@ _PART = "__part"
 
 @dataclass
 class ShardTables:
-    """The tables of a shard: a :class:`panewise.engine.protocol.TableReader` of one part of them.
+    """The tables of a shard: a :class:`panewise.engine.family_parts.TableReader` of one part of them.
 
     The types are those of the runs, because the input of the query is not available.
 

@@ -3,46 +3,53 @@
 ``panewise demo`` runs a year of flights through windows on Spark.
 ``panewise check`` checks the environment: Python, Java, Spark, its workers, connectors.
 ``panewise explain FILE`` says in words what a specification or a script does.
+``panewise sql SCRIPT`` runs a script of SQL on Spark.
 ``panewise state CHECKPOINT`` shows the state that the operators of a query have stored.
 ``panewise state export CHECKPOINT FILE`` writes it to a file, from which another query can begin.
-``panewise sql SCRIPT`` runs a script of SQL on Spark.
 ``panewise size`` computes what a query needs.
 ``panewise watch JOURNAL`` shows running queries on a page that updates itself.
+``panewise completion SHELL`` prints what makes a shell complete all of these.
 """
 
-import argparse
+import os
 import sys
 from collections.abc import Sequence
 
-from panewise.cli import check, demo, explain, size, sql, state, state_export, watch
-from panewise.cli.state import as_json, as_text
+import click
+from click.shell_completion import shell_complete
+
+from panewise.cli.messages import say, usage_error
+from panewise.cli.program import COMPLETE, NAME, program
 from panewise.errors import PanewiseError
 
-__all__ = ["as_json", "as_text", "main", "parser"]
+__all__ = ["main"]
 
-
-def parser() -> argparse.ArgumentParser:
-    """Returns the parser of the command's arguments."""
-    panewise = argparse.ArgumentParser(
-        prog="panewise", description="Window operators for streams on PySpark."
-    )
-    commands = panewise.add_subparsers(metavar="COMMAND", required=True)
-    for command in (demo, check, explain, sql, state, state_export, size, watch):
-        command.add_command(commands)
-    return panewise
+_REFUSED, _INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs the command and returns its exit status: 0, or 2 with a message on standard error.
+    """Runs the command and returns its exit status.
 
-    `panewise sql` returns 1 if a query fails while it runs. Without `arguments` it reads those of the
-    process. Wrong arguments and `--help` raise SystemExit.
+    It is 0, or 1 if something that ran has failed, 2 with a message on standard error if the command was
+    refused, and 130 after Ctrl-C. Without `arguments` it reads those of the process.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    namespace = parser().parse_args(state_export.as_one_word(words))
+    if instruction := os.environ.get(COMPLETE):
+        return shell_complete(program, {}, NAME, COMPLETE, instruction)
     try:
-        status: int = namespace.run(namespace)
+        with program.make_context(NAME, words) as context:
+            status: int = program.invoke(context)
+    except click.exceptions.Exit as end:  # as after --help
+        return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as help_text:
+        click.echo(help_text.format_message(), err=True)
+        return _REFUSED
+    except click.ClickException as error:
+        say(usage_error(error))
+        return _REFUSED
     except PanewiseError as error:
-        print(f"panewise: {error}", file=sys.stderr)
-        return 2
+        say(error)
+        return _REFUSED
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     return status

@@ -1,6 +1,5 @@
 """`panewise check` says whether this environment can run queries."""
 
-import argparse
 import os
 import platform
 import re
@@ -10,8 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+import click
+
+from panewise.cli.command import command as new_command
+from panewise.cli.messages import echo
 from panewise.errors import PanewiseError, SetupError
 
 _JAVA: Final = (17, 21)
@@ -38,35 +41,30 @@ class Checked:
     problem: str | None = None
 
 
-def add_command(commands: Any) -> None:
-    """Adds the command `panewise check` to a parser."""
-    check = commands.add_parser(
-        "check",
-        help="check the environment: Python, Java, Spark, its workers, connectors",
-        description=(
-            "Prints the versions that matter, and starts a local Spark session whose workers import "
-            "panewise. The exit status is 1 if something is wrong. Each problem says what to do."
-        ),
-    )
-    check.add_argument("--no-spark", action="store_true", help="start no Spark session")
-    check.add_argument(
-        "--connector",
-        action="append",
-        default=[],
-        choices=("kafka", "delta"),
-        help="also check that the session has this connector; may be repeated",
-    )
-    check.set_defaults(run=_run)
-
-
-def _run(namespace: argparse.Namespace) -> int:
+@new_command(
+    "check",
+    "Prints the versions that matter, and starts a local Spark session whose workers import panewise. The "
+    "exit status is 1 if something is wrong. Each problem says what to do.",
+    "panewise check",
+    "panewise check --connector kafka --connector delta",
+)
+@click.option("--no-spark", is_flag=True, help="start no Spark session")
+@click.option(
+    "--connector",
+    "connectors",
+    multiple=True,
+    type=click.Choice(["kafka", "delta"]),
+    help="also check that the session has this connector; may be repeated",
+)
+def command(*, no_spark: bool, connectors: tuple[str, ...]) -> int:
     """Prints what was checked; returns the exit status."""
     problems = 0
-    for checked in checks(spark=not namespace.no_spark, connectors=tuple(namespace.connector)):
-        print(f"{'wrong' if checked.problem else 'ok':<6}{checked.subject:<20}{checked.value}", flush=True)
+    for checked in checks(spark=not no_spark, connectors=connectors):
+        word, colour = ("wrong", "red") if checked.problem else ("ok", "green")
+        echo(f"{click.style(f'{word:<6}', fg=colour)}{checked.subject:<20}{checked.value}")
         if checked.problem:
             problems += 1
-            print(f"      {checked.problem}", flush=True)
+            echo(f"      {checked.problem}")
     return min(problems, 1)
 
 

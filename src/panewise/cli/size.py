@@ -1,12 +1,14 @@
 """`panewise size` computes the cores, the memory and the checkpoint that a query needs."""
 
-import argparse
 import json
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeAlias
+
+import click
 
 from panewise.chrono import Duration
+from panewise.cli.command import command as new_command
 from panewise.sizing.costs import Costs, costs
 from panewise.sizing.requirements import Requirements, requirements
 from panewise.sizing.workload import OPERATORS, Workload
@@ -14,77 +16,79 @@ from panewise.sizing.workload import OPERATORS, Workload
 _MICROSECONDS = 1_000_000
 
 
-def add_command(commands: Any) -> None:
-    """Adds the command `panewise size` to a parser."""
-    size = commands.add_parser(
-        "size",
-        help="compute the cores, shards, state and memory that a query needs",
-        description=(
-            "Computes what a query needs from costs that were measured (docs/operations/sizing.md). "
-            "Durations are texts such as '10 minutes'."
-        ),
-    )
-    size.add_argument(
-        "--operator",
-        action="append",
-        required=True,
-        metavar="NAME",
-        help=f"{', '.join(OPERATORS)}; may be repeated for several operators of one query",
-    )
-    size.add_argument(
-        "--rows-per-second", type=float, required=True, metavar="N", help="rows in the busiest minutes"
-    )
-    size.add_argument(
-        "--keys", type=float, required=True, metavar="N", help="keys that occur within a window"
-    )
-    size.add_argument(
-        "--window", metavar="DURATION", help="size of windows, gap of sessions, range of a join"
-    )
-    size.add_argument("--slide", metavar="DURATION", help="time between two windows; default: the window")
-    _add_durations(size)
-    size.add_argument(
-        "--utilization",
-        type=float,
-        default=0.6,
-        metavar="SHARE",
-        help="how busy cores may be; default: %(default)s",
-    )
-    size.add_argument(
-        "--cache-mb", type=float, default=1024, metavar="N", help="as in configure; default: %(default)s"
-    )
-    size.add_argument("--json", action="store_true", help="print JSON; bytes, seconds and numbers")
-    size.set_defaults(run=_run)
+_Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def _add_durations(size: argparse.ArgumentParser) -> None:
-    for name, default, words in (
-        ("delay", "10 seconds", "the watermark delay: how far out of order rows may be"),
-        ("lateness", "0 seconds", "the allowed lateness"),
-        ("micro-batch", "10 seconds", "the time between the starts of two micro-batches"),
-    ):
-        size.add_argument(
-            f"--{name}", default=default, metavar="DURATION", help=f"{words}; default: %(default)s"
-        )
+def _number(name: str, text: str, **attributes: Any) -> _Decorator:
+    return click.option(f"--{name}", type=float, metavar="N", help=text, **attributes)
 
 
-def _run(namespace: argparse.Namespace) -> int:
+def _duration(name: str, text: str, default: str | None = None, **attributes: Any) -> _Decorator:
+    option = {"show_default": default is not None, **attributes}
+    return click.option(f"--{name}", metavar="DURATION", default=default, help=text, **option)
+
+
+def _operators(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    return [name for name in OPERATORS if name.startswith(incomplete)]
+
+
+@new_command(
+    "size",
+    "Computes what a query needs from costs that were measured (docs/operations/sizing.md). Durations are "
+    "texts such as '10 minutes'.",
+    "panewise size --operator windows --rows-per-second 50000 --keys 1e6 --window '1 hour'",
+)
+@click.option(
+    "--operator",
+    "operators",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    shell_complete=_operators,
+    help=f"{', '.join(OPERATORS)}; may be repeated for several operators of one query",
+)
+@_number("rows-per-second", "rows in the busiest minutes", required=True)
+@_number("keys", "keys that occur within a window", required=True)
+@_duration("window", "size of windows, gap of sessions, range of a join")
+@_duration("slide", "time between two windows", show_default="the window")
+@_duration("delay", "the watermark delay: how far out of order rows may be", "10 seconds")
+@_duration("lateness", "the allowed lateness", "0 seconds")
+@_duration("micro-batch", "the time between the starts of two micro-batches", "10 seconds")
+@click.option(
+    "--utilization", type=float, default=0.6, show_default=True, metavar="SHARE", help="how busy cores may be"
+)
+@_number("cache-mb", "as in configure", default=1024, show_default=True)
+@click.option("--json", "is_json", is_flag=True, help="print JSON; bytes, seconds and numbers")
+def command(
+    *, operators: tuple[str, ...], utilization: float, cache_mb: float, is_json: bool, **load: Any
+) -> int:
     """Prints what a query needs; returns the exit status."""
-    known, workloads = costs(), [_workload(namespace, name) for name in namespace.operator]
-    need = requirements(workloads, known, utilization=namespace.utilization, cache_mb=namespace.cache_mb)
-    print(json.dumps(as_json(need, workloads, known)) if namespace.json else as_text(need, known))
+    known, workloads = costs(), [_workload(name, **load) for name in operators]
+    need = requirements(workloads, known, utilization=utilization, cache_mb=cache_mb)
+    click.echo(json.dumps(as_json(need, workloads, known)) if is_json else as_text(need, known))
     return 0
 
 
-def _workload(namespace: argparse.Namespace, operator: str) -> Workload:
+def _workload(
+    operator: str,
+    *,
+    rows_per_second: float,
+    keys: float,
+    window: str | None,
+    slide: str | None,
+    delay: str,
+    lateness: str,
+    micro_batch: str,
+) -> Workload:
     return Workload(
         operator=operator,
-        rows_per_second=namespace.rows_per_second,
-        keys=namespace.keys,
-        window=0.0 if namespace.window is None else _seconds(namespace.window, "window"),
-        slide=None if namespace.slide is None else _seconds(namespace.slide, "slide"),
-        delay=_seconds(namespace.delay, "delay"),
-        lateness=_seconds(namespace.lateness, "lateness"),
-        batch=_seconds(namespace.micro_batch, "micro-batch"),
+        rows_per_second=rows_per_second,
+        keys=keys,
+        window=0.0 if window is None else _seconds(window, "window"),
+        slide=None if slide is None else _seconds(slide, "slide"),
+        delay=_seconds(delay, "delay"),
+        lateness=_seconds(lateness, "lateness"),
+        batch=_seconds(micro_batch, "micro-batch"),
     )
 
 

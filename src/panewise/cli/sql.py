@@ -1,12 +1,17 @@
 """`panewise sql SCRIPT` runs a script of SQL on Spark, or shows or checks what it would do."""
 
-import argparse
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from panewise.cli.command import argument
+from panewise.cli.command import command as new_command
 from panewise.errors import SetupError, SqlError
+from panewise.extras import from_extra
 
 if TYPE_CHECKING:
     from panewise.spark.queries.query import WindowQuery
@@ -16,54 +21,61 @@ _POLL_SECONDS = 0.5
 _INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
 
 
-def add_command(commands: Any) -> None:
-    """Adds the command `panewise sql` to a parser."""
-    sql = commands.add_parser(
-        "sql",
-        help="run a script of SQL on Spark",
-        description=(
-            "Runs the statements of a script in their order. Each INSERT INTO is a query with a checkpoint, "
-            "from which it continues when the script runs again. Progress is shown on standard error. Ctrl-C "
-            "stops the queries."
-        ),
-    )
-    sql.add_argument("script", metavar="SCRIPT", help="a file with statements; - reads standard input")
-    only = sql.add_mutually_exclusive_group()
-    only.add_argument("--check", action="store_true", help="only check the script, without Spark")
-    only.add_argument("--explain", action="store_true", help="only print what each statement becomes")
-    sql.add_argument(
-        "--conf",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help=(
-            "a setting of Spark's session, such as spark.master=local[4], or of panewise. "
-            "It takes precedence over SET in the script, and may be repeated"
-        ),
-    )
-    sql.add_argument("--log", metavar="FILE", help="where Spark writes its log; default: standard error")
-    sql.add_argument("--quiet", action="store_true", help="show no progress")
-    sql.set_defaults(run=run)
-
-
-def run(namespace: argparse.Namespace) -> int:
+@new_command(
+    "sql",
+    "Runs the statements of a script in their order. Each INSERT INTO is a query with a checkpoint, from "
+    "which it continues when the script runs again. Progress is shown on standard error. Ctrl-C stops the "
+    "queries.",
+    "panewise sql --check job.sql",
+    "panewise sql job.sql --conf spark.master=local[4]",
+)
+@argument("script", "a file with statements; - reads standard input", type=click.Path())
+@click.option("--check", is_flag=True, help="only check the script, without Spark")
+@click.option("--explain", is_flag=True, help="only print what each statement becomes")
+@click.option(
+    "--conf",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="a setting of Spark's session, such as spark.master=local[4], or of panewise. It takes precedence "
+    "over SET in the script, and may be repeated",
+)
+@click.option(
+    "--log",
+    type=click.Path(),
+    metavar="FILE",
+    help="where Spark writes its log",
+    show_default="standard error",
+)
+@click.option("--quiet", is_flag=True, help="show no progress")
+def command(
+    *, script: str, check: bool, explain: bool, conf: tuple[str, ...], log: str | None, quiet: bool
+) -> int:
     """Runs, checks or explains a script; returns the exit status."""
+    if check and explain:
+        raise SetupError(
+            "--check and --explain", "a script is checked, explained, or run", "leave one of them out"
+        )
+    with compiled(script, dict(map(_pair, conf))) as application:
+        if check:
+            return 0
+        if explain:
+            click.echo(application.explain())
+            return 0
+        return _on_spark(application, _Display(quiet=quiet), log)
+
+
+@contextmanager
+def compiled(script: str, conf: Mapping[str, str] | None = None) -> "Iterator[Application]":
+    """Yields a compiled script. An error of SQL in the block is shown with its place; it ends the command."""
     from panewise.sql.script.application import compile_script  # noqa: PLC0415 - this loads sqlglot
 
-    name, text = read(namespace.script)
-    conf = dict(map(_pair, namespace.conf))
+    name, text = read(script)
     try:
-        application = compile_script(text, conf)
-        if namespace.check:
-            return 0
-        if namespace.explain:
-            print(application.explain())
-            return 0
-        return _on_spark(application, _Display(quiet=namespace.quiet), namespace.log)
+        yield compile_script(text, dict(conf or {}))
     except SqlError as error:
         place = "" if error.line is None else f":{error.line}:{error.column}"
-        print(f"{name}{place}: {error}", file=sys.stderr)
-        return 2
+        click.echo(f"{name}{place}: {error}", err=True)
+        raise click.exceptions.Exit(2) from None
 
 
 def read(script: str) -> tuple[str, str]:
@@ -86,15 +98,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _on_spark(application: "Application", display: "_Display", log: str | None) -> int:
-    try:
+    with from_extra("spark", "a script runs on PySpark"):
         from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
         from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
         from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("panewise"):
-            raise
-        missing = f"no module {str(error.name).partition('.')[0]}"
-        raise SetupError(missing, "a script runs on PySpark", "pip install 'panewise[spark]'") from error
     session, is_new = script_session(application, log)
     run = ScriptRun(session, application, display.wait)
     try:
@@ -105,7 +112,7 @@ def _on_spark(application: "Application", display: "_Display", log: str | None) 
     except QueryError as error:
         failed = next((name for name, query in run.queries.items() if query.exception() is not None), None)
         what = "a statement" if failed is None else f"the query of {failed}"
-        print(f"panewise: {what} failed: {error.reason}", file=sys.stderr)
+        click.echo(f"panewise: {what} failed: {error.reason}", err=True)
         return 1
     finally:
         run.stop()

@@ -1,18 +1,24 @@
 """`panewise state CHECKPOINT` shows the state that the operators of a query have stored."""
 
-import argparse
 import json
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+from click.shell_completion import CompletionItem
+
 from panewise.checkpoints import UnknownFormatError
+from panewise.cli.command import argument
+from panewise.cli.command import command as new_command
+from panewise.cli.progress import progress_bar
 from panewise.errors import SetupError
+from panewise.extras import from_extra
 from panewise.spec.codec import to_dict
 from panewise.spec.describe import describe
 
@@ -33,40 +39,43 @@ _HEADER = (
 )
 
 
-def add_command(commands: Any) -> None:
-    """Adds the command `panewise state` to a parser."""
-    state = commands.add_parser(
-        "state",
-        help="show the state in a query's checkpoint, or in an exported file",
-        description=_read.__doc__,
-        epilog="panewise state export CHECKPOINT FILE writes the state to a file.",
-    )
-    state.add_argument(
-        "checkpoint",
-        metavar="CHECKPOINT",
-        help="the query's checkpoint (a directory, or a path that Spark can read), or an exported file",
-    )
-    state.add_argument(
-        "--batch",
-        type=int,
-        metavar="N",
-        help="show the state after this micro-batch (default: the last one that was committed)",
-    )
-    state.add_argument(
-        "--json", action="store_true", help="print JSON; instants are microseconds since 1970-01-01 UTC"
-    )
-    state.add_argument(
-        "--windows", action="store_true", help="print the live windows instead, one JSON object in each line"
-    )
-    state.set_defaults(run=_run)
+def _paths(context: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[Any]]":
+    """Completes paths and, as long as it is typed, the second word of `panewise state export`."""
+    if incomplete and "export".startswith(incomplete):
+        return [CompletionItem("export", help="Write the state of a query to a file.")]
+    return [CompletionItem(incomplete, type="file")]
 
 
-def _run(namespace: argparse.Namespace) -> int:
+@new_command(
+    "state",
+    "Shows the state that the window operators of a query have stored, shard by shard. It also describes in "
+    "words what each operator does. It changes nothing.",
+    "panewise state /checkpoints/orders",
+    "panewise state /checkpoints/orders --windows | head",
+    note="panewise state export CHECKPOINT FILE writes the state to a file.",
+)
+@argument(
+    "checkpoint",
+    "the query's checkpoint (a directory, or a path that Spark can read), or an exported file",
+    shell_complete=_paths,
+)
+@click.option(
+    "--batch",
+    type=int,
+    metavar="N",
+    help="show the state after this micro-batch",
+    show_default="the last one that was committed",
+)
+@click.option(
+    "--json", "is_json", is_flag=True, help="print JSON; instants are microseconds since 1970-01-01 UTC"
+)
+@click.option("--windows", is_flag=True, help="print the live windows instead, one JSON object in each line")
+def command(*, checkpoint: str, batch: int | None, is_json: bool, windows: bool) -> int:
     """Shows a state; returns the exit status."""
-    if namespace.windows:
-        return _list_windows(namespace.checkpoint, namespace.batch)
-    state = _read(namespace.checkpoint, namespace.batch)
-    print(json.dumps(as_json(state), indent=2) if namespace.json else as_text(state))
+    if windows:
+        return _list_windows(checkpoint, batch)
+    state = _read(checkpoint, batch)
+    click.echo(json.dumps(as_json(state), indent=2) if is_json else as_text(state))
     return 0
 
 
@@ -74,7 +83,7 @@ def _list_windows(checkpoint: str, batch: int | None) -> int:
     """Prints the live windows in a local checkpoint, as they are read."""
     from panewise.checkpoints.reader import live_in_files  # noqa: PLC0415 - this loads Polars
 
-    with shown_progress() as progress, suppress(BrokenPipeError):  # as with `| head`
+    with progress_bar() as progress, suppress(BrokenPipeError):  # as with `| head`
         try:
             for windows in live_in_files(checkpoint, batch, progress):
                 sys.stdout.write(windows.write_ndjson())
@@ -90,45 +99,23 @@ def _list_windows(checkpoint: str, batch: int | None) -> int:
 
 
 def _read(checkpoint: str, batch: int | None) -> "CheckpointFigures":
-    """Shows the state that the window operators of a query have stored, shard by shard.
-
-    It also describes in words what each operator does. It changes nothing.
-    """
+    """Reads the state without Spark, or with it if only Spark can."""
     from panewise.checkpoints.reader import read_files  # noqa: PLC0415 - this loads Polars
 
-    with shown_progress() as progress:
+    with progress_bar() as progress:
         try:
             return read_files(checkpoint, batch, progress)
         except UnknownFormatError as unknown:
-            print(f"panewise: Spark reads the state, as only Spark knows {unknown}", file=sys.stderr)
+            click.echo(f"panewise: Spark reads the state, as only Spark knows {unknown}", err=True)
             return _read_with_spark(checkpoint, batch, progress)
 
 
 def _read_with_spark(checkpoint: str, batch: int | None, progress: "ShowProgress") -> "CheckpointFigures":
-    try:
+    with from_extra("spark", "this state is read with PySpark"):
         from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415 - Spark is needed here
         from panewise.spark.session.standard_error import log_to  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("panewise"):
-            raise
-        raise SetupError(
-            f"no module {str(error.name).partition('.')[0]}",
-            "this state is read with PySpark",
-            "pip install 'panewise[spark]'",
-        ) from error
     with log_to(Path(os.devnull)), session() as spark:  # discards what Spark logs
         return read_state(spark, checkpoint, batch, progress)
-
-
-@contextmanager
-def shown_progress() -> "Iterator[ShowProgress]":
-    """Yields a function that shows progress in one line of standard error, if that is a terminal."""
-    if not sys.stderr.isatty():
-        yield lambda words: None
-        return
-    with os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8") as terminal:
-        yield lambda words: print(f"\r\x1b[K{words}", end="", file=terminal, flush=True)
-        print("\r\x1b[K", end="", file=terminal, flush=True)
 
 
 def as_json(state: "CheckpointFigures") -> dict[str, Any]:

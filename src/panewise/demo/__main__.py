@@ -1,6 +1,6 @@
 """`python -m panewise.demo [FOLDER]`: runs the demo, checks its output, and draws a picture of it.
 
-The exit status is 0 if all checks hold, else 1. The default folder is out/demo.
+The exit status is 0 if all checks pass, else 1. The default folder is out/demo.
 """
 
 import sys

@@ -11,22 +11,18 @@ table has the number of its place among the tables. All other values are in the 
 """
 
 import re
-import struct
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Final
 
-import polars as pl
-
-from panewise.engine.columns import CARRY, TOMBSTONE
-from panewise.engine.evolution import converted, converted_rows, take_over
+from panewise.engine.columns import CARRY
+from panewise.engine.evolution import converted, take_over
+from panewise.engine.family_parts import Conversion, TakeOver
 from panewise.engine.ingest.output import Output
-from panewise.engine.protocol import Conversion, Operator, OperatorState, Schema, Schemas, TakeOver
+from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
 from panewise.engine.registry import cached_operator
 from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import SpecError, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import to_dict
@@ -35,14 +31,13 @@ from panewise.spec.evolution import REMEDY as PUT_BACK
 from panewise.spec.evolution import Continuation, continuation
 from panewise.state import Manifest, Run
 from panewise.state.manifest import REMEDY, checked
-from panewise.state.run_format import decode, encode
 
 EXPORT: Final = (
     "start from a new checkpoint, with the exported state as initial_state= if the query has one operator"
 )
 _OF_IMPORTS: Final = "a state is imported by the specification that made it (semantics 48.7)"
 _BEGIN_SAME: Final = "begin with the specification of the file, and change it at a later start"
-_document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once
+spec_document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once
 _NUMBER = re.compile(r"^[0-9]+:")  # begins the names of columns of other tables than table 0
 _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the runtime gives again
 
@@ -82,9 +77,9 @@ class StoredOperator:
                 types, or another number of shards, or is corrupt.
         """
         text = library.store.manifest()
-        manifest = Manifest(_document(spec), shards) if text is None else Manifest.decode(text)
+        manifest = Manifest(spec_document(spec), shards) if text is None else Manifest.decode(text)
         change = continued(manifest, spec, shards, added_aggregates)
-        operator, state, how = _read(manifest, schema, change)
+        operator, state, how = continued_operator(manifest, schema, change)
         horizons = how.horizons
         library = replace(library, version=manifest.version + 1)
         libraries = (library, *(library.for_table(n) for n in range(1, len(state.tables))))
@@ -101,7 +96,7 @@ class StoredOperator:
         loaded = cls(operator, manifest, libraries, {}, changed, bool(how.tables) or changed is not None)
         if how.tables or change.changes:
             tables = {name: converted(table, name, how) for name, table in tables.items()}
-            loaded.manifest = replace(manifest, spec=_document(operator.spec))
+            loaded.manifest = replace(manifest, spec=spec_document(operator.spec))
         operator.state = state.with_tables(tables)
         loaded.loaded = operator.header()
         return loaded
@@ -153,7 +148,12 @@ class StoredOperator:
         self.change, self.converted = None, False
 
 
-def _read(
+def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
+    """Returns the runs of one table. The name of a run contains the number of its table."""
+    return tuple(run for run in runs if int(run.name.split("-")[0].partition(".")[2] or 0) == table)
+
+
+def continued_operator(
     manifest: Manifest, schema: Schema | Schemas, change: Continuation
 ) -> tuple[Operator, OperatorState, TakeOver]:
     """Returns an operator, its state with the header of a manifest, and how it takes the tables over."""
@@ -185,11 +185,6 @@ def _more_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Co
     return {name: table.shape.with_nulls for name, table in operator.state.tables.items()}
 
 
-def runs_of(runs: Sequence[Run], table: int) -> tuple[Run, ...]:
-    """Returns the runs of one table. The name of a run contains the number of its table."""
-    return tuple(run for run in runs if int(run.name.split("-")[0].partition(".")[2] or 0) == table)
-
-
 def unreadable_spec(error: SpecError) -> StateError:
     """Returns the error for a manifest whose specification cannot be read."""
     return StateError(
@@ -215,7 +210,7 @@ def continued(
             another one (semantics 35).
     """
     try:
-        same = manifest.spec == _document(spec)
+        same = manifest.spec == spec_document(spec)
         change = (
             Continuation(spec, spec) if same else continuation(manifest.spec, spec, added_aggregates, remedy)
         )
@@ -286,84 +281,3 @@ def types_of_tables(state: OperatorState) -> dict[str, str]:
         if name not in state.copies:
             types |= {f"{prefix}{column}": str(dtype) for column, dtype in table.shape.schema.items()}
     return types
-
-
-def save(operator: Operator) -> bytes:
-    """Returns the whole state of an operator as one value.
-
-    It consists of the manifest and one run for each table, each after its length (u32, little-endian).
-    """
-    state: OperatorState = operator.state
-    header = {**operator.header(), "types": types_of_tables(state)}
-    manifest = Manifest(_document(operator.spec), header=header).encode().encode()
-    parts = [manifest, *(encode(table.all()) for table in state.tables.values())]
-    return b"".join(struct.pack("<I", len(part)) + part for part in parts)
-
-
-def restore(
-    spec: Specification,
-    schema: Schema | Schemas,
-    data: bytes,
-    added_aggregates: AddedAggregates = "null",
-) -> Operator:
-    """Returns an operator with a state that :func:`save` returned.
-
-    If the specification has changed since, `evaluate_all` of the operator must be called next (semantics
-    47.4).
-
-    Raises:
-        StateError: if the state was made with a specification that this one cannot continue, or with other
-            types, or is corrupt.
-    """
-    return restored(spec, schema, data, added_aggregates)[0]
-
-
-def restored(
-    spec: Specification,
-    schema: Schema | Schemas,
-    data: bytes,
-    added_aggregates: AddedAggregates = "null",
-) -> tuple[Operator, Continuation]:
-    """Returns what :func:`restore` does, and how the specification continues that of the state."""
-    head, *runs = _parts(data)
-    manifest = Manifest.decode(head.decode(errors="replace"))
-    change = continued(manifest, spec, 1, added_aggregates)
-    operator, state, how = _read(manifest, schema, change)
-    read = [decode(run) for run in runs]
-    lacking = list(state.tables.values())[len(read) :]
-    if len(read) > len(state.tables) or not all(table.optional for table in lacking):
-        raise StateError(
-            f"a saved operator with {len(read)} tables", f"this one has {len(state.tables)}", REMEDY
-        )
-    read += [table.newest for table in lacking]
-    tables: dict[str, StoredTable] = {
-        name: replace(
-            table,
-            library=MemoryLibrary(),
-            newest=_restored(table, rows, name, how),
-            horizon=how.horizons[name],
-        )
-        for (name, table), rows in zip(state.tables.items(), read, strict=True)
-    }
-    operator.state = state.with_tables(tables)
-    return operator, change
-
-
-def _restored(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:
-    """Returns the saved rows of a table as its newest rows."""
-    marked = table.shape.completed(rows).with_columns(pl.lit(False).alias(TOMBSTONE))
-    return converted_rows(table, marked, name, how) if name in how.tables else marked
-
-
-def _parts(data: bytes) -> list[bytes]:
-    """Returns the manifest and the runs of a saved operator."""
-    parts, at = list[bytes](), 0
-    while at < len(data) or not parts:
-        length = int.from_bytes(data[at : at + 4], "little")
-        at += 4 + length
-        if at > len(data):
-            raise StateError(
-                f"a saved operator of {len(data)} bytes", f"this one has {at} bytes or more", REMEDY
-            )
-        parts.append(data[at - length : at])
-    return parts

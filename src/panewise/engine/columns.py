@@ -44,7 +44,7 @@ BORN: Final = "__born"  # processing time of the first row; with a periodic trig
 # Processing time of the last firing; with a periodic trigger F of semantics 16.3. Null: none yet, or F = A.
 FIRED: Final = "__fired"
 LIVE: Final = "__live"  # whether a pane is live (semantics 21.2)
-_OF_LIVE_PANE: Final = "__live:"
+_OF_LIVE_PANE: Final = "__live:"  # begins the name of a column of the live pane
 ROWS: Final = "__rows"  # how many rows a partial is made from
 CARRY: Final = "__carry:"  # begins the name of the carry of a sum; a state of an older release has none
 ROW_BUFFER: Final = "__contents"  # the rows that a window stores: a list of structs
@@ -78,7 +78,7 @@ TIME_COUNT: Final = "__peers"  # of a key: how many groups of peers have passed
 NUMBER: Final = "__join_number"  # of a stored row: its place among all valid rows that the join has received
 MATCHED: Final = "__matched"  # of a stored row: whether it had a partner when it arrived
 DELETES: Final = "__deletes"  # of a stored row: whether it deletes the row of its key
-# Of a row that is retained by number: how many applied rows of its key and side arrived before it.
+# For a row that is retained by number: how many applied rows of its key and side arrived before it.
 ORDINAL: Final = "__ordinal"
 PEAK: Final = "__peak"  # of a row of a window by delta: the highest value of its key up to it
 SINCE: Final = "__since"  # of such a row: the number of the first row of the window after it was inserted

@@ -1,8 +1,8 @@
 """Takes stored state over under another specification (semantics 47).
 
 What may change is decided in :mod:`panewise.spec.evolution`, and how rows are converted by the families
-(:class:`panewise.engine.protocol.TakeOver`). Here it is done to the tables of a state, run by run, so memory
-holds one run at a time besides the new ones, which wait for the next commit.
+(:class:`panewise.engine.family_parts.TakeOver`). Here it is done to the tables of a state, run by run, so
+memory contains one run at a time besides the new ones, which wait for the next commit.
 """
 
 import logging
@@ -13,7 +13,8 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.columns import TOMBSTONE
-from panewise.engine.protocol import Operator, TakeOver, engine_parts
+from panewise.engine.family_parts import TakeOver, engine_parts
+from panewise.engine.protocol import Operator
 from panewise.engine.run_library import RunLibrary
 from panewise.engine.store.run import RunRows
 from panewise.engine.store.stored_table import StoredTable

@@ -11,8 +11,9 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.kernels.small_frames import vstack_frames
-from panewise.engine.protocol import Operator, engine_parts
+from panewise.engine.protocol import Operator
 from panewise.engine.redistribution import Redistribution
 from panewise.spec import Specification
 from panewise.spec.codec import to_dict

@@ -1,7 +1,7 @@
 """The header of a state that is divided among other shards, made from the headers of all shards before.
 
 All shards of a query see the same clocks, ends of input and source positions. A shard that had nothing to
-store has older ones. So the latest ones hold for all.
+store has older ones. So the latest ones are those of all.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

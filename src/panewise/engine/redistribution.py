@@ -17,9 +17,10 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import check_same, check_types, continued, runs_of
 from panewise.engine.columns import END, ONE_KEY, TOMBSTONE
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.merged_header import merged_header, with_floor_of
-from panewise.engine.protocol import Operator, Schema, Schemas, engine_parts
+from panewise.engine.protocol import Operator, Schema, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.store.division import Division
 from panewise.engine.store.run import Shape

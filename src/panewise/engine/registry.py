@@ -12,7 +12,8 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.protocol import Operator, Plan, Schema, Schemas, engine_parts
+from panewise.engine.family_parts import engine_parts
+from panewise.engine.protocol import Operator, Plan, Schema, Schemas
 from panewise.families import INPUT
 from panewise.spec import Specification, parts
 

@@ -33,6 +33,7 @@ class Activity:
         family: the name of the operator's family.
         counted: whether the bounds of windows are row numbers, and not microseconds.
         windows: the counts of each window in the order of :data:`COUNTS`, by its bounds.
+        stored: of how many keys more than before a window is stored, where windows may expire early.
         windows_left_out: how many windows are not among them.
         panes_left_out: how many panes or rows these have.
         horizon: windows that end at it or before it have expired; None: none has.
@@ -44,6 +45,7 @@ class Activity:
     family: str = ""
     counted: bool = False
     windows: Mapping[Bounds, tuple[int, ...]] | None = None
+    stored: Mapping[Bounds, int] | None = None
     windows_left_out: int = 0
     panes_left_out: int = 0
     horizon: int | None = None
@@ -63,11 +65,15 @@ def merged(texts: Iterable[str]) -> Activity | None:
     keys = Counter[str]()
     for document in documents:
         keys.update(dict(document.get("keys", ())))
+    stored = Counter[Bounds]()
+    for start, end, more in (row for document in documents for row in document.get("stored", ())):
+        stored[start, end] += more
     horizons = [document.get("horizon") for document in documents]
     return Activity(
         family=documents[0].get("family", ""),
         counted=documents[0].get("counted", False),
         windows=windows,
+        stored={bounds: more for bounds, more in stored.items() if bounds in windows},
         windows_left_out=left,
         panes_left_out=panes,
         horizon=None if None in horizons else min(horizons),
@@ -129,6 +135,7 @@ def as_json(activity: Activity) -> dict[str, Any]:
         "family": activity.family,
         "counted": activity.counted,
         "windows": [[*bounds, *counts] for bounds, counts in (activity.windows or {}).items()],
+        "stored": [[*bounds, more] for bounds, more in (activity.stored or {}).items()],
         "windows_left_out": activity.windows_left_out,
         "panes_left_out": activity.panes_left_out,
         "shards": [[shard, *figures] for shard, figures in (activity.shards or {}).items()],
@@ -145,6 +152,7 @@ def from_json(document: Mapping[str, Any]) -> Activity:
         family=document.get("family", ""),
         counted=document.get("counted", False),
         windows={(start, end): tuple(counts) for start, end, *counts in document.get("windows", ())},
+        stored={(start, end): more for start, end, more in document.get("stored", ())},
         windows_left_out=document.get("windows_left_out", 0),
         panes_left_out=document.get("panes_left_out", 0),
         horizon=document.get("horizon"),

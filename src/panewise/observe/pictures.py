@@ -18,6 +18,7 @@ _BOUNDS: Final = ("window_start", "window_end")
 _MARKS: Final = {"EARLY": "early", "ON_TIME": "on_time", "LATE": "late"}
 _MOST_ROWS = 60
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBERS_END = 1_000_000_000  # below it are numbers of rows or micro-batches, above it instants
 _REMEDY = "give a Polars, Arrow or pandas frame, or a list of dicts"
 
 
@@ -29,7 +30,7 @@ class Picture:
         svg: the <svg> element, which needs no other file.
     """
 
-    svg: str
+    svg: str = field(repr=False)
 
     def save(self, path: str | Path) -> None:
         """Writes the picture to a file, whose name ends in `.svg` or `.html`.
@@ -83,8 +84,8 @@ def picture(
         counts: the output `counts`, or another frame with `watermark` and the column `arrival`, for the line
             of the watermark. It is the lowest one of each arrival.
         event_time: the column with the event time of rows without windows, and of late rows.
-        arrival: the column with the time at which a row was emitted. If the panes do not have it, all are in
-            one row.
+        arrival: the column with the time at which a row was emitted, or with the number of its micro-batch,
+            as `batch_id` of a `ParquetSink`. If the panes do not have it, all are in one row.
         zone: the time zone of the axis and of the labels, by its IANA name.
         title: a text above the picture.
         width: the width in pixels, 480 or more.
@@ -139,15 +140,19 @@ class _Row:
 
     def arrival_in(self, zone: tzinfo) -> ArrivalRow:
         """Returns the row of the scene."""
-        label = "not recorded" if self.at is None else instant_text(self.at, zone)[5:19]
         return ArrivalRow(
-            label,
+            self._label(zone),
             {bounds: Cell(marks) for bounds, marks in self.marks.items()},
             watermark=self.watermark,
             emitted=sum(marks.total() for marks in self.marks.values()),
             late=self.late,
             late_times=self.late_times,
         )
+
+    def _label(self, zone: tzinfo) -> str:
+        if self.at is None:
+            return "not recorded"
+        return f"{self.at:,}" if self.at < _NUMBERS_END else instant_text(self.at, zone)[5:19]
 
 
 def _rows_by_arrival(
@@ -209,10 +214,10 @@ def _bounds_of(columns: _Columns, panes: Sequence[Mapping[str, Any]]) -> list[Bo
 
 
 def _is_counted(rows: Iterable[_Row]) -> bool:
-    """Returns whether the bounds are row numbers: they are far below the instants of any arrival."""
+    """Returns whether the bounds are row numbers: they are far below any instant."""
     ends = [end for row in rows for _, end in row.marks if end is not None]
     arrivals = [row.at for row in rows if row.at is not None]
-    return bool(ends and arrivals) and max(ends) < 1_000_000_000 < min(arrivals)
+    return bool(ends and arrivals) and max(ends) < _NUMBERS_END
 
 
 def _of_late(record: Mapping[str, Any], name: str) -> Any:

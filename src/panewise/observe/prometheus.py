@@ -54,7 +54,7 @@ _BUCKETS: Final = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900)
 
 
 class PrometheusMetrics:
-    """Adds up the reports of micro-batches, from the moment at which it is made."""
+    """Adds up the reports of micro-batches, from the time at which it is made."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()

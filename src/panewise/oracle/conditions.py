@@ -40,7 +40,7 @@ _TESTS: dict[str, Callable[[int], bool]] = {
 
 
 def matches(condition: Node, left_values: Values, right_values: Values) -> bool:
-    """Returns whether a condition is true for a pair of rows; it does not hold if it is null.
+    """Returns whether a condition is true for a pair of rows; null is not true.
 
     Args:
         condition: the condition.

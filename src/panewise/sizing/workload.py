@@ -7,7 +7,7 @@ and one micro-batch, as the watermark moves after it.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -46,44 +46,29 @@ class Workload:
         if self.operator not in OPERATORS:
             rule = f"costs are measured of {', '.join(OPERATORS)}"
             raise SetupError(f"operator={self.operator!r}", rule, "give the one that stores the same")
-        rate, least = self.rows_per_second, "a stream has more than 0 rows a second"
-        _check(
-            0 < rate < math.inf, f"rows_per_second={rate:g}", least, "give the rate of the busiest minutes"
-        )
-        _check(
-            1 <= self.keys < math.inf,
-            f"keys={self.keys:g}",
-            "a stream has a key or more",
-            "give 1 if rows have none",
-        )
-        _check(
-            self.batch > 0, f"batch={self.batch:g} s", "a micro-batch takes time", "give such as 10 seconds"
-        )
+        for valid, field, rule, remedy in self._checks():
+            if not valid:
+                raise SetupError(field, rule, remedy)
+
+    def _checks(self) -> Iterator[tuple[bool, str, str, str]]:
+        """Yields whether a field is valid, and the parts of the error if it is not."""
+        rate, rule = self.rows_per_second, "a stream has more than 0 rows a second"
+        yield 0 < rate < math.inf, f"rows_per_second={rate:g}", rule, "give the rate of the busiest minutes"
+        rule = "a stream has a key or more"
+        yield 1 <= self.keys < math.inf, f"keys={self.keys:g}", rule, "give 1 if rows have none"
+        rule, remedy = "a micro-batch takes time", "give such as 10 seconds"
+        yield self.batch > 0, f"batch={self.batch:g} s", rule, remedy
         for name, seconds in (("delay", self.delay), ("lateness", self.lateness)):
-            _check(
-                0 <= seconds < math.inf,
-                f"{name}={seconds:g} s",
-                f"the {name} is 0 or more",
-                "give such as 10 seconds",
-            )
-        frame = self.operator == "over"
-        least = "the duration is above 0" if not frame else "the range of a frame is 0 or more"
-        _check(
-            0 < self.window < math.inf or (frame and self.window == 0),
-            f"window={self.window:g} s",
-            least,
-            "give the window",
-        )
+            yield 0 <= seconds < math.inf, f"{name}={seconds:g} s", f"the {name} is 0 or more", remedy
+        frame, window = self.operator == "over", f"window={self.window:g} s"
+        rule = "the range of a frame is 0 or more" if frame else "the length of windows is above 0"
+        valid = 0 < self.window < math.inf or (frame and self.window == 0)
+        yield valid, window, rule, "give the window"
         if self.slide is not None:
-            fault = f"slide={self.slide:g} s, operator={self.operator!r}"
-            _check(self.operator in SLIDING, fault, "only windows and their values slide", "leave it out")
-            fault = f"slide={self.slide:g} s, window={self.window:g} s"
-            _check(
-                0 < self.slide <= self.window,
-                fault,
-                "a slide is above 0, and at most the window",
-                "give a smaller slide",
-            )
+            slide, rule = f"slide={self.slide:g} s", "only windows and their values slide"
+            yield self.operator in SLIDING, f"{slide}, operator={self.operator!r}", rule, "leave it out"
+            rule, remedy = "a slide is above 0, and at most the window", "give a smaller slide"
+            yield 0 < self.slide <= self.window, f"{slide}, {window}", rule, remedy
 
     @property
     def windows_of_a_row(self) -> float:
@@ -169,8 +154,3 @@ OPERATORS: Final[Mapping[str, _Entries]] = {
     "join": _Entries(_rows, _added_rows),
 }
 SLIDING: Final = ("windows", "values")
-
-
-def _check(valid: bool, fault: str, rule: str, remedy: str) -> None:
-    if not valid:
-        raise SetupError(fault, rule, remedy)

@@ -5,6 +5,7 @@ Without a journal nothing of this is computed. The observed metrics carry the te
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
@@ -13,12 +14,13 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, INDEX, ROWS, START, TOMBSTONE
-from panewise.observe.activity import COUNTS, OF_A_SHARD, fitting_width
+from panewise.observe.activity import COUNTS, OF_A_SHARD, Bounds, fitting_width
 from panewise.spec import Global, Specification, closed_at_end, merging, parts
 from panewise.spec.operators.panes import BOUNDS, OP
 
 if TYPE_CHECKING:
     from panewise.engine.protocol import Operator
+    from panewise.engine.store.stored_table import StoredTable
 
 SETTING: Final = "panewise.activity"  # of the session: the number of hot keys; without a journal it is empty
 _LEAST, _MOST, _IN_ALL = 10, 200, 2000  # windows of a shard, and of all shards together
@@ -53,6 +55,7 @@ class ActivitySettings:
         counted: whether the bounds of windows are row numbers.
         merging: whether windows merge, so that a deleted one is not live.
         unbounded: whether there is one window for all times.
+        limited: whether windows may expire early, so that a key has one no more that another key still has.
         behind: how far the end of a window, as panes show it, is below the end in the state.
     """
 
@@ -63,6 +66,7 @@ class ActivitySettings:
     counted: bool = False
     merging: bool = False
     unbounded: bool = False
+    limited: bool = False
     behind: int = 0
 
     @classmethod
@@ -78,6 +82,7 @@ class ActivitySettings:
             counted={*BOUNDS} <= {*columns} and BOUNDS[0] not in own.instants(spec),
             merging=merging(window),
             unbounded=isinstance(window, Global),
+            limited=own.limits_windows(spec),
             behind=int(window is not None and closed_at_end(window)),
         )
 
@@ -89,12 +94,15 @@ class StepActivity:
     Attributes:
         settings: how it is read.
         known: the runs that were stored before the step.
+        before: the tables before the step, if windows may expire early in it.
     """
 
     settings: ActivitySettings
     known: frozenset[str] = frozenset()
+    before: Mapping[str, "StoredTable"] = field(default_factory=dict)
     _panes: list[pl.DataFrame] = field(default_factory=list)
     _changed: list[pl.DataFrame] = field(default_factory=list)
+    _stored: dict[Bounds, int] = field(default_factory=dict)
     _keys: pl.DataFrame | None = None
     _horizon: int | None = None
     _width: int = 0
@@ -102,8 +110,9 @@ class StepActivity:
     @classmethod
     def at_start(cls, settings: ActivitySettings, operator: "Operator") -> Self:
         """Returns the activity of a step that begins."""
-        tables = operator.state.tables.values()
-        return cls(settings, frozenset(run.name for table in tables for run in table.runs))
+        tables = operator.state.tables
+        known = frozenset(run.name for table in tables.values() for run in table.runs)
+        return cls(settings, known, tables if settings.limited else {})
 
     def add_rows(self, operator: "Operator", batches: Mapping[str, PortRows]) -> None:
         """Counts the valid rows of each key, if the hot keys are wanted."""
@@ -154,6 +163,21 @@ class StepActivity:
         runs = [run for run in table.runs if run.name not in self.known]
         frames = [table.newest, *(table.library.read(run, table.shape).frame for run in runs)]
         self._changed = [self._windows_of(frame) for frame in frames if frame.height]
+        if self.settings.limited:
+            self._stored = self._of_more_keys(self.before[name], table, frames)
+
+    def _of_more_keys(
+        self, before: "StoredTable", after: "StoredTable", changed: Iterable[pl.DataFrame]
+    ) -> dict[Bounds, int]:
+        """Returns of how many keys more than before the windows are stored that have not expired."""
+        identity = after.shape.identity
+        windows = pl.concat([frame.select(identity) for frame in changed]).unique()
+        counts = Counter[Bounds]()
+        for table, step in ((after, 1), (before, -1)):
+            for start, end in table.find(windows).select(START, END).rows():
+                if after.horizon is None or end > after.horizon:
+                    counts[start, end - self.settings.behind] += step
+        return {bounds: more for bounds, more in counts.items() if more}
 
     def _windows_of(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Returns of how many keys the windows of stored rows were changed or, if they merge, deleted."""
@@ -181,6 +205,11 @@ class StepActivity:
             "width": self._width,
             "windows": windows,
             "left_out": [left_out, panes] if left_out else [],
+            "stored": [
+                [start, end, self._stored[start, end]]
+                for start, end, *_ in windows
+                if (start, end) in self._stored
+            ],
             "shards": [[shard, *(figures.get(name) for name in OF_A_SHARD)]],
             "most_keys": self.settings.keys,
             "keys": [] if self._keys is None else [_key_text(row) for row in self._keys.iter_rows()],

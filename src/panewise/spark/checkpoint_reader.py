@@ -94,14 +94,19 @@ def read_state(
         StateError: if there is no such checkpoint or micro-batch, if it has no state of panewise, or if the
             state is corrupt.
     """
-    # PySpark 4.2's state reader asks for the coordinator of state stores. A session creates that together
+    # PySpark 4.2's state reader needs the coordinator of state stores. A session creates that together
     # with its query manager.
     _ = spark.streams.active
     wanted = chosen(checkpoint, _committed(spark, checkpoint), batch)
-    operators = tuple(
-        _operator_figures(spark, checkpoint, wanted, number, progress)
-        for number in _operators(spark, checkpoint)
-    )
+    numbers = _operators(spark, checkpoint)
+
+    def operator_of(place: int, number: int) -> OperatorFigures:
+        def show(words: str, share: float) -> None:
+            progress(words, (place + share) / len(numbers))
+
+        return _operator_figures(spark, checkpoint, wanted, number, show)
+
+    operators = tuple(operator_of(place, number) for place, number in enumerate(numbers))
     return CheckpointFigures(checkpoint, wanted, operators)
 
 
@@ -138,9 +143,9 @@ def _operator_figures(
     )
     manifest, shards = None, list[ShardFigures]()
     for shard, stored in _by_shard(rows):
-        progress(f"operator {operator}: shard {shard}")
-        shards.append(shard_figures(shard, stored))
         manifest = manifest or manifest_of(stored)
+        progress(f"operator {operator}: shard {shard}", len(shards) / manifest.shards)
+        shards.append(shard_figures(shard, stored))
     return operator_figures(operator, manifest or _record(spark, checkpoint), shards)
 
 

@@ -21,5 +21,7 @@ def checked_options(options: Any) -> dict[str, str]:
         raise SpecError(f"options with {sorted(options)}", rule, f"add {SERVERS!r}: 'host:9092'")
     own = sorted({*options} & {"topic", "subscribe", "subscribePattern", "assign"})
     if own:
-        raise SpecError(f"options with {own}", "the topic is an argument", "leave them out")
+        raise SpecError(
+            f"options with {own}", "the topic is an argument of its own, and no option", "leave them out"
+        )
     return dict(options)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
-from panewise.spark.inputs.names import quoted
+from panewise.spark.inputs.names import column_named
 from panewise.spark.kafka_options import checked_options
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spec.fields import check_flag, is_name, several
@@ -72,4 +72,4 @@ def kafka_source(
     if twice:
         rule = f"each row has the columns {own} of its record"
         raise SpecError(f"value with the field {twice[0]!r}", rule, "give a prefix for these columns")
-    return parsed.select(*map(quoted, own), "value.*")
+    return parsed.select(*map(column_named, own), "value.*")

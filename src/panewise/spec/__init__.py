@@ -8,6 +8,7 @@ from panewise.spec.aggregates.user import UserAggregate
 from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggregate
 from panewise.spec.conditions import left, right
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor, evictor_columns
+from panewise.spec.family_parts import SpecParts, parts
 from panewise.spec.frames import Frame
 from panewise.spec.max_windows import MaxWindows
 from panewise.spec.operators.chain import Chain, Stage
@@ -29,7 +30,7 @@ from panewise.spec.operators.policy.listener import WindowListener
 from panewise.spec.operators.policy.operator import StreamWindow
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import UNLIMITED, WindowOperator
-from panewise.spec.protocol import Entry, Specification, SpecParts, parts
+from panewise.spec.protocol import Entry, Specification
 from panewise.spec.source_position import Position
 from panewise.spec.triggers import presets as policies
 from panewise.spec.triggers.composite import (

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecError
-from panewise.spec.type_text import TypeTree, parse, quoted
+from panewise.spec.type_text import TypeTree, field_name, parse
 
 MISFIT: Final = object()  # the result of `ColumnType.fit` for a value of another type
 _EXACT = 200  # more digits than any decimal(p,s) has, so that no value is rounded before it is validated
@@ -82,7 +82,7 @@ class ColumnType:
         if self.name == "decimal":
             return f"decimal({self.precision},{self.scale})"
         named = self.name == "struct"
-        parts = [f"{quoted(name)}:{part}" if named else str(part) for name, part in self.fields]
+        parts = [f"{field_name(name)}:{part}" if named else str(part) for name, part in self.fields]
         return f"{self.name}<{','.join(parts)}>" if parts else self.name
 
     def fit(self, value: Any) -> Any:

@@ -9,7 +9,8 @@ from typing import Final
 
 from panewise.chrono import Duration
 from panewise.spec.describe import describe
-from panewise.spec.protocol import Specification, parts
+from panewise.spec.family_parts import parts
+from panewise.spec.protocol import Specification
 from panewise.spec.windows.kinds import Calendar, Cumulating, Global, Hopping, Session, Tumbling
 from panewise.spec.windows.size_in_rows import Rows
 from panewise.spec.windows.sliding import Sliding
@@ -65,7 +66,7 @@ def _drawn(window: object) -> tuple[Sequence[Bar], Sequence[float]]:
             return _equal(_length(window.size), _length(window.hop)), ()
         case Cumulating():
             steps = min(round(_length(window.size) / _length(window.step)), _LANES // 2)
-            return [(turn / 2, turn / 2 + n / steps / 2) for turn in (0, 1) for n in range(1, steps + 1)], ()
+            return [(half / 2, half / 2 + n / steps / 2) for half in (0, 1) for n in range(1, steps + 1)], ()
         case Session():
             sessions = ((0.04, 0.1, 0.2), (0.52, 0.58), (0.9,))
             bars = [(session[0], min(session[-1] + 0.1, 1)) for session in sessions]

@@ -1,8 +1,8 @@
 """Changes of a specification with which stored state is continued (semantics 47).
 
-Each family states which of its fields may change (:attr:`panewise.spec.protocol.SpecParts.changeable`). All
-other changes are refused. Specifications are compared by their documents, as those of a state name functions
-of the user that are not at hand.
+Each family states which of its fields may change (:attr:`panewise.spec.family_parts.SpecParts.changeable`).
+All other changes are refused. Specifications are compared by their documents, as those of a state name
+functions of the user that are not at hand.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,8 +12,9 @@ from typing import Any, Final, Literal
 from panewise.errors import SpecError, StateError
 from panewise.spec.codec import changed_fields, complete, to_dict, without_functions
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates, definition
+from panewise.spec.family_parts import parts
 from panewise.spec.fields import check_choice, silently
-from panewise.spec.protocol import Specification, parts
+from panewise.spec.protocol import Specification
 
 REMEDY: Final = (
     "put the field back, or start from a new checkpoint, whose initial_state= comes from the history "
@@ -96,7 +97,12 @@ def continuation(
         return Continuation(spec, spec)
     family, before = parts(spec), _readable(document)
     if before is None or parts(before) is not family:
-        raise _refused(dict.fromkeys(changed, "another operator has another state"), document, new, remedy)
+        raise _refused(
+            dict.fromkeys(changed, "a state belongs to the kind of operator that made it"),
+            document,
+            new,
+            remedy,
+        )
     spec = family.marked(before, spec, added_aggregates)
     nested = family.nested_fields(before, spec)
     old, new = _spread(complete(document), nested), _spread(to_dict(spec), nested)

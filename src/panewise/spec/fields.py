@@ -31,7 +31,7 @@ def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...
         if name not in known:
             raise SpecError(
                 f"{prefix}{name}={value[name]!r}",
-                f"the fields here are {sorted(known)}",
+                f"the known fields are {sorted(known)}",
                 f"leave {name!r} out",
             )
     for name in required:
@@ -77,7 +77,7 @@ def kind_of(value: Any, where: str, kinds: Mapping[str, Any]) -> str:
     """Returns the field `kind` of a dict."""
     kind, named = (value.get("kind"), f"{where}.kind") if isinstance(value, Mapping) else (None, where)
     if not isinstance(kind, str) or kind not in kinds:
-        rule = f"the kinds here are {sorted(kinds)}"
+        rule = f"the known kinds are {sorted(kinds)}"
         shown = kind if isinstance(value, Mapping) else value
         raise SpecError(f"{named}={shown!r}", rule, "give {'kind': ...} with one of these")
     return kind

@@ -16,10 +16,10 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.conditions.nodes import Column
+from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.row_function import RowFunction
-from panewise.spec.protocol import parts
 from panewise.spec.windows.custom import Custom, EachRow
 
 PREFIX: Final = "__"  # begins the names of all columns that operators add

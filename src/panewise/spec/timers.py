@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.protocol import Specification, is_specification, parts
+from panewise.spec.family_parts import parts
+from panewise.spec.protocol import Specification, is_specification
 from panewise.spec.watermarks import follows_clock
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Calendar, Session
@@ -17,7 +18,7 @@ _OF_CALENDARS: Final = 15 * 60 * 1_000_000  # local dates start at multiples of 
 
 
 def timer_interval(*specs: Specification) -> Duration | None:
-    """Returns the largest interval at which reading the clock meets every instant that operators wait for.
+    """Returns the largest interval at which the clock is read at every instant that operators wait for.
 
     It is the greatest common divisor of all lengths of processing time in the specifications: delays and
     periods of triggers and update policies, policies by time, times to live, and `idle_after`. With
@@ -27,7 +28,7 @@ def timer_interval(*specs: Specification) -> Duration | None:
     minutes.
 
     Instants count from the same origin as the readings, such as 1970-01-01 UTC. Delays may start when a row
-    arrives, or at its event time. Their ends are met if the arrivals or event times are multiples of the
+    arrives, or at its event time. Their ends are hit if the arrivals or event times are multiples of the
     interval. A larger interval loses nothing: what is due is emitted at the next reading. So are rows of
     OVER, which wait until the watermark is above such an instant.
 

@@ -10,8 +10,9 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.column_types import BIGINT, BOOLEAN, Type, check_bytes
 from panewise.spec.column_values import BITS, is_whole_of
+from panewise.spec.family_parts import parts
 from panewise.spec.operators.policy.policies import DeltaPolicy
-from panewise.spec.protocol import Entry, Specification, Types, parts
+from panewise.spec.protocol import Entry, Specification, Types
 from panewise.spec.source_position import Position
 from panewise.spec.triggers.composite import Trigger, walk
 from panewise.spec.triggers.simple import OnDelta, OnPunctuation

@@ -38,7 +38,7 @@ def parse(text: str) -> TypeTree:
     return tree
 
 
-def quoted(name: str) -> str:
+def field_name(name: str) -> str:
     """Returns the name of a field, in backticks if it is not a simple one."""
     return name if _NAME.fullmatch(name) else "`{}`".format(name.replace("`", "``"))
 

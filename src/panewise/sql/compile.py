@@ -8,6 +8,7 @@ from sqlglot import exp
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import chained, timed, window_column
 from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import (
@@ -18,6 +19,7 @@ from panewise.sql.function_calls import (
     has_aggregate,
     windows_in,
 )
+from panewise.sql.joins.subqueries import check_embedded
 from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
@@ -61,7 +63,7 @@ from panewise.sql.syntax import (
     TableFunction,
     TextSpan,
 )
-from panewise.sql.texts import normal, quoted, replaced
+from panewise.sql.texts import normal, replaced
 from panewise.sql.top_n import pattern_is_possible
 from panewise.sql.top_n.groups import groups_of_windows
 from panewise.sql.windows import WindowCompiler
@@ -93,6 +95,7 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     query, parser = parse(sql)
     stage = QueryCompiler(parser, update).query(Query(query.ctes, query.body, (), query.emit, query.span), {})
     check_options_read(parser)
+    check_embedded(parser)
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
@@ -109,7 +112,7 @@ def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
     for item in items:
         name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
         if name is not None:
-            names.setdefault(normal(parser.characters(item.expr.span)), quoted(name))
+            names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(name))
     orders = ((ordered.expr.span, normal(parser.characters(ordered.expr.span))) for ordered in query.order)
     return {span: names[text] for span, text in orders if text in names}
 
@@ -152,7 +155,7 @@ class QueryCompiler(FirstRowsCompiler):
                 return WithQuery(cte.query, known, None, error)
             raise
         if cte.columns:
-            columns = ", ".join(map(quoted, cte.columns))
+            columns = ", ".join(map(in_backticks, cte.columns))
             stage = SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, cte.name),))
         return WithQuery(None if cte.columns else cte.query, known, stage)
 

@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from panewise.errors import SpecError
 from panewise.spec import DeduplicateOperator
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.emit import CHANGES, PLAIN
 from panewise.sql.function_calls import column_name, is_arrival, windows_in
 from panewise.sql.input_columns import Columns
@@ -14,7 +15,6 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import DeduplicateStage, OutputColumn
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem
-from panewise.sql.texts import quoted
 from panewise.sql.top_n.pattern import Pattern, is_row_number
 
 
@@ -89,7 +89,7 @@ class DeduplicateCompiler:
             plain = column_name(item.expr.node, self.source.names)
             names.append(name)
             text = self.parser.characters(item.expr.span)
-            outputs.append(OutputColumn(quoted(name), item.alias or plain, text))
+            outputs.append(OutputColumn(in_backticks(name), item.alias or plain, text))
         return self._stage(self._spec(list(dict.fromkeys(names)), dict), tuple(outputs))
 
     def _name(self, node: exp.Expr) -> str:
@@ -121,7 +121,9 @@ class DeduplicateCompiler:
         if is_row_number(item.expr.node):
             return OutputColumn("1", item.alias, text)
         if windows_in(item.expr.node):
-            rule = "it has one function over a window, that which numbers its rows"
+            rule = (
+                "a query that removes duplicates has one function over a window, that which numbers its rows"
+            )
             raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
         if isinstance(item.expr.node, exp.Star):
             return OutputColumn(text, None, text)

@@ -63,9 +63,9 @@ class ExpressionParser(SparkParser):
     def begin(self, sql: str, tokens: list[Token]) -> None:
         """Sets the text and its tokens, and starts at the first token."""
         self.reset()
-        self.optional: dict[
-            int, Any
-        ] = {}  # tables with options that no operator has read yet, by their places
+        # What no operator has read yet, by its place: tables with options, and our tables in expressions.
+        self.optional: dict[int, Any] = {}
+        self.embedded: dict[int, Any] = {}
         self.sql, self._tokens, self._tokens_size = sql, tokens, len(tokens)
         self._advance(0)
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.emit import PLAIN
 from panewise.sql.function_calls import windows_in
@@ -16,7 +17,6 @@ from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
 from panewise.sql.syntax import Derived, Emit, NamedTable, Select, Source, TableFunction, TextSpan
-from panewise.sql.texts import quoted
 from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_of
 
 
@@ -102,7 +102,7 @@ class FirstRowsCompiler(JoinQueryCompiler):
         text.add(" WHERE ", where.span.start)
         text.copy(sql, where.span, {})
         text.add(")", where.span.end)
-        text.add("" if source.alias is None else f" AS {quoted(source.alias)}", source.span.end)
+        text.add("" if source.alias is None else f" AS {in_backticks(source.alias)}", source.span.end)
         text.copy(sql, TextSpan(where.span.end, select.span.end), {})
         add_emit(text, sql, emit)
         return self.rewritten(text, known)

@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import (
     check_no_window,
     column_name,
@@ -17,7 +18,7 @@ from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.panes import BOUNDS, CALLS
 from panewise.sql.syntax import Expr, Select, SelectItem, TableFunction
-from panewise.sql.texts import normal, one_line, quoted
+from panewise.sql.texts import normal, one_line
 
 
 class GroupKeys:
@@ -57,7 +58,7 @@ class GroupKeys:
                 rule = "a key has a value in each row"
                 raise self.parser.fail("an aggregate in GROUP BY", rule, "leave it out", expr.span)
             name = column_name(expr.node, self.columns.aliases)
-            written = quoted(name) if name else self.parser.characters(expr.span)
+            written = in_backticks(name) if name else self.parser.characters(expr.span)
             text = normal(written, self.columns.aliases)
             names.setdefault(text, self._named(expr, self.sets.key(number, written, text)))
         return {**names, **self.sets.number_key}
@@ -79,7 +80,7 @@ class GroupKeys:
         """Returns the name of a key: that of its column, or of one that is null in some sets."""
         name = column_name(expr.node, self.columns.aliases) or one_line(self.parser.characters(expr.span))
         if key is None and name.lower() in BOUNDS:  # a column of the rows; panes have bounds of their own
-            return self.columns.add(quoted(name), f"{name} of the rows")
+            return self.columns.add(in_backticks(name), f"{name} of the rows")
         return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
 
     def _grouped(self) -> list[Expr]:

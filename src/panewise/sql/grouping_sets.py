@@ -4,10 +4,11 @@ from typing import Final
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Computed
 from panewise.sql.syntax import Expr
-from panewise.sql.texts import normal, quoted
+from panewise.sql.texts import normal
 
 SET: Final = "grouping set"  # the column with the number of the set
 
@@ -34,7 +35,7 @@ class Sets:
     @property
     def number_key(self) -> dict[str, str]:
         """The number of the set as a key, so that nulls of the rows differ from those of the sets."""
-        return {} if self.sets is None else {normal(quoted(SET)): SET}
+        return {} if self.sets is None else {normal(in_backticks(SET)): SET}
 
     def key(self, number: int, text: str, plain: str) -> str | None:
         """Returns the expression of a key: null in the sets that do not have it. None if all have it.
@@ -68,7 +69,7 @@ class Sets:
         wanted = wanted or [key for key in keys if key in self.places]
         numbers = [self.places.get(key) for key in wanted]
         if None in numbers:
-            rule = "its arguments are keys of GROUP BY"
+            rule = "the arguments of GROUPING and GROUPING_ID are keys of GROUP BY"
             span = self.parser.span_of(node)
             raise self.parser.fail(self.parser.characters(span), rule, "name one of these", span)
         bits = [
@@ -80,4 +81,4 @@ class Sets:
     def _with(self, number: int) -> str:
         """Returns the condition that a row is of a set that has this expression."""
         having = [str(place) for place, places in enumerate(self.sets or ()) if number in places]
-        return f"{quoted(SET)} IN ({', '.join(having)})" if having else "FALSE"
+        return f"{in_backticks(SET)} IN ({', '.join(having)})" if having else "FALSE"

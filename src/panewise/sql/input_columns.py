@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Aggregate
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import (
     CallSyntax,
     check_no_window,
@@ -18,7 +19,7 @@ from panewise.sql.functions import AggregateCall, aggregate_of
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Computed
 from panewise.sql.syntax import Expr
-from panewise.sql.texts import normal, one_line, quoted
+from panewise.sql.texts import normal, one_line
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Columns:
     def mask(self, condition: str, column: str) -> str:
         """Returns the name of a column that is null where a condition is not true."""
         texts = {computed.name: computed.text for computed in self.computed.values()}
-        test, value = (texts.get(name, quoted(name)) for name in (condition, column))
+        test, value = (texts.get(name, in_backticks(name)) for name in (condition, column))
         return self.add(f"CASE WHEN {test} THEN {value} END", f"{column} FILTER (WHERE {condition})")
 
     def aggregate(self, call: CallSyntax) -> Aggregate:

@@ -8,11 +8,12 @@ from sqlglot import exp
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.joins.behind_joins import BehindJoin, over_joined
 from panewise.sql.joins.kinds import HOWS, system_time
-from panewise.sql.joins.subqueries import as_join, subquery_of
+from panewise.sql.joins.subqueries import as_join, subquery_of, take_embedded
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
 from panewise.sql.parser import QueryParser, parse
@@ -31,7 +32,6 @@ from panewise.sql.syntax import (
     Source,
     TableFunction,
 )
-from panewise.sql.texts import quoted
 
 # The stages of queries that were written again. The key is the text, and the name and `id` of each query of
 # WITH. The value also has these queries, as Python gives the `id` of a deleted object to another one.
@@ -63,14 +63,16 @@ class JoinQueryCompiler(SparkQueryCompiler):
         join = select.source
         if join is not None and not select.others and (subquery := subquery_of(select)) is not None:
             stage = self.rewritten(as_join(self.parser, select, emit, subquery), known)
-            return stage if any(isinstance(inner, JoinStage) for inner in walk(stage)) else None
+            if not any(isinstance(inner, JoinStage) for inner in walk(stage)):
+                return None
+            take_embedded(self.parser, self.parser.span_of(subquery.part))
+            return stage
         if not isinstance(join, Join):
             return None
         if not _is_plain(select):
             return self._behind(select, join, emit, known)
         self._check_right(join)
-        windows = [isinstance(side, TableFunction) for side in (join.left, join.right)]
-        if isinstance(join.right, Join) or (any(windows) and not all(windows)):
+        if isinstance(join.right, Join) or _has_one_window(join):
             return None
         if isinstance(join.left, Join):
             return self._nested(select, join, emit, known)
@@ -159,7 +161,9 @@ class JoinQueryCompiler(SparkQueryCompiler):
         self, left: Source, where: Expr | None, columns: Mapping[str, Expr], known: Mapping[str, WithQuery]
     ) -> Stage:
         """Returns a join of Spark's, with these columns."""
-        texts = [f"{self.parser.characters(expr.span)} AS {quoted(name)}" for name, expr in columns.items()]
+        texts = [
+            f"{self.parser.characters(expr.span)} AS {in_backticks(name)}" for name, expr in columns.items()
+        ]
         stage = self.cut(left.span, list(leaves(left)), known, f"SELECT {', '.join(texts) or '*'} FROM ")
         if where is None:
             return stage
@@ -213,6 +217,13 @@ def _joins(source: Source) -> Iterable[Join]:
     while isinstance(source, Join):
         yield source
         source = source.left
+
+
+def _has_one_window(join: Join) -> bool:
+    """Returns whether a join has a window function and a plain table. A query may have windows, too."""
+    sides = (join.left, join.right)
+    windows = any(isinstance(side, TableFunction) for side in sides)
+    return windows and not all(isinstance(side, (TableFunction, Derived)) for side in sides)
 
 
 def _tables_of(node: exp.Expr) -> set[str]:

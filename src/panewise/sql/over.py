@@ -10,6 +10,7 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverColumn, OverOperator
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import timed
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -25,7 +26,6 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, replaced
-from panewise.sql.texts import quoted as in_backticks
 
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -182,7 +182,7 @@ class _OverCompiler(FrameReader):
             inner = inner.this
         function = function_name(inner)
         if function in _OF_PARTITIONS:
-            rule = "it counts the rows of the whole partition, which has no end on a stream"
+            rule = "ntile, percent_rank and cume_dist count a whole partition, which has no end on a stream"
             remedy = "use row_number, rank or dense_rank; over batch tables Spark computes it"
             raise self.fail(window, f"{function}()", rule, remedy)
         if function not in ROW_FUNCTIONS:
@@ -209,7 +209,7 @@ class _OverCompiler(FrameReader):
         try:
             return getattr(F, function)(*columns, *constants)
         except TypeError:
-            rule = f"{function} has other arguments"
+            rule = f"{function} has the arguments of Spark's {function}"
             raise self.fail(
                 window, f"{function} with {len(arguments)} arguments", rule, "see pyspark"
             ) from None

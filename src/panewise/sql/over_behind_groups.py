@@ -9,12 +9,13 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from panewise.errors import SqlError
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import function_name, windows_in
 from panewise.sql.functions import is_aggregate
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TextSpan
-from panewise.sql.texts import normal, one_line, quoted
+from panewise.sql.texts import normal, one_line
 
 _BEHIND_CALLS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 
@@ -86,11 +87,11 @@ class GroupedSelect:
     def _item(self, text: WrittenText, item: SelectItem) -> None:
         span, place = item.expr.span, item.span.start
         if item not in self.outer:
-            text.add(quoted(self._name(item)), place)
+            text.add(in_backticks(self._name(item)), place)
             return
         self._replaced(text, item.expr.node, span)
         name = item.alias or one_line(self.parser.characters(span))
-        text.add(f" AS {quoted(name)}", item.span.end)
+        text.add(f" AS {in_backticks(name)}", item.span.end)
 
     def _replaced(self, text: WrittenText, node: exp.Expr, span: TextSpan) -> None:
         """Adds an expression, with names of the inner columns in the places of what the groups have."""
@@ -98,7 +99,7 @@ class GroupedSelect:
         for part in sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start):
             place = self.parser.span_of(part)
             text.add(self.parser.sql[at : place.start], at)
-            text.add(quoted(self._column(part)), place.start)
+            text.add(in_backticks(self._column(part)), place.start)
             at = place.end
         text.add(self.parser.sql[at : span.end], at)
 
@@ -154,7 +155,7 @@ class GroupedSelect:
         for number, (name, span) in enumerate(self.columns.values()):
             text.add(", " if number else "", span.start)
             text.add(self.parser.characters(span), span.start)
-            text.add(f" AS {quoted(name)}", span.end)
+            text.add(f" AS {in_backticks(name)}", span.end)
         clauses: list[tuple[str, Expr | TextSpan | None]] = [
             ("FROM", select.source_span),
             *(("", span) for _, span in select.others),

@@ -65,7 +65,10 @@ class FrameReader:
         if function in ROW_FUNCTIONS and function != "nth_value":
             if spec is not None:
                 raise self.fail(
-                    window, f"{function} with a frame", "it reads all rows", "leave the frame out"
+                    window,
+                    f"{function} with a frame",
+                    f"{function} reads all rows of its partition, so it has no frame",
+                    "leave the frame out",
                 )
             if key.backwards and function not in ("lag", "lead"):
                 remedy = "leave DESC out; for the first rows by a value select ROW_NUMBER() <= n outside"
@@ -142,7 +145,7 @@ class FrameReader:
         known = constant(value)
         if kind == "rows":
             if known is None or not isinstance(known[0], int) or known[0] < 0:
-                raise self.fail(window, "ROWS", "its bounds are numbers of rows", "write 2 PRECEDING")
+                raise self.fail(window, "ROWS", "the bounds of ROWS are numbers of rows", "write 2 PRECEDING")
             return int(known[0])
         if known is not None and known[0] == 0:
             return 0

@@ -7,6 +7,7 @@ from typing import Final
 from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS, Aggregate
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import (
     CallSyntax,
     aggregate_call,
@@ -17,7 +18,7 @@ from panewise.sql.function_calls import (
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr, TextSpan
-from panewise.sql.texts import normal, one_line, quoted, replaced
+from panewise.sql.texts import normal, one_line, replaced
 
 BOUNDS: Final = ("window_start", "window_end", "window_time")
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
@@ -94,7 +95,7 @@ class Panes:
     def _visit(self, node: exp.Expr, changes: dict[TextSpan, str]) -> None:
         parser = self.columns.parser
         if isinstance(node, exp.Query):
-            rule = "it reads other rows"
+            rule = "a query in an expression reads other rows than those of FROM"
             raise parser.fail("a query in an expression", rule, "join it", parser.span_of(node))
         if isinstance(node, exp.Window):
             check_no_window(node, parser, "a query with GROUP BY")
@@ -114,10 +115,10 @@ class Panes:
             return None
         call = aggregate_call(node, self.columns.parser)
         if call is not None:
-            return quoted(self._aggregate(call))
+            return in_backticks(self._aggregate(call))
         key = self.keys.get(self._normal(node)) if self._may_be_key(node) else None
         if key is not None:
-            return quoted(key)
+            return in_backticks(key)
         called = self._called(node)
         if called is not None:
             return called
@@ -140,13 +141,15 @@ class Panes:
         if name in ("grouping", "grouping_id"):
             return self.sets.grouping(node, list(map(self._normal, node.expressions)), list(self.keys))
         if window.struct is not None and name in CALLS and window.call == self._normal(node):
-            return quoted(window.struct)
+            return in_backticks(window.struct)
         return None
 
     def _bound(self, node: exp.Column) -> str | None:
         name, window = node.name.lower(), self.window
         if window.struct is not None and node.parts[0].name.lower() == window.struct:
-            return ".".join([quoted(window.struct), *(quoted(part.name) for part in node.parts[1:])])
+            return ".".join(
+                [in_backticks(window.struct), *(in_backticks(part.name) for part in node.parts[1:])]
+            )
         plain = column_name(node, self.columns.aliases)
         if plain is None or not window.bounds and name in window.ends:
             return None
@@ -169,7 +172,7 @@ class Panes:
         name = column_name(node, self.columns.aliases)
         parser = self.columns.parser
         if name is not None:
-            return normal(quoted(name))
+            return normal(in_backticks(name))
         return normal(parser.characters(parser.span_of(node)), self.columns.aliases)
 
     def _aggregate(self, call: CallSyntax) -> str:

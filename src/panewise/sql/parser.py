@@ -30,6 +30,12 @@ from panewise.sql.syntax import (
     TextSpan,
 )
 
+# What to do about tokens behind the end of a query.
+_REMEDIES: Final[Mapping[Any, str]] = {
+    TokenType.STRING: "write a name in backticks",
+    TokenType.ARROW: "write get_json_object(column, '$.name') for a field of JSON",
+    TokenType.DARROW: "write get_json_object(column, '$.name') for a field of JSON",
+}
 _SETS: Final[Mapping[str, Any]] = {
     "UNION": "UNION",
     "EXCEPT": "EXCEPT",
@@ -285,9 +291,8 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     while parser.take(TokenType.SEMICOLON):
         pass
     if parser._curr:
-        text = parser.at(TokenType.STRING)
-        remedy = "write a name in backticks" if text else "correct the clause before it, or its order"
-        raise parser.unexpected("the query ends before this", remedy)
+        remedy = _REMEDIES.get(parser._curr.token_type, "correct the clause before it, or its order")
+        raise parser.unexpected("nothing follows the end of a query", remedy)
     return query, parser
 
 

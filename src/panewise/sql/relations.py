@@ -1,13 +1,16 @@
 """FROM: tables, queries in parentheses, window functions and joins."""
 
-from typing import Final
+from typing import Any, Final
 
-from sqlglot import TokenType
+from sqlglot import TokenType, exp
 
 from panewise.chrono import Duration
-from panewise.sql.syntax import Expr, Join, JoinedRows, Source
+from panewise.sql.expressions import SPAN
+from panewise.sql.syntax import Expr, Join, JoinedRows, NamedTable, Source, TableFunction
 from panewise.sql.window_tables import WINDOWS, WindowTableParser
 
+UNNAMED: Final = "subquery"  # the name of a table of a query in an expression that gives it none
+_OF_NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.DOT)
 _JOINS: Final = (
     ("JOIN",),
     ("ASOF", "JOIN"),
@@ -84,18 +87,54 @@ class RelationParser(WindowTableParser):
         else:
             raise self.unexpected(rule, remedy)
         if not self.take_words("PRECEDING"):
-            raise self.unexpected("these rows are before the row that is joined", "write PRECEDING")
+            raise self.unexpected(
+                "the rows in OVER behind a table are those before the row that is joined", "write PRECEDING"
+            )
         self.required(TokenType.R_PAREN, rule, "close the parenthesis")
         return rows
 
     def source(self) -> Source:
         """Parses a table, a query in parentheses or a window function."""
-        if self.at_word("TABLE") and self._next.token_type == TokenType.L_PAREN:
-            ahead = self._tokens[self._index + 2] if self._index + 2 < self._tokens_size else None
-            if ahead is not None and ahead.text.upper() in WINDOWS:
-                return self.wrapped_window()
-        if self._curr and self._curr.text.upper() in WINDOWS and self._next.token_type == TokenType.L_PAREN:
+        if self._at_wrapped_window():
+            return self.wrapped_window()
+        if self._at_window():
             return self.aliased(self.window())
         if self.at(TokenType.L_PAREN):
             return self.derived()
         return self.table()
+
+    def _at_window(self) -> bool:
+        called = bool(self._next) and self._next.token_type == TokenType.L_PAREN
+        return called and self._curr.text.upper() in WINDOWS
+
+    def _at_wrapped_window(self) -> bool:
+        if not (self.at_word("TABLE") and self._next and self._next.token_type == TokenType.L_PAREN):
+            return False
+        ahead = self._tokens[self._index + 2] if self._index + 2 < self._tokens_size else None
+        return ahead is not None and ahead.text.upper() in WINDOWS
+
+    def _at_watermark(self) -> bool:
+        """Returns whether the name of a table is next, and WATERMARK behind it."""
+        index = self._index
+        while index < self._tokens_size and self._tokens[index].token_type in _OF_NAMES:
+            if index > self._index and self._tokens[index].text.upper() == "WATERMARK":
+                return True
+            index += 1
+        return False
+
+    def _parse_table(self, *args: Any, **named: Any) -> exp.Expr | None:
+        """Parses a table of a query in an expression. Spark does not know window functions and WATERMARK."""
+        index = self._index
+        own = self._at_window() or self._at_wrapped_window() or self._at_watermark()
+        node: exp.Expr | None = self._own_table() if own else super()._parse_table(*args, **named)
+        if isinstance(node, exp.Subquery) or (own and node is not None):
+            node.meta[SPAN] = (index, self._index)
+        return node
+
+    def _own_table(self) -> exp.Table:
+        source = self.source()
+        assert isinstance(source, (NamedTable, TableFunction))
+        self.embedded[source.span.start] = source
+        name = source.alias or (source.name if isinstance(source, NamedTable) else None)
+        alias = exp.TableAlias(this=exp.to_identifier(source.alias)) if source.alias else None
+        return exp.Table(this=exp.to_identifier(name or UNNAMED), alias=alias)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import counted
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import column_name
 from panewise.sql.options import max_future_skew_of, run_options_of
 from panewise.sql.parser import QueryParser
@@ -30,7 +31,6 @@ from panewise.sql.syntax import (
     TextSpan,
     Watermark,
 )
-from panewise.sql.texts import quoted
 from panewise.sql.window_functions import window_of_table
 
 
@@ -206,7 +206,7 @@ class SourceCompiler:
     def _renamed(self, stage: Stage, source: Derived) -> Stage:
         if not source.columns:
             return stage
-        columns = ", ".join(map(quoted, source.columns))
+        columns = ", ".join(map(in_backticks, source.columns))
         return SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, source.alias),))
 
     def _joined(self, select: Select, source: Source, known: Mapping[str, WithQuery]) -> OperatorInput:
@@ -248,4 +248,4 @@ def last_name(name: str | None) -> str | None:
 def _columns(leaf: Source) -> str:
     """Returns the names that an alias gives to columns, as they follow it."""
     named = leaf.columns if isinstance(leaf, (NamedTable, Derived)) else ()
-    return f" ({', '.join(map(quoted, named))})" if named else ""
+    return f" ({', '.join(map(in_backticks, named))})" if named else ""

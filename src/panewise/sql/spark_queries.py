@@ -106,9 +106,9 @@ def expressions_of(select: Select) -> list[Expr]:
 
 
 def _tables_in(expr: Expr) -> Iterator[NamedTable]:
-    """Yields the tables of queries in an expression."""
+    """Yields the tables of queries in an expression that Spark can read (46.29)."""
     for table in expr.node.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier) and not table.args.get("db"):
+        if "start" in table.this.meta and not table.args.get("db"):
             place = table.this.meta
             span = TextSpan(place["start"], place["end"] + 1)
             yield NamedTable(span, table.name, None, (), None, span)

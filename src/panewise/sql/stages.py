@@ -1,6 +1,6 @@
 """What a text of SQL compiles to: a tree of stages, each a small value (semantics 46.2).
 
-A stage of panewise holds a specification, the columns that are computed before it, and the SELECT list over
+A stage of panewise has a specification, the columns that are computed before it, and the SELECT list over
 its rows. All expressions are texts for Spark: characters of the query, in which only names are replaced.
 """
 

@@ -97,7 +97,10 @@ class TableParser(StreamWindowParser):
             return Watermark(name or column.name, delay, None if plain else expr, self.span_from(index))
         if name is None:
             raise self.fail(
-                "an expression in WATERMARK", "it becomes a column", "add AS and its name", expr.span
+                "an expression in WATERMARK",
+                "an expression in WATERMARK becomes a column, which has a name",
+                "add AS and its name",
+                expr.span,
             )
         return Watermark(name, delay, expr, self.span_from(index))
 

@@ -9,15 +9,6 @@ from panewise.sql.expressions import tokens_of
 from panewise.sql.syntax import TextSpan
 
 
-def quoted(name: str) -> str:
-    """Returns a name in backticks.
-
-    >>> quoted("sum(v)"), quoted("a`b")
-    ('`sum(v)`', '`a``b`')
-    """
-    return "`" + name.replace("`", "``") + "`"
-
-
 def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
     """Returns the characters of a span, in which other texts stand for some spans in it.
 

@@ -6,8 +6,8 @@ from typing import Any
 from panewise.chrono import Duration
 from panewise.families import CHAIN, DEDUPLICATE, JOIN, OVER, WINDOWS
 from panewise.spec import Frame, OverOperator, RowFunction, Specification
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.parameters import literal
-from panewise.sql.texts import quoted
 from panewise.sql.writing.aggregates import aggregate as _aggregate
 from panewise.sql.writing.deduplication import deduplication
 from panewise.sql.writing.joins import join
@@ -59,7 +59,9 @@ def _over(spec: OverOperator, table: str) -> str:
     if not spec.columns:
         return _ordered_rows(spec, table)
     calls = _different("columns", [_column(spec, column) for column in spec.columns])
-    columns = [f"{call} AS {quoted(column.name)}" for call, column in zip(calls, spec.columns, strict=True)]
+    columns = [
+        f"{call} AS {in_backticks(column.name)}" for call, column in zip(calls, spec.columns, strict=True)
+    ]
     options = _options(spec)
     if spec.event_time is None and spec.order:
         order = f"order = {_joined('order', spec.order)}"
@@ -75,14 +77,14 @@ def _ordered_rows(spec: OverOperator, table: str) -> str:
     if spec.null_keys or spec.event_time is None:
         raise _unsaid("null_keys", spec.null_keys)
     # The text has to name the event time, and only WATERMARK does. A specification has no delay.
-    watermark = f"WATERMARK {quoted(spec.event_time)} DELAY OF INTERVAL '0 seconds'"
+    watermark = f"WATERMARK {in_backticks(spec.event_time)} DELAY OF INTERVAL '0 seconds'"
     return f"SELECT * FROM {table} {watermark}\nEMIT AFTER WATERMARK"
 
 
 def _column(spec: OverOperator, column: Any) -> str:
     window = []
     if spec.keys:
-        window.append(f"PARTITION BY {', '.join(map(quoted, spec.keys))}")
+        window.append(f"PARTITION BY {', '.join(map(in_backticks, spec.keys))}")
     if spec.event_time is not None:
         window.append(
             f"ORDER BY {', '.join(_ordered(spec, name) for name in (spec.event_time, *spec.order))}"
@@ -99,7 +101,7 @@ def _ordered(spec: OverOperator, name: str) -> str:
     descends, nulls_last = name in spec.descending, name in spec.nulls_last
     nulls = "" if descends == nulls_last or name == spec.event_time else " NULLS "
     nulls += "" if not nulls else "LAST" if nulls_last else "FIRST"
-    return f"{quoted(name)}{' DESC' if descends else ''}{nulls}"
+    return f"{in_backticks(name)}{' DESC' if descends else ''}{nulls}"
 
 
 def _frame(frame: Frame) -> str:
@@ -117,6 +119,6 @@ def _bound(kind: str, bound: int) -> str:
 
 
 def _row_function(what: RowFunction) -> str:
-    arguments = [] if what.column is None else [quoted(what.column), str(what.n)]
+    arguments = [] if what.column is None else [in_backticks(what.column), str(what.n)]
     arguments += [] if what.default is None else [literal(what.default).removesuffix("D").removesuffix("L")]
     return f"{what.fn}({', '.join(arguments)}){' IGNORE NULLS' if what.ignorenulls else ''}"

@@ -106,7 +106,7 @@ class WindowTableParser(TableParser):
             self.take_words(*words)
         if part in lengths or (words == () and word != "SESSION"):
             self._retreat(begin)
-            raise self.unexpected(f"WINDOW {word} has other parts", f"write {_CLAUSE_EXAMPLES[word]}")
+            raise self.unexpected(f"WINDOW {word} has only its own parts", f"write {_CLAUSE_EXAMPLES[word]}")
         index = self._index
         self.length()
         lengths[part] = Expr(exp.Null(), self.span_from(index))

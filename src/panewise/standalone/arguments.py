@@ -42,4 +42,4 @@ def check_number(name: str, value: Any) -> None:
     if value is None and name == "buffer":
         return
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"{name}={value!r}", "it is a whole number above zero", "give 1 or more")
+        raise InputError(f"{name}={value!r}", f"{name} is a whole number above zero", "give 1 or more")

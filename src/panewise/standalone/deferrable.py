@@ -73,7 +73,7 @@ class WindowEnds:
     def all_open(self, time: int, watermark: int) -> bool:
         """Returns whether no window of a row is complete.
 
-        A complete session ends at or before the watermark, so a later row does not meet it.
+        A complete session ends at or before the watermark, so no later row belongs to it.
         """
         return time > watermark if self.gap is not None else self.first(time) > watermark
 

@@ -34,8 +34,6 @@ class Deferral:
         self._fit = MessageFit(spec, schema)
         self._ignores_clock, self._delay = ignores_clock(spec), delay_of(spec)
         self._first_end = MAX_INSTANT  # the first end of the windows of the messages that wait
-        self._known_state: Any = None  # the state that `_state_due` was computed from
-        self._state_due = MAX_INSTANT
 
     @property
     def enabled(self) -> bool:
@@ -56,7 +54,7 @@ class Deferral:
         first_end = min(end, self._first_end) if self._buffer.size else end
         if self._delay is not None:
             mark = saturating_add(time, -self._delay)
-            if mark >= min(first_end, self._due_in_state()):
+            if mark >= min(first_end, self._host.next_due()):
                 return False
             self._buffer.raise_watermark(mark)
         self._first_end = first_end
@@ -70,7 +68,7 @@ class Deferral:
             return False
         mark = watermark if self._delay is None else None  # rows move it, so this reading has no meaning
         waiting = self._first_end if self._buffer.size else MAX_INSTANT
-        if mark is not None and mark >= min(waiting, self._due_in_state()):
+        if mark is not None and mark >= min(waiting, self._host.next_due()):
             return False
         self._buffer.move(clock, mark)
         return True
@@ -83,11 +81,3 @@ class Deferral:
             return False
         mark = highest(clocks.instant_watermark, self._buffer.watermark)
         return mark is None or self._ends.all_open(time, mark)
-
-    def _due_in_state(self) -> int:
-        """Returns a watermark before which no window of the state completes, expires or fires."""
-        operator = self._host.operator
-        if operator.state is not self._known_state:
-            due = operator.next_due()
-            self._known_state, self._state_due = operator.state, MAX_INSTANT if due is None else due
-        return self._state_due

@@ -6,12 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from panewise.engine.checkpoint import StoredOperator, restored, save
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.evolution import log_change
 from panewise.engine.exported_operator import entries_of
 from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
+from panewise.engine.saved_operator import restored, save
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec import Specification
@@ -58,6 +60,7 @@ class Host:
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
+        self._due_of: tuple[OperatorState | None, int] = None, MAX_INSTANT  # a state, and what is due in it
         self.notes: Notes = {}
         if store is None:
             self.operator = operator_for(spec, schemas)
@@ -112,6 +115,15 @@ class Host:
         """Whether a commit survives the process."""
         return self._stored is not None
 
+    def next_due(self) -> int:
+        """Returns a watermark before which no window of the state completes, expires or fires."""
+        state, due = self._due_of
+        if self.operator.state is not state:
+            first = self.operator.next_due()
+            due = MAX_INSTANT if first is None else first
+            self._due_of = self.operator.state, due
+        return due
+
     def commit(self, notes: Notes) -> None:
         """Stores the state and the notes in one transaction.
 
@@ -157,7 +169,7 @@ class Host:
             return None
         operator, change = restored(self._spec, self._schemas, stored[0], self._added)
         if operator.spec != self._spec:
-            rule = "it lacks aggregates with which this operator has begun without a state (semantics 47.10)"
+            rule = "a saved state has all aggregates with which the operator has begun (semantics 47.10)"
             remedy = "open the store with the specification of the copy, reset, flush, and change it then"
             raise StateError(f"the saved state {name!r}", rule, remedy)
         return operator, stored[1], bool(change.changes)

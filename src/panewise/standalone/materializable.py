@@ -8,7 +8,7 @@ from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
 from panewise.spec import Specification, parts
 from panewise.spec.families.current_results import NEEDS_WINDOWS
-from panewise.spec.protocol import ResultWindows
+from panewise.spec.family_parts import ResultWindows
 from panewise.standalone.store_entries import KEY_TYPES, has_bytes
 from panewise.stores import SessionStore, WindowStore
 

@@ -1,7 +1,7 @@
 """Puts the current result of each window into a store of the caller (semantics 31.13 to 31.19).
 
 Invariant: unless `behind` is true, the store has the result of every live window as the state of the operator
-has it. A step sets `behind` before it puts anything. So if a put fails, or the state goes back to an earlier
+has it. A step sets `behind` before it puts anything. So if a put fails, or the state returns to an earlier
 one, the store is made equal to the state before the next step.
 """
 
@@ -11,8 +11,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.protocol import CurrentResults, Operator
-from panewise.spec.protocol import ResultWindows
+from panewise.engine.family_parts import CurrentResults
+from panewise.engine.protocol import Operator
+from panewise.spec.family_parts import ResultWindows
 from panewise.standalone.store_entries import keys_of, stored_key, values_of
 from panewise.stores import SessionStore, WindowStore
 

@@ -16,8 +16,8 @@ def current(
 ) -> pl.DataFrame:
     """Returns the net effect of emitted rows: for each key what its row in a table becomes.
 
-    Of each key it returns the last row and a new column, which replaces `op`: "upsert" if that row is the
-    result of the key, "delete" if it is a retraction, after which the key has no result.
+    It returns the last row of each key, with a new column in the place of `op`. This is "upsert" if the row
+    is the result of the key, and "delete" if it is a retraction, after which the key has no result.
 
     Args:
         rows: emitted rows of one or more steps, in their order.

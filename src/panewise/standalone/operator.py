@@ -10,8 +10,9 @@ import polars as pl
 
 from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.ingest.output import Counts
-from panewise.engine.protocol import Schemas, engine_parts
+from panewise.engine.protocol import Schemas
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
@@ -219,7 +220,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
                 the message among its `misfits`.
             input: the name of the input, if the operator has several.
             position: `(partition, offset)` or `(source, partition, offset)`. If the specification declares
-                a position, the values go into its columns, and replays are dropped (semantics 4).
+                a position, its columns get the values, and replays are dropped (semantics 4).
 
         Raises:
             DeliveryDisabledError: if `downstream` has refused an emission that still waits.

@@ -105,7 +105,7 @@ class OperatorCore(Core):
         if name is None and len(ports) == 1:
             return ports[0]
         if name not in ports:
-            rule = f"the inputs of this operator are {ports}"
+            rule = f"the inputs of the operator are {ports}"
             raise InputError(f"input={name!r}", rule, "name one of them")
         return str(name)
 

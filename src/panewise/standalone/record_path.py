@@ -17,8 +17,8 @@ So may readings of the clock, and watermarks that complete no window.
 
 from typing import Any
 
-from panewise.chrono import MAX_INSTANT
-from panewise.engine.protocol import Schemas, engine_parts
+from panewise.engine.family_parts import engine_parts
+from panewise.engine.protocol import Schemas
 from panewise.standalone.buffer import highest
 from panewise.standalone.deferrable import WindowEnds, ends_by_message, has_no_other_rules
 from panewise.standalone.emission import PaneColumns
@@ -50,8 +50,7 @@ class RecordPath:
             return
         read = {*spec.keys, *(measure.column for measure in spec.measures)}
         self._fit = MessageFit(spec, schema, exact=read)
-        self._waits, self._state_due = False, MAX_INSTANT
-        self._known_state: Any = None  # the state that `_state_due` was computed from
+        self._waits = False
         self.format = PaneColumns(plan)
 
     @property
@@ -71,7 +70,7 @@ class RecordPath:
         if clocks.finished or (mark is not None and not self._ends.all_open(time, mark)):
             return None
         now = highest(clocks.processing_time, self.clock)
-        self._due_in_state()  # before the windows of the state change here
+        self._host.next_due()  # before the windows of the state change here
         panes: list[tuple[Any, ...]] | None = self._windows.add(self._host.operator, time, message, now)
         self._waits |= panes is not None
         return panes
@@ -80,7 +79,7 @@ class RecordPath:
         """Takes readings of the clocks, if they emit nothing. Returns whether they do."""
         if self._ends is None or self._host.operator.state.clocks.finished:
             return False
-        if watermark is not None and watermark >= min(self._windows.first_end, self._due_in_state()):
+        if watermark is not None and watermark >= min(self._windows.first_end, self._host.next_due()):
             return False
         self.clock, self.watermark = highest(self.clock, clock), highest(self.watermark, watermark)
         self._waits = True
@@ -100,11 +99,3 @@ class RecordPath:
         """Notes that since the last flush the state was stored, or that only a watermark has moved."""
         if self._ends is not None:
             self._windows.follow(self._host.operator, watermark)
-
-    def _due_in_state(self) -> int:
-        """Returns a watermark before which no window of the state completes, expires or fires."""
-        operator = self._host.operator
-        if operator.state is not self._known_state:
-            due = operator.next_due()
-            self._known_state, self._state_due = operator.state, MAX_INSTANT if due is None else due
-        return self._state_due

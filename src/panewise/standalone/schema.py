@@ -27,7 +27,7 @@ def schemas_of(spec: Specification, schema: Any) -> Schemas:
     if not by_port and ports == [INPUT]:
         return {INPUT: _columns(schema)}
     if not by_port or set(schema) != set(ports):
-        rule = f"this operator has the inputs {ports}"
+        rule = f"the inputs of the operator are {ports}"
         raise InputError(f"a schema for {sorted(schema)}", rule, "give the columns of each input by its name")
     return {port: _columns(schema[port]) for port in ports}
 

@@ -106,7 +106,7 @@ class MarkedRows:
             self._computed, self.schema[self.event_time] = typed.expr, typed.dtype
 
     def read(self, clock: int | None) -> None:
-        """Reads the clock, which never goes back; None changes nothing."""
+        """Reads the clock, which never decreases; None changes nothing."""
         self.clock = max(self.clock, clock or 0)
 
     def marked(self, rows: pl.DataFrame) -> pl.DataFrame:

@@ -50,7 +50,11 @@ class FileRunStore:
             if not self.path.exists():
                 _create(self.path)
             elif not self.path.stat().st_size:
-                raise StateError(f"{self.path} of 0 bytes", "the file of a store is never empty", _REMEDY)
+                raise StateError(
+                    f"{self.path} of 0 bytes",
+                    "a store writes its file before it is used, so the file is never empty",
+                    _REMEDY,
+                )
             self._database = sqlite3.connect(
                 self.path, isolation_level=None, timeout=0, check_same_thread=False
             )

@@ -200,7 +200,7 @@ class PlainDurableMap:
         """Returns the files, opened again: after an error RocksDB refuses all further writes.
 
         Raises:
-            StoreError: if there is no room yet, or iterators have the files open. Reads go on as before.
+            StoreError: if there is no room yet, or iterators have the files open. Reads work as before.
         """
         self._directory.check_room(room)
         if any(map(DurableSnapshot.is_open, self._opened)):

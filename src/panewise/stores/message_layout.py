@@ -77,4 +77,5 @@ def _check_values(measure: Measure, use: Use, window_size: WindowScale | None) -
     ):
         if value not in known:
             listed = " or ".join(map(repr, known))
-            raise SpecError(f"{name}={value!r}", f"{name} is {listed}", f"give {known[0]!r} or {known[1]!r}")
+            rule = f"{name} is one of the values {listed}"
+            raise SpecError(f"{name}={value!r}", rule, f"give {known[0]!r} or {known[1]!r}")

@@ -205,7 +205,7 @@ class MessageStore(Store):
         The end is exclusive for times, and inclusive for offsets. Retired messages are returned by no read,
         and cannot be added again. With several prefixes they are deleted when their prefix is read, while
         messages are added, or by `purge`. With a session key or join keys only their messages are retired:
-        they are deleted at once, and may be added again. Of these, messages whose offset is above
+        they are deleted at once, and may be added again. Those of them whose offset is above
         `last_offset` stay.
 
         Returns the number of messages that were deleted.

@@ -14,7 +14,7 @@ class RecentValues:
     """The plain values of the last puts: between `most` and twice as many. None is the value after a delete.
 
     There are two generations. When the new one is full, it becomes the old one, which is forgotten. What is
-    put goes into `new`, where a value that is not plain is represented by `ENCODED`.
+    put comes into `new`, where a value that is not plain is represented by `ENCODED`.
     """
 
     def __init__(self, most: int) -> None:

@@ -73,7 +73,7 @@ def _check_header(directory: Path) -> int:
         raise StoreError(f"{header}", "the header of a store is JSON with its format", RESTORE) from error
     if written != FORMAT:
         rule = f"this version of panewise reads format {FORMAT}"
-        raise StoreError(f"{header}: format {written}", rule, "use the version that wrote it")
+        raise StoreError(f"{header}: format {written}", rule, "use the version of panewise that wrote it")
     return changes
 
 

@@ -48,7 +48,7 @@ CHANGES: Final = {  # the zones that the strategies draw, each (except UTC) with
     "America/Toronto": -1_601_753_400_000_000,  # 1919-03-30, forward at 23:30
 }
 GAPS: Final = (1, 2, 3, 6)  # gaps of rows with their own gap (semantics 9.3)
-_TURNS: Final = range(-2, 3)  # the numbers of windows on both sides of 1970
+_NUMBERS: Final = range(-2, 3)  # the numbers of windows on both sides of 1970
 _BESIDE: Final = range(2)  # one element for each window on either side of a change of clocks
 _NEAR: Final = (0, -1, 1)
 
@@ -64,21 +64,21 @@ def bounds(spec: WindowOperator) -> list[int]:
     [0, 10, -10, 20, -20, 30]
     """
     if counted(spec.window):
-        return _simplest_first(n * 3 for n in _TURNS)
+        return _simplest_first(n * 3 for n in _NUMBERS)
     match spec.window:
         case Tumbling(size=size, origin=origin):
-            windows = [(origin + n * length(size), origin + (n + 1) * length(size)) for n in _TURNS]
+            windows = [(origin + n * length(size), origin + (n + 1) * length(size)) for n in _NUMBERS]
         case Hopping(size=size, hop=hop, origin=origin):
-            windows = [(origin + n * length(hop), origin + n * length(hop) + length(size)) for n in _TURNS]
+            windows = [(origin + n * length(hop), origin + n * length(hop) + length(size)) for n in _NUMBERS]
         case Cumulating(size=size, step=step, origin=origin):
             steps = range(step.us, size.us + 1, step.us)
             windows = [
-                (origin + n * size.us, origin + n * size.us + length) for n in _TURNS for length in steps
+                (origin + n * size.us, origin + n * size.us + length) for n in _NUMBERS for length in steps
             ]
         case Calendar():
             windows = _of_calendar(spec.window)
         case Session() | Sliding() | Custom() | Global():
-            windows = [(n * 3, n * 3) for n in _TURNS]
+            windows = [(n * 3, n * 3) for n in _NUMBERS]
     return _simplest_first((bound for pair in windows for bound in pair), focus(spec.window))
 
 
@@ -118,7 +118,7 @@ def times(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 
 
 def _gaps(window: Session | Sliding | Custom) -> Iterable[int]:
-    """Returns distances at which rows just meet in a window, such as the gaps of sessions."""
+    """Returns distances at which rows are just in one window, such as the gaps of sessions."""
     if isinstance(window, Sliding):
         return (length(window.size), length(window.size) + 1)
     if isinstance(window, Custom):
@@ -166,8 +166,8 @@ def _ends(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
 def clocks(spec: WindowOperator, now: int, firsts: Iterable[int], seen: Iterable[int] = ()) -> list[int]:
     """Returns clock readings: the deadlines of the trigger, counted from now and from earlier readings.
 
-    They include the neighbours of deadlines, and a reading that goes back. If the watermark follows the
-    clock, they include readings that move it to the end of a window of the rows seen.
+    They include the neighbours of deadlines, and a reading that is earlier than the one before. If the
+    watermark follows the clock, they include readings that move it to the end of a window of the rows seen.
     """
     if spec.time == "processing":
         return [at for at in times(spec, seen) if at >= now] + _deadlines(spec, now, firsts)

@@ -172,7 +172,7 @@ class Writer:
 
     def _time(self) -> int:
         places = self.times()
-        # Mostly one of the first few times, so that many rows meet in windows.
+        # Mostly one of the first few times, so that many rows share windows.
         time: int = self._one_of(places if self._one_of([False, False, True]) else places[:6])
         self.seen.append(time)
         return time

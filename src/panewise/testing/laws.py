@@ -85,8 +85,8 @@ def check_retracting(spec: Any, events: Events, runtime: str = "oracle", **optio
         runtime, options: as for :func:`panewise.testing.run`.
 
     Raises:
-        AssertionError: if they are not. Keys, bounds and aggregates are compared. Of windows that merge,
-            "accumulating" also has the last panes of those that merged away.
+        AssertionError: if they are not. Keys, bounds and aggregates are compared. For windows that
+            merge, "accumulating" also has the last panes of those that merged away.
 
     >>> from panewise import Tumbling, WindowOperator, Always, AfterWatermark, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("rows")],

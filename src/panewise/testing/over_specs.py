@@ -34,10 +34,10 @@ def frames(*, timed: bool, ordered: bool, backwards: bool = False) -> st.SearchS
     exclusions = EXCLUSIONS if timed else EXCLUSIONS[:2]
     excluded = st.sampled_from([*["no others"] * 6, *exclusions])
     forwards = st.tuples(st.one_of(kinds), excluded).map(lambda it: replace(it[0], exclude=it[1]))
-    return forwards.map(_turned) if backwards else forwards
+    return forwards.map(_mirrored) if backwards else forwards
 
 
-def _turned(frame: Frame) -> Frame:
+def _mirrored(frame: Frame) -> Frame:
     """Returns the frame with the rows before and after the row exchanged."""
     start, end = (None if bound is None else -bound for bound in (frame.end, frame.start))
     return replace(frame, start=start, end=end)

@@ -61,7 +61,7 @@ def run(
 
     Raises:
         InputError: if events are malformed, for types of unknown columns, and for an unknown runtime or
-            option. Of the runtimes but Spark, if rows are added after `finish` (semantics 12.2).
+            option. Except on Spark, if rows are added after `finish` (semantics 12.2).
         SpecError: if a column has a type that the specification cannot use (semantics 24.19).
         AssertionError: if a retraction repeats no row that was emitted (semantics 20.5).
 

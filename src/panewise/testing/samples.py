@@ -30,7 +30,7 @@ VALUES: Final[dict[str, list[Any]]] = {
     "boolean": [False, True],
     "decimal": [Decimal("0.00"), Decimal("1.25"), Decimal("-3.5"), Decimal("99999999.99")],
 }
-# Few keys, so that many rows of one key meet in windows.
+# Few keys, so that many rows of one key share windows.
 KEY_VALUES: Final[dict[str, list[Any]]] = {"key": ["a", "a", "b"], "level": [0.0, -0.0, 3], "shop": [1, 1, 2]}
 INPUT_VALUES: Final = ["a", "b"] * 6 + ["c"]  # the inputs are a and b; c is unknown
 MISFITS: Final[dict[str, list[Any]]] = {

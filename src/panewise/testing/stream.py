@@ -182,7 +182,7 @@ class Step:
         counts: rows_in, applied, replays, late, invalid and partially_late; with several inputs by input.
         processing_time: the processing time in force, in microseconds.
         watermark: the watermark in force, in microseconds; None before the first one, infinity after the end
-            of input. Of an operator with two sides a dict by side.
+            of input. For an operator with two sides a dict by side.
         windows: what the state contains, in the order of end, start and keys. Each entry is a dict with its
             keys, `window_start`, `window_end`, `pending`, `closed` and `rows`. See below.
 

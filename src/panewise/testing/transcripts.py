@@ -12,22 +12,24 @@ An event may have two more fields:
 
 - `expect`: its output, with the lists `panes`, `late` and `invalid`, and `counts`. A list that is not given
   is empty, so an event without `expect` emits no rows. A field or count that is not given may have any value.
-  Of a join `panes` are the emitted rows. Of a join and a cogroup `counts` are by input.
+  For a join `panes` are the emitted rows. For a join and a cogroup `counts` are by input.
 - `state`: the [start, end] of each window that is stored after the event, closed windows included, in the
-  order of end, start and keys. Of a join these are the stored rows, as [t, t + 1].
+  order of end, start and keys. For a join these are the stored rows, as [t, t + 1].
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from panewise.errors import InputError
+from panewise.extras import from_extra
 from panewise.spec import Custom, UserAggregate, WindowListener
 from panewise.spec.codec import from_dict
 from panewise.testing.compare import assert_entries
 from panewise.testing.runner import run
+
+with from_extra("testing", "transcripts are YAML"):
+    import yaml
 
 _NEEDED = {"name", "cites", "spec", "events"}
 _ALLOWED = _NEEDED | {"types"}

@@ -60,7 +60,9 @@ __all__ = [
     "ALL_KINDS",
     "COUNTED_KINDS",
     "KINDS",
+    "LIMITED_KINDS",
     "evictors",
+    "limited_specs",
     "specs",
     "windows",
 ]
@@ -68,6 +70,7 @@ __all__ = [
 KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "session", "sliding", "custom", "global")
 COUNTED_KINDS: Final = ("rows", "hopping_rows", "session_of_rows", "sliding_rows")
 ALL_KINDS: Final = (*KINDS, *COUNTED_KINDS)
+LIMITED_KINDS: Final = ("tumbling", "hopping", "cumulating", "calendar", "custom")
 _lengths = st.integers(1, 8)
 _own = [
     replace(window, merge=merge)
@@ -119,11 +122,11 @@ def windows(kind: str | None = None) -> st.SearchStrategy[Any]:
 
 def evictors(*, after: bool) -> st.SearchStrategy[Any]:
     """Returns a strategy of all evictors; with `after`, also of those that evict after the aggregation."""
-    turns = st.booleans() if after else st.just(False)
+    afterwards = st.booleans() if after else st.just(False)
     return st.one_of(
-        st.builds(CountEvictor, st.integers(1, 4), turns),
-        st.builds(TimeEvictor, st.integers(1, 6), turns),
-        st.builds(DeltaEvictor, st.sampled_from(["v", "n"]), st.integers(1, 4), turns),
+        st.builds(CountEvictor, st.integers(1, 4), afterwards),
+        st.builds(TimeEvictor, st.integers(1, 6), afterwards),
+        st.builds(DeltaEvictor, st.sampled_from(["v", "n"]), st.integers(1, 4), afterwards),
     )
 
 
@@ -140,28 +143,7 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
             value where they refuse the given one: another trigger, no evictor, no watermark and so on.
     """
     window, trigger = fixed.get("window") or draw(windows(kind)), fixed.get("trigger") or draw(triggers())
-    lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
-    ahead = max(0, focus(window))  # how far event times are ahead of processing time, which starts at 0
-    fields: dict[str, Any] = {
-        "aggregates": draw(aggregates()),
-        "keys": draw(
-            st.sampled_from([["key"], [], ["level"], ["shop"], ["level", "key"], ["shop", "level"]])
-        ),
-        "event_time": draw(st.sampled_from(["event_time", "t"])),
-        "accumulation": draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
-        "allowed_lateness": draw(st.sampled_from(lateness)),
-        "null_keys": draw(st.booleans()),
-        "max_future_skew": draw(st.sampled_from([None, None, None, None, ahead + 3, ahead + 20])),
-        "on_time": draw(st.sampled_from(["if_pending", "always"]))
-        if waits_for_end(trigger)
-        else "if_pending",
-        "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
-        "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
-        "watermark": draw(
-            st.sampled_from([*[None] * 9, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_WATERMARKS])
-        ),
-        **draw(_arrival),
-    }
+    fields = draw(_plain_fields(window, trigger))
     if draw(st.sampled_from([False, False, True])):
         fields["evictor"] = draw(
             evictors(after=fixed.get("accumulation", fields["accumulation"]) != "discarding")
@@ -187,8 +169,39 @@ def specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOp
 
 
 @st.composite
+def _plain_fields(draw: st.DrawFn, window: Any, trigger: Any) -> dict[str, Any]:
+    """Draws the fields on which no other one depends."""
+    lateness = [0, UNLIMITED] if isinstance(window, Global) else [0, 1, 5, 12, UNLIMITED]
+    ahead = max(0, focus(window))  # how far event times are ahead of processing time, which starts at 0
+    return {
+        "aggregates": draw(aggregates()),
+        "keys": draw(
+            st.sampled_from([["key"], [], ["level"], ["shop"], ["level", "key"], ["shop", "level"]])
+        ),
+        "event_time": draw(st.sampled_from(["event_time", "t"])),
+        "accumulation": draw(st.sampled_from(["discarding", "accumulating", "retracting"])),
+        "allowed_lateness": draw(st.sampled_from(lateness)),
+        "null_keys": draw(st.booleans()),
+        "max_future_skew": draw(st.sampled_from([None, None, None, None, ahead + 3, ahead + 20])),
+        "on_time": draw(st.sampled_from(["if_pending", "always"]))
+        if waits_for_end(trigger)
+        else "if_pending",
+        "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
+        "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
+        "watermark": draw(
+            st.sampled_from([*[None] * 9, FixedLag(0), FixedLag(3), FixedLag(ahead + 10), *_WATERMARKS])
+        ),
+        **draw(_arrival),
+    }
+
+
+@st.composite
 def limited_specs(draw: st.DrawFn, /, kind: str | None = None, **fixed: Any) -> WindowOperator:
-    """Draws window operators as :func:`specs` does, with a limit of windows where one is possible."""
+    """Draws window operators as :func:`specs` does, with a limit of windows where one is possible.
+
+    Without `kind` it is one of `LIMITED_KINDS`.
+    """
+    kind = kind or draw(st.sampled_from(LIMITED_KINDS))
     spec, limit = draw(specs(kind, **fixed)), MaxWindows(draw(st.integers(1, 4)))
     with suppress(SpecError), silently():
         return replace(spec, max_windows=limit)

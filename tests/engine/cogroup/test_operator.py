@@ -16,9 +16,9 @@ from panewise import (
     UserMergeAggregate,
 )
 from panewise import functions as F
-from panewise.engine.checkpoint import restore, save
 from panewise.engine.cogroup.operator import CogroupEngine
 from panewise.engine.registry import plan_for
+from panewise.engine.saved_operator import restore, save
 from panewise.testing import run
 
 SCHEMAS = {

@@ -6,7 +6,7 @@ import polars as pl
 
 from panewise import JoinOperator
 from panewise.engine.checkpoint import StoredOperator
-from panewise.engine.protocol import Inspection, engine_parts
+from panewise.engine.family_parts import Inspection, engine_parts
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.state import MemoryRunStore
 

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from panewise import JoinOperator, LastRows, Latest, Side, testing
-from panewise.engine.checkpoint import restore, save
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.search import candidate_slices, rows_of_keys
 from panewise.engine.registry import operator_for
+from panewise.engine.saved_operator import restore, save
 from panewise.engine.store import rows_by_key, run
 from panewise.errors import SpecError
 from panewise.state import MemoryRunStore

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from panewise import AsOf, FixedLag, Interval, JoinOperator, LastRows, Latest, Side, StreamTime
-from panewise.engine.checkpoint import restore, save
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.join.operator import JoinEngine
-from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
+from panewise.engine.saved_operator import restore, save
 from panewise.errors import SpecError
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore

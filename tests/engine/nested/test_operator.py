@@ -8,7 +8,8 @@ import pytest
 
 import panewise as pw
 from panewise import functions as F
-from panewise.engine.protocol import Operator, engine_parts
+from panewise.engine.family_parts import engine_parts
+from panewise.engine.protocol import Operator
 from panewise.engine.registry import operator_for
 from panewise.errors import StateError
 

@@ -15,11 +15,12 @@ from panewise import Frame, OverColumn, OverOperator
 from panewise import functions as F
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.ingest.output import Output
 from panewise.engine.over.operator import OverEngine
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
+from panewise.engine.saved_operator import restore, save
 from panewise.errors import AggregateOverflowError, SpecError, StateError
 from panewise.state import MemoryRunStore
 from panewise.testing.compare import same

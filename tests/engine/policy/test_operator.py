@@ -71,7 +71,7 @@ def test_a_delta_of_other_types_is_refused(dtype: pl.DataType, name: str) -> Non
     with pytest.raises(SpecError) as caught:
         PolicyEngine(StreamWindow.sliding(count(2), delta("v", 1)), {"v": dtype})
     rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
-    assert str(caught.value) == f"delta over v: {name} | {rule} | cast v to one of these"
+    assert caught.value.args[0] == f"delta over v: {name} | {rule} | cast v to one of these"
 
 
 def test_a_delta_of_timestamps_of_another_unit_is_refused() -> None:
@@ -89,7 +89,7 @@ def test_a_duration_is_no_amount_of_doubles_and_decimals(dtype: pl.DataType, nam
         "a duration is an amount of timestamps, and of whole numbers, which are microseconds then "
         "(semantics 10.4)"
     )
-    assert str(caught.value) == f"delta('v', Duration('1 minute')) over v: {name} | {rule} | give a number"
+    assert caught.value.args[0] == f"delta('v', Duration('1 minute')) over v: {name} | {rule} | give a number"
     assert evicted(
         StreamWindow.tumbling(delta("v", "1 ms"), events=["EVICTION"]), pl.Series("v", [0, 1000, 1001])
     ) == [[0, 1000]]
@@ -99,7 +99,7 @@ def test_markers_are_boolean() -> None:
     """`punct` over a column that is not Boolean is refused (semantics 10.5)."""
     with pytest.raises(SpecError) as caught:
         PolicyEngine(StreamWindow.tumbling(punct("v")), {"v": pl.Int64()})
-    assert str(caught.value) == (
+    assert caught.value.args[0] == (
         "punct over v: bigint | a Boolean column says which rows are markers (semantics "
         "10.5) | make one before the operator"
     )
@@ -221,7 +221,7 @@ def test_other_specifications_have_no_policies() -> None:
     with pytest.raises(InputError) as caught:
         run(spec, [{"op": "drain"}])
     known = "an event has an op of ['add', 'change', 'clock', 'finish', 'restart', 'watermark']"
-    assert str(caught.value) == f"events[0]={{'op': 'drain'}} | {known} | give {{'op': ..., ...}}"
+    assert caught.value.args[0] == f"events[0]={{'op': 'drain'}} | {known} | give {{'op': ..., ...}}"
 
 
 def test_a_step_writes_the_partitions_that_it_touches() -> None:

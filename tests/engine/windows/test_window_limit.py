@@ -9,12 +9,11 @@ from panewise import functions as F
 from panewise.errors import StateError
 from panewise.testing import run
 from panewise.testing.strategies import events, types_of
-from panewise.testing.window_specs import limited_specs
+from panewise.testing.window_specs import LIMITED_KINDS, limited_specs
 from tests.engine.agreement import outputs_that_agree
 from tests.engine.effort import FEW, at_length
 
-KINDS = ("tumbling", "hopping", "cumulating", "calendar", "custom")
-EACH_KIND = pytest.mark.parametrize("kind", KINDS)
+EACH_KIND = pytest.mark.parametrize("kind", LIMITED_KINDS)
 LIMITED = pw.WindowOperator(
     keys=["k"],
     window=pw.Tumbling(10),

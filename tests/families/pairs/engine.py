@@ -1,4 +1,4 @@
-"""Plan, operator and state: :class:`panewise.engine.protocol.EngineParts`."""
+"""Plan, operator and state: :class:`panewise.engine.family_parts.EngineParts`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -8,6 +8,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, TIME, TOMBSTONE
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns, late_schema
@@ -15,7 +16,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, validate
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
-from panewise.engine.protocol import EngineParts, Inspection, Schemas, TableReader
+from panewise.engine.protocol import Schemas
 from panewise.engine.store.run import MemoryLibrary, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.store.time_queue import TimeQueue

@@ -1,12 +1,13 @@
-"""Facts about a specification, its words and JSON: :class:`panewise.spec.protocol.SpecParts`."""
+"""Facts about a specification, its words and JSON: :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from panewise.errors import SpecError
+from panewise.spec.family_parts import SpecParts
 from panewise.spec.fields import members_of, text
-from panewise.spec.protocol import SpecParts, Types, Users
+from panewise.spec.protocol import Types, Users
 from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side
 
 

@@ -61,6 +61,32 @@ def test_windows_open_fire_and_expire(journal: Journal) -> None:
     ]
 
 
+LIMITED = pw.WindowOperator(window=pw.Tumbling("1 minute"), max_windows=pw.MaxWindows(1), **SUM)
+EARLY: Any = [([(5, "a", 1), (6, "b", 1)], 0), ([(65, "a", 1)], 0), ([(7, "b", 1)], 0), ([(66, "b", 1)], 0)]
+
+
+def test_a_window_that_expires_early(journal: Journal) -> None:
+    """It is live until it has expired early in all keys, before the watermark reaches its end (15.28)."""
+    opened, second = "window 12:00:00 to 12:01:00", "window 12:01:00 to 12:02:00"
+    entries = played(LIMITED, [*EARLY, ([], 0)])
+    view = model_of(journal, *entries).view()
+    assert cells(view) == [
+        [f"{second} live"],
+        [f"{opened}\nearly pane: 1 live", f"{second}\nkeys that changed it: 1 live"],
+        [f"{opened}\nkeys that changed it: 1 live", f"{second} live"],
+        [f"{opened}\nearly pane: 1 live", f"{second}\nkeys that changed it: 1 live"],
+        [f"{opened}\nkeys that changed it: 2 live"],
+    ]
+    assert dict(only(view)["figures"])["live windows"] == "1"
+
+
+def test_a_window_of_unknown_keys(journal: Journal) -> None:
+    """The journal begins after its first row, so it may be that of further keys (15.28)."""
+    entries = played(LIMITED, [*EARLY[:1], ([(7, "a", 1)], 0), *EARLY[1:]])
+    figures = only(model_of(journal, *entries[1:]).view())["figures"]
+    assert dict(figures)["live windows"] == "2"
+
+
 def test_a_journal_that_is_written(journal: Journal) -> None:
     """Each view has what was written until then, and another revision (semantics 15.20, 15.21)."""
     model, operator = WatchModel(journal.directory), Played(MINUTES)

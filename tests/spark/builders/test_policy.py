@@ -236,7 +236,7 @@ def test_descriptions_that_are_refused(spark: SparkSession) -> None:
         (built.agg, r"^agg\(\) \| an event has one aggregate or more \| give one such as F\.count\(\)"),
         (
             lambda: built.options(late=1),
-            r"^option 'late' \| the options are \['flush_on_final', .* \| use the method of that name",
+            r"^option 'late' \| the options of the operator are \['flush_on_final', .* \| use the method",
         ),
         (lambda: built.shards(2).tuples(), r"^shards=2 \| no partition_by: one shard has all partitions"),
         (lambda: built.finish("never").tuples(), r"^finish='never' on a batch DataFrame \| the input of"),

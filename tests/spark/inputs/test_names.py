@@ -13,7 +13,7 @@ import panewise.functions as F
 from panewise import StreamWindow, WindowListener
 from panewise.errors import SpecError
 from panewise.spark import WindowBuilder, apply, over, policy_windows, windowed, with_watermark
-from panewise.spark.inputs.names import quoted
+from panewise.spark.inputs.names import column_named
 from panewise.streamwindow import count
 from tests.spark.conftest import Feed, best, emitted, write
 
@@ -142,7 +142,7 @@ def test_dotted_names_and_maps_on_a_batch(feed: Feed) -> None:
     )  # fmt: skip
     assert rows_of(result.panes, *native.columns) == rows_of(native)
     assert (
-        result.panes.select(*map(quoted, native.columns)).schema.simpleString()
+        result.panes.select(*map(column_named, native.columns)).schema.simpleString()
         == native.schema.simpleString()
     )
     (invalid,) = result.invalid.collect()

@@ -53,7 +53,7 @@ def test_a_worker_keeps_a_megabyte_or_more(spark: SparkSession) -> None:
 def test_a_shuffle_has_a_partition_or_more(spark: SparkSession) -> None:
     with pytest.raises(
         SetupError,
-        match=r"^shuffle_partitions=0 \| a shuffle has one partition or more \| give the number of cores$",
+        match=r"^shuffle_partitions=0 \| a shuffle has one partition or more \| give the number of cores",
     ):
         configure(spark, shuffle_partitions=0)
 

@@ -73,7 +73,9 @@ def test_a_sequence_that_cannot_be_written_is_refused(feed: Feed) -> None:
     feed.put((0, "a", 1))
     table, hours = Table(), windowed(feed.batch(), "ts").groupBy("k").window(pw.Tumbling("1 hour"))
     result = hours.agg(F.sum("v").alias("s"))
-    with pytest.raises(SpecError, match=r"^sequence='K' \| the emitted rows have .* \| give another name$"):
+    with pytest.raises(
+        SpecError, match=r"^sequence='K' \| the emitted rows have .* \| give another name \[PW-"
+    ):
         result.write(panes=table, sequence="K")
     with pytest.raises(SpecError, match=r"^sequence='seq' \| the sequence is a new column of emitted rows"):
         result.write(late=table, sequence="seq")

@@ -269,7 +269,7 @@ STREAMS = [
 ]
 
 
-@pytest.mark.parametrize("text", first_here(STREAMS, 3))
+@pytest.mark.parametrize("text", first_here(STREAMS))
 def test_a_stream_has_the_rows_of_a_batch(feed: Feed, text: str) -> None:
     """semantics 46, 46.14, 46.18 to 46.20, 46.38, 46.100"""
     feed.put((1, "a", 1), (2, "b", 4), (7, "a", 2))

@@ -26,7 +26,7 @@ def test_a_column_and_its_direction() -> None:
 def test_fields_are_checked(column: Any, ascending: Any, message: str) -> None:
     with pytest.raises(SpecError) as error:
         OrderColumn(column, ascending)
-    assert str(error.value) == message
+    assert error.value.args[0] == message
 
 
 def test_an_order_of_over_has_directions() -> None:

@@ -35,7 +35,7 @@ RULES = {
     "a column ranks once": Rule(
         lambda: F.min_by("v", ["b", "c"]),
         lambda: F.min_by("v", ["b", F.desc("b")]),
-        "min_by(by='b' twice) | a column ranks rows once; a second time it has no effect | leave it out the "
+        "min_by(by='b' twice) | a column orders rows once; a second time it has no effect | leave it out the "
         "second time",
     ),
     "max_by takes the largest": Rule(
@@ -68,7 +68,8 @@ RULES = {
     "then_by belongs to rankings": Rule(
         lambda: Aggregate("min_by", "v", "a", by="b", then_by=(F.asc("c"),)),
         lambda: Aggregate("corr", "v", "a", by="b", then_by=(F.asc("c"),)),
-        "corr(then_by=(OrderColumn(column='c', ascending=True),)) | then_by belongs to ['max_by', 'min_by', "
+        "corr(then_by=(OrderColumn(column='c', ascending=True),)) | "
+        "then_by is an option of ['max_by', 'min_by', "
         "'top_n_by'] | leave then_by out",
     ),
     "ascending is a bool": Rule(

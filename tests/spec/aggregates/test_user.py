@@ -100,5 +100,5 @@ def test_columns_are_those_that_accumulate_takes() -> None:
     with pytest.raises(SpecError) as caught:
         UserAggregate.reduce("r", nothing)("a", "b")
     rule = "accumulate takes a state and a value of each column (semantics 24.30)"
-    assert str(caught.value).split(" | ")[:2] == ["'r' over 2 columns", rule]
+    assert caught.value.args[0].split(" | ")[:2] == ["'r' over 2 columns", rule]
     UserAggregate("m", init=nothing, accumulate=max, merge=max, finish=nothing)("a", "b")

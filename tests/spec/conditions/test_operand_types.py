@@ -159,4 +159,4 @@ def test_what_is_refused(term: Term, message: str) -> None:
     """semantics 38.5, 38.9, 38.12, 38.13 and 38.16"""
     with pytest.raises(SpecError) as caught:
         check(term)
-    assert str(caught.value) == message
+    assert caught.value.args[0] == message

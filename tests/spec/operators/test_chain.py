@@ -165,7 +165,7 @@ def test_a_changed_stage_is_found() -> None:
         ([{"keys": ["a"]}], r"then\[0\].aggregates is missing"),
         (
             [{"aggregates": [{"fn": "count"}], "window": 1}],
-            r"then\[0\].window=1 \| the fields here are \['aggregates', 'keys'\]",
+            r"then\[0\].window=1 \| the known fields are \['aggregates', 'keys'\]",
         ),
         ([{"aggregates": [{"fn": "cunt"}]}], r"then\[0\].aggregates\[0\].fn='cunt'"),
         ([{"aggregates": [{"fn": "count"}], "keys": "a"}], r"then\[0\].keys='a'"),

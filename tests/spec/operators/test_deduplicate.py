@@ -12,7 +12,7 @@ from panewise.errors import SpecError
 from panewise.spec.codec import changed_fields, complete, from_dict, to_dict
 from panewise.spec.describe import describe
 from panewise.spec.families.deduplicate import PARTS
-from panewise.spec.protocol import parts
+from panewise.spec.family_parts import parts
 
 
 def made(**fields: Any) -> DeduplicateOperator:
@@ -111,7 +111,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: made(null_keys=1), "null_keys=1 |"),
     (lambda: made(max_future_skew=-1), "max_future_skew=-1 | max_future_skew is not negative"),
     (lambda: from_dict({"keep": "first", "keys": ["id"]}), "within is missing"),
-    (lambda: from_dict({**to_dict(made()), "hop": 1}), "hop=1 | the fields here are"),
+    (lambda: from_dict({**to_dict(made()), "hop": 1}), "hop=1 | the known fields are"),
 ]
 
 

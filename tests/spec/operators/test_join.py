@@ -13,6 +13,7 @@ from panewise.spec.column_types import Type
 from panewise.spec.conditions import left, right
 from panewise.spec.describe import describe
 from panewise.spec.families.join import PARTS
+from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import Selected, all_columns
 from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.match import AsOf, LastRows, Latest
@@ -20,7 +21,6 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import WindowedStreams
-from panewise.spec.protocol import parts
 from panewise.streamwindow import count, delta, punct, time
 
 ALL = StreamTime(per="all")

@@ -20,7 +20,7 @@ from panewise import (
 )
 from panewise.spec.codec import from_dict, to_dict, to_json
 from panewise.spec.describe import describe
-from panewise.spec.protocol import parts
+from panewise.spec.family_parts import parts
 
 MINUTE = Every("1 minute", aligned=True)
 TIMED = JoinWindow(Tumbling("2 minutes"), early=MINUTE, retention="1 day", retention_rows=5)

@@ -26,8 +26,8 @@ from panewise.errors import DataLossWarning, SpecError
 from panewise.spec.codec import from_dict, to_dict
 from panewise.spec.column_types import BIGINT, Type
 from panewise.spec.describe import describe
+from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import OF_WINDOWS
-from panewise.spec.protocol import parts
 
 TEN = SameWindow(Tumbling(10))
 MERGING = Custom.each(lambda row: [(row["n"], row["n"] + 5)], name="merging", columns=["n"], merge=True)

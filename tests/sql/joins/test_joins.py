@@ -2,6 +2,7 @@
 
 import pytest
 
+from panewise import SameWindow
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
 from panewise.sql.stages import JoinStage, SparkStage
@@ -95,6 +96,27 @@ def test_spark_has_queries_in_where_without_a_range_of_time() -> None:
         "v > (SELECT max(v) FROM b)",
     ):
         assert isinstance(compile_sql(f"SELECT v FROM a WHERE {where}").stage, SparkStage)
+
+
+def test_a_window_function_in_a_subquery_needs_no_name() -> None:
+    """semantics 46.29"""
+    stage = compile_sql(
+        "SELECT v FROM TUMBLE(a, ts, INTERVAL '1' HOUR) L "
+        "WHERE k IN (SELECT k FROM TUMBLE(b, ts, INTERVAL '1' HOUR)"
+        " WHERE window_start = L.window_start AND window_end = L.window_end)"
+    ).stage
+    assert isinstance(stage, JoinStage)
+    assert (stage.names, stage.how, stage.keys) == (("L", "subquery"), "semi", (("k", "k"),))
+
+
+def test_a_window_function_is_joined_with_a_query_of_windows() -> None:
+    """semantics 46.20"""
+    windows = "TUMBLE(b, ts, INTERVAL '1' HOUR)"
+    bounds = "a.window_start = b.window_start AND a.window_end = b.window_end"
+    sql = f"SELECT a.v FROM TUMBLE(a, ts, INTERVAL '1' HOUR) a JOIN (SELECT * FROM {windows}) b ON {bounds}"
+    stage = compile_sql(sql).stage
+    assert isinstance(stage, JoinStage)
+    assert isinstance(stage.match, SameWindow)
 
 
 def test_errors_behind_a_join_show_the_text_of_the_user() -> None:

@@ -1,6 +1,6 @@
 """`python -m panewise.demo.join [FOLDER]`: joins flights and weather, checks the result, and draws a picture.
 
-The exit status is 0 if all checks hold, else 1. The default folder is out/demo-join.
+The exit status is 0 if all checks pass, else 1. The default folder is out/demo-join.
 """
 
 import sys

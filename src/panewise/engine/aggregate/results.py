@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Final
 
 import polars as pl
 
@@ -12,6 +13,16 @@ from panewise.engine.aggregate.types import mean_type, result_type, total_type
 from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
+
+# Functions whose result is a partial, with the name of this if it is not that of the function.
+_PARTIALS: Final = {
+    "count": "n",
+    "count_if": "true",
+    "bool_and": "min",
+    "bool_or": "max",
+    "collect_list": "list",
+    "collect_set": "set",
+}
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
@@ -45,15 +56,9 @@ def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> 
         **{fn: lambda: rankings.result(aggregate, index) for fn in rankings.FUNCTIONS},
         "user": lambda: _finished(aggregate, index),
     }
-    plain = {
-        "count": "n",
-        "count_if": "true",
-        "bool_and": "min",
-        "bool_or": "max",
-        "collect_list": "list",
-        "collect_set": "set",
-    }
-    read = readers.get(aggregate.fn, lambda: pl.col(f"__{plain.get(aggregate.fn, aggregate.fn)}:{column}"))
+    read = readers.get(
+        aggregate.fn, lambda: pl.col(f"__{_PARTIALS.get(aggregate.fn, aggregate.fn)}:{column}")
+    )
     return read().cast(result_type(aggregate, schema)).alias(aggregate.name)
 
 

@@ -12,7 +12,7 @@ for each batch. Both return the same partials.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Context
 from typing import TypeAlias
 
@@ -141,40 +141,38 @@ def sum_partials(column: str, dtype: pl.DataType) -> list[PartialColumn]:
     value, stored = pl.col(column).cast(wide), pl.col(name)
     lift, merge = null_if_none(value, value.sum()), null_if_none(stored, stored.sum())
     both = either(lambda this, other: (this + other).cast(wide))  # Polars widens the sum of two decimals
+    plain = PartialColumn(name, wide, lift, merge, None, pair=both, single=value)
     if wide.is_float():
-        return [PartialColumn(name, wide, lift, merge, None, pair=both, single=value)]
-    carry = f"{CARRY}{column}"
+        return [plain]
     lifted = exact_sum(value, pl.lit(0), wide)
-    merged = exact_sum(stored, pl.col(carry), wide)
+    merged = exact_sum(stored, pl.col(f"{CARRY}{column}"), wide)
+    exact = replace(
+        plain,
+        lift=null_if_none(value, lifted.value),
+        merge=null_if_none(stored, merged.value),
+        sums=column,
+        limit=limit(wide),
+        fitting=Fitting(lift, merge),
+        merge_sides=lambda this, other: pl.when(this(name).is_not_null() | other(name).is_not_null()).then(
+            _of_sides(column, wide, this, other).value
+        ),
+    )
+    return [exact, _carry_partial(column, wide, lifted, merged)]
+
+
+def _carry_partial(column: str, wide: pl.DataType, lifted: Exact, merged: Exact) -> PartialColumn:
     zero = pl.lit(0, dtype=pl.Int64)
-    return [
-        PartialColumn(
-            name,
-            wide,
-            null_if_none(value, lifted.value),
-            null_if_none(stored, merged.value),
-            None,
-            sums=column,
-            limit=limit(wide),
-            fitting=Fitting(lift, merge),
-            pair=both,
-            merge_sides=lambda this, other: pl.when(
-                this(name).is_not_null() | other(name).is_not_null()
-            ).then(_of_sides(column, wide, this, other).value),
-            single=value,
-        ),
-        PartialColumn(
-            carry,
-            pl.Int64(),
-            lifted.carry,
-            merged.carry,
-            0,
-            sums=column,
-            fitting=Fitting(zero, zero),
-            merge_sides=lambda this, other: _of_sides(column, wide, this, other).carry,
-            single=pl.repeat(0, pl.len(), dtype=pl.Int64),
-        ),
-    ]
+    return PartialColumn(
+        f"{CARRY}{column}",
+        pl.Int64(),
+        lifted.carry,
+        merged.carry,
+        0,
+        sums=column,
+        fitting=Fitting(zero, zero),
+        merge_sides=lambda this, other: _of_sides(column, wide, this, other).carry,
+        single=pl.repeat(0, pl.len(), dtype=pl.Int64),
+    )
 
 
 def _of_sides(column: str, wide: pl.DataType, this: Side, other: Side) -> Exact:

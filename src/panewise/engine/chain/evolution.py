@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.engine.chain.operator import ChainEngine
-from panewise.engine.protocol import TakeOver
+from panewise.engine.family_parts import TakeOver
 from panewise.engine.windows import evolution
 from panewise.engine.windows.state import WINDOWS
 from panewise.spec import Chain

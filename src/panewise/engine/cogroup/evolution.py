@@ -5,8 +5,8 @@ from typing import Any
 
 from panewise.engine.cogroup.operator import CogroupEngine
 from panewise.engine.cogroup.plan import HEADER
+from panewise.engine.family_parts import TakeOver
 from panewise.engine.nested.state import header_in
-from panewise.engine.protocol import TakeOver
 from panewise.engine.windows import evolution
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator

@@ -1,4 +1,22 @@
-"""Cogroups, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Cogroups, as :class:`panewise.engine.family_parts.EngineParts`.
+
+Stored tables. The page docs/reference/state-tables.md is made from what follows.
+
+The fields `right` and `window` distinguish the specification. The tables are those of a window operator
+of the rows of both sides, whose columns have other names:
+
+- `row:key:0`, `row:key:1`, ...: the keys
+- `row:time`, `row:number`: the event time, and the place of the row among all valid rows that the shard
+  has received
+- `left:number`, `right:number`: `row:number` of a row of this side, else null; `first` and `last` of a
+  side are `min_by` and `max_by` by it
+- `left:value:NAME`, `left:struct:NAME`, and of right: the column NAME of a row of this side, else null;
+  as a struct with the field `value`, for user-defined aggregates
+- `left:own`, `right:own`: true in a row of this side, else null; for `first_n`, `last_n` and
+  `collect_list` with nulls
+- `both:N:LEFT:RIGHT`: a struct of `is_left`, `left` and `right`, for aggregates of both sides; N is the
+  length of LEFT
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -6,9 +24,9 @@ from typing import Any, Final
 
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.columns import key_columns
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.nested.state import header_in
-from panewise.engine.protocol import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.store.division import Division
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator

@@ -1,4 +1,15 @@
-"""Deduplications, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Deduplications, as :class:`panewise.engine.family_parts.EngineParts`.
+
+Stored tables. The page docs/reference/state-tables.md is made from what follows.
+
+- Table 0, groups: a row is a group, identified by the keys and `__start`, the anchor. `__end` is the
+  anchor plus `within`, or 2^63 - 1. If the chosen row can be replaced (45.13), the row has all its
+  columns, its event time `__at_time`, and `__turn`, its number among the rows that were in time.
+- Table 1, waiting (45.1): the columns of the input, `__turn` if table 0 has it, and `__end`, the time of
+  the row. No run hides rows of another run.
+
+The field `keep` distinguishes the specification.
+"""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,9 +19,9 @@ import polars as pl
 from panewise.engine.columns import END, START
 from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
 from panewise.engine.deduplicate.state import GROUPS, WAITING
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.spec import DeduplicateOperator
 from panewise.state.manifest import checked
 

@@ -4,7 +4,7 @@ Rows are taken one after another, but hardly any row depends on the row before i
 computed at once:
 
 1. Rows near the anchor of a stored group join it.
-2. Of the other rows of each key the first one opens a group, and rows near it join. This is repeated.
+2. The first one of the other rows of each key opens a group, and rows near it join. This is repeated.
 3. After a few rounds, keys with many new groups are left. Their rows are taken one by one.
 
 Invariant: the anchors of one key are at least `within` apart. So at most two of them are nearer to a row than

@@ -155,7 +155,7 @@ class DeduplicateEngine(RowEngine[DeduplicatePlan, DeduplicateState]):
             return known.rows, known.which
         places = np.lexsort([np.arange(known.rows.height), known.rows[START].to_numpy(), known.which])
         which, start = known.which[places], known.rows[START].to_numpy()[places]
-        # Of the rows of one group, the newest comes first: rows are found from the newest to the oldest.
+        # Among the rows of one group, the newest comes first: rows are found from the newest to the oldest.
         newest = places[np.append(True, (which[1:] != which[:-1]) | (start[1:] != start[:-1]))]
         return take_rows(known.rows, newest), known.which[newest]
 
@@ -193,8 +193,8 @@ class DeduplicateEngine(RowEngine[DeduplicatePlan, DeduplicateState]):
         old = take_rows(stored, changed[replaced]).select(*self.plan.payload, pl.lit("-").alias(OP))
         emitted = vstack_frames([old, new.select(*self.plan.payload, pl.lit("+").alias(OP))])
         # Each retraction comes directly before the new row of its group.
-        turn = np.concatenate([replaced * 2, np.arange(len(changed)) * 2 + 1])
-        return take_rows(emitted, np.argsort(turn))
+        places = np.concatenate([replaced * 2, np.arange(len(changed)) * 2 + 1])
+        return take_rows(emitted, np.argsort(places))
 
     def _best(self, group: Places, time: Places, number: Places) -> Places:
         """Returns for each group the place of the chosen row, among stored chosen rows and new rows."""

@@ -55,7 +55,7 @@ class Offsets:
 
         Offsets that already count as received change nothing.
         """
-        for start, end in joined(runs):
+        for start, end in united(runs):
             at = start
             # Each round moves `at` past offsets that count as received, or receives offsets from `at` on.
             while at <= end:
@@ -105,10 +105,10 @@ class Offsets:
             self.last[place] = reached
 
 
-def joined(runs: Iterable[Stretch]) -> list[Stretch]:
+def united(runs: Iterable[Stretch]) -> list[Stretch]:
     """Returns the runs in ascending order. Runs that overlap or directly follow each other become one.
 
-    >>> joined([(4, 5), (1, 2), (3, 3), (9, 9)])
+    >>> united([(4, 5), (1, 2), (3, 3), (9, 9)])
     [(1, 5), (9, 9)]
     """
     runs_in_order: list[Stretch] = []

@@ -1,4 +1,7 @@
-"""The clocks of a join: a watermark for each side, and the horizons (semantics 36.1 to 36.5)."""
+"""The clocks of a join: a watermark for each side, and the horizons (semantics 36.1 to 36.5).
+
+Invariant: neither the watermark of a side nor its horizon decreases.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-import polars as pl
-
-from panewise.engine.columns import COMPLETE, NUMBER, RELEASE, SINCE, TIME, key_columns, live_column
+from panewise.engine.columns import NUMBER, SINCE, key_columns, live_column
 from panewise.engine.join.batch.emission import matches_name
 from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
 from panewise.engine.join.same_window.rows import NEWEST
@@ -69,11 +67,5 @@ def with_least_waiting(state: Any) -> Any:
 
 def _of_streams(state: StreamsState) -> StreamsState:
     rows = {side: state.tables[waiting_name(side)].all() for side in SIDES}
-    columns = (TIME, RELEASE, COMPLETE)
-    waiting = {side: LeastWaiting(*(_least(of[name]) for name in columns)) for side, of in rows.items()}
+    waiting = {side: LeastWaiting.of_rows(of) for side, of in rows.items()}
     return replace(state, clocks=replace(state.clocks, waiting=waiting))
-
-
-def _least(values: pl.Series) -> int | None:
-    least = values.min()
-    return least if isinstance(least, int) else None

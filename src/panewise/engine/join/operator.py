@@ -1,6 +1,9 @@
 """The operator of joins (semantics 27, 28, 36 to 41), for all matches that have a method.
 
 It tests rows for replays and lateness. The method of the match stores the applied rows, and joins them.
+
+Invariant: a step replaces the state as a whole, and tables never change. So pairs may be made when they are
+requested, from the tables as they were before the step.
 """
 
 from collections.abc import Iterator, Mapping

@@ -144,8 +144,8 @@ def named(side: str, column: str) -> str:
     return f"{column}:{side}"
 
 
-def meeting(plan: JoinPlan, taken: Callable[[str, Sequence[str]], pl.DataFrame]) -> pl.Series | None:
-    """Returns whether each pair meets the condition (semantics 38); None if there is none.
+def satisfied(plan: JoinPlan, taken: Callable[[str, Sequence[str]], pl.DataFrame]) -> pl.Series | None:
+    """Returns whether each pair satisfies the condition (semantics 38); None if there is none.
 
     `taken` returns columns of the pairs' rows of a side.
     """

@@ -11,10 +11,10 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 Instants: TypeAlias = npt.NDArray[np.int64]  # microseconds, row numbers, window numbers or turns
 
 
-def exact_sum(times: pl.Series, us: int) -> pl.Series:
+def wide_sum(times: pl.Series, us: int) -> pl.Series:
     """Returns the sums of instants and a length in microseconds, as integers of 128 bits.
 
-    >>> exact_sum(pl.Series([2**63 - 1]), 1).to_list() == [2**63]
+    >>> wide_sum(pl.Series([2**63 - 1]), 1).to_list() == [2**63]
     True
     """
     return times.to_frame("time").select(pl.col("time").cast(pl.Int128) + us).to_series()
@@ -45,4 +45,4 @@ def saturating_sum(times: pl.Series, us: int) -> pl.Series:
         return times
     if low + us >= MIN_INSTANT and high + us <= MAX_INSTANT:
         return times + us
-    return exact_sum(times, us).clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64)
+    return wide_sum(times, us).clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64)

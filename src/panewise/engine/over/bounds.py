@@ -8,7 +8,7 @@ combine key and time. n positions and q frames cost n + q log n.
 import numpy as np
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.over.plan import end_of
+from panewise.engine.over.jobs import end_of
 from panewise.engine.over.sequences import Layout, Numbers
 from panewise.spec import Frame
 

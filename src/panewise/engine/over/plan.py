@@ -1,15 +1,12 @@
 """The plan of an OVER operator: its specification, compiled for the types of its input (semantics 29)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import (
     BLOCK_START,
@@ -26,11 +23,12 @@ from panewise.engine.columns import (
     user_columns,
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
+from panewise.engine.over.jobs import Job, Schema, end_of, jobs_of, ranges_of_partials
 from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.run import Shape
 from panewise.errors import SpecError
-from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunction
+from panewise.spec import Aggregate, OverColumn, OverOperator, RowFunction
 from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
@@ -38,30 +36,6 @@ from panewise.spec.type_checks import check_types
 TIME = END
 
 _MOST = 1 << 61  # a number of rows that no stream reaches; the sum of two fits in 64 bits
-
-Schema = dict[str, pl.DataType]
-
-
-@dataclass(frozen=True)
-class Job:
-    """The aggregates over one frame, compiled.
-
-    Attributes:
-        frame: the frame.
-        aggregation: the aggregates with partials that can be merged, as tables store them.
-        whole: the same aggregates over whole frames, where holistic aggregates are computed directly. With
-            EXCLUDE a frame is several ranges, so it is merged from partials, too.
-        prefix: begins the names of the stored partials, so that those of two jobs differ.
-    """
-
-    frame: Frame
-    aggregation: Aggregation
-    whole: Aggregation
-    prefix: str
-
-    def stored(self, name: str) -> str:
-        """Returns the column in which the tables store a partial column."""
-        return f"{self.prefix}{name}"
 
 
 class OverPlan(UncombinedPort, InputPort):
@@ -103,8 +77,8 @@ class OverPlan(UncombinedPort, InputPort):
         self.passed, self.blocks = self._tables_of_ranges()
 
     def _set_frames(self, spec: OverOperator) -> None:
-        jobs = _jobs(spec, self.schema)
-        self.ranges = _ranges(spec, jobs)
+        jobs = jobs_of(spec, self.schema)
+        self.ranges = ranges_of_partials(spec, jobs)
         self.bounded = [job for job in jobs if job.frame.start is not None and job not in self.ranges]
         self.unbounded = [job for job in jobs if job.frame.start is None]
         # The frames without a start of all later rows contain the rows before this place, which is counted
@@ -292,45 +266,6 @@ def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
             raise SpecError(f"{column.name!r} twice", rule, "give the new column another name")
 
 
-def _jobs(spec: OverOperator, schema: Schema) -> list[Job]:
-    """Returns the aggregates of the specification, grouped by frame and compiled."""
-    frames: dict[Frame, list[Aggregate]] = {}
-    for column in spec.columns:
-        if isinstance(column.what, Aggregate):
-            assert column.frame is not None
-            frames.setdefault(column.frame, []).append(column.what)
-    compiled = [(frame, Aggregation(tuple(aggregates), schema)) for frame, aggregates in frames.items()]
-    return [
-        Job(
-            frame,
-            aggregation,
-            range_aggregation(aggregation) if frame.exclude == "no others" else aggregation,
-            f"__{n}",
-        )
-        for n, (frame, aggregation) in enumerate(compiled)
-    ]
-
-
-def _ranges(spec: OverOperator, jobs: list[Job]) -> list[Job]:
-    """Returns the jobs of ranges that look back, if partials are enough for all of them; otherwise none.
-
-    Partials are enough if no row waits for rows after it, and every column with such a range is an aggregate
-    whose range does not end before its row.
-    """
-    back = [
-        column
-        for column in spec.columns
-        if column.frame is not None and column.frame.kind == "range" and (column.frame.start or 0) < 0
-    ]
-    partial = all(
-        isinstance(column.what, Aggregate) and column.frame is not None and end_of(column.frame) >= 0
-        for column in back
-    )
-    if spec.rows_ahead or not partial:
-        return []
-    return [job for job in jobs if job.frame.kind == "range" and (job.frame.start or 0) < 0]
-
-
 def _rows_behind(spec: OverOperator) -> int:
     """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
     rows_behind = [0]
@@ -340,12 +275,6 @@ def _rows_behind(spec: OverOperator) -> int:
         if column.frame is not None and column.frame.kind == "rows":
             rows_behind.append(-end_of(column.frame) if column.frame.start is None else -column.frame.start)
     return max(rows_behind)
-
-
-def end_of(frame: Frame) -> int:
-    """Returns the end of a frame in ascending order, which always has one."""
-    assert frame.end is not None
-    return frame.end
 
 
 def _skips(column: OverColumn, fn: str) -> bool:

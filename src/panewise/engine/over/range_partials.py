@@ -12,7 +12,7 @@ import polars as pl
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.kernels.small_frames import take_rows, vstack_frames
-from panewise.engine.over.plan import Job
+from panewise.engine.over.jobs import Job
 from panewise.engine.over.sequences import Flags, Numbers
 
 Ranges = Sequence[tuple[Numbers, Numbers]]

@@ -16,7 +16,8 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import BLOCK_START, IS_BLOCK, ROW_NUMBER, STORED_TIME
-from panewise.engine.over.plan import TIME, Job, OverPlan
+from panewise.engine.over.jobs import Job
+from panewise.engine.over.plan import TIME, OverPlan
 from panewise.engine.over.sequences import Layout, PassingRows
 from panewise.engine.store.time_queue import TimeQueue
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from panewise.engine.kernels.small_frames import take_rows, vstack_frames
 from panewise.engine.over.bounds import ranges
-from panewise.engine.over.plan import Job
+from panewise.engine.over.jobs import Job
 from panewise.engine.over.range_partials import over, results
 from panewise.engine.over.sequences import Flags, Layout, Numbers
 

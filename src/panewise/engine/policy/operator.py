@@ -97,7 +97,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
     def reset(self, before: PolicyState) -> Output:
         """Returns to an earlier state (semantics 10.22).
 
-        Processing time does not go back. Events that are due at it are raised.
+        Processing time does not decrease. Events that are due at it are raised.
         """
         self.state = replace(
             before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time)

@@ -95,7 +95,7 @@ class Clocks:
         marks = [self.watermark, None if by_clock or self.by_key or self.counted else watermark]
         if processing_time is not None and (by_clock or isinstance(spec.watermark, FixedLag)):
             marks.append(now - (spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else 0))
-        return replace(self, processing_time=now, watermark=_highest(marks), inputs=inputs)
+        return replace(self, processing_time=now, watermark=highest(marks), inputs=inputs)
 
     def moved_by_rows(self, inputs: RowInputs, latest: Mapping[str, int]) -> "Clocks":
         """Returns the clocks after rows have moved the watermarks of their inputs (semantics 12.9).
@@ -103,7 +103,7 @@ class Clocks:
         `latest` has the highest event time of the rows of each input.
         """
         after = self.inputs.row_driven(inputs, latest, self.processing_time)
-        mark = _highest([self.watermark, after.least(inputs, self.processing_time)])
+        mark = highest([self.watermark, after.least(inputs, self.processing_time)])
         return replace(self, watermark=mark, inputs=after)
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
@@ -158,7 +158,7 @@ class Clocks:
             return self.floor
         if self.watermark == MAX_INSTANT:
             return MAX_INSTANT
-        return _highest([self.floor, max(MIN_INSTANT, self.watermark - spec.lateness_us)])
+        return highest([self.floor, max(MIN_INSTANT, self.watermark - spec.lateness_us)])
 
     def horizon_of_row(self, spec: WindowOperator) -> pl.Expr:
         """Returns the horizon (:meth:`horizon`) for each row of a frame, null if no window has expired."""
@@ -182,7 +182,7 @@ class Clocks:
             return MAX_INSTANT if spec.drop_by == "row" else None
         if self.watermark is None or spec.lateness_us is None:
             return None
-        return _highest([self.floor, max(MIN_INSTANT, self.watermark - spec.lateness_us)])
+        return highest([self.floor, max(MIN_INSTANT, self.watermark - spec.lateness_us)])
 
     def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
         """Returns whether a row is late by drop_by="row" (semantics 13.3)."""
@@ -205,5 +205,6 @@ def _reached(windows: pl.DataFrame, instant: int | None) -> pl.Series:
     return windows.get_column(END) <= instant
 
 
-def _highest(marks: Iterable[int | None]) -> int | None:
+def highest(marks: Iterable[int | None]) -> int | None:
+    """Returns the highest of these marks; None if all are None."""
     return max((mark for mark in marks if mark is not None), default=None)

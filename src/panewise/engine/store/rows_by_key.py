@@ -160,7 +160,7 @@ class RowsByKey(AddedRows):
         return replace(table, runs=(*table.runs, table.write_run(RunRows(rows)))).compacted(newest.height)
 
     def _merged(self, merge: Merge) -> Self:
-        """Returns the table after one merge. Of equal key and time, rows of older runs come first."""
+        """Returns the table after one merge. If keys and times are equal, rows of older runs come first."""
         frames = [self._unexpired(self.library.read(run, self.shape).frame) for run in merge.runs]
         rows = self._merging(_in_order(vstack_frames(frames), self.shape), bottom=merge.bottom)
         return self._with_merged(merge, rows)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from panewise.engine.family_parts import TakeOver, engine_parts
 from panewise.engine.join.evolution import take_over as join_take_over
 from panewise.engine.nested.state import header_in
-from panewise.engine.protocol import TakeOver, engine_parts
 from panewise.engine.windowed_join.operator import WindowedJoinEngine
 from panewise.engine.windowed_join.plan import HEADER
 from panewise.spec import WindowedJoin

@@ -1,12 +1,12 @@
-"""Windows over joins, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Windows over joins, as :class:`panewise.engine.family_parts.EngineParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.join.division import divided, with_least_waiting
 from panewise.engine.nested.state import NestedState, header_in
-from panewise.engine.protocol import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.store.division import Division
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin

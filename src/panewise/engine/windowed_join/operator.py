@@ -10,12 +10,13 @@ from typing import ClassVar
 
 import polars as pl
 
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
 from panewise.engine.nested.state import places_of
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EvaluatedPanes, Operator, Schemas, engine_parts
+from panewise.engine.protocol import EvaluatedPanes, Operator, Schemas
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin

@@ -6,8 +6,9 @@ import polars as pl
 
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import user_columns
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.protocol import Schemas, engine_parts
+from panewise.engine.protocol import Schemas
 from panewise.families import INPUT
 from panewise.spec import WindowedJoin, parts
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT

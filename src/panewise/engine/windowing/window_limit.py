@@ -58,7 +58,7 @@ def _too_many(plan: WindowPlan, more: pl.DataFrame, limit: MaxWindows) -> StateE
     whose = f"of the key {key}" if key else "of the operator"
     return StateError(
         f"more than {limit.n} windows {whose}",
-        f"max_windows={limit!r} limits them (semantics 15.26)",
+        f"max_windows={limit!r} limits the windows of a key (semantics 15.26)",
         "raise n, lower the lateness, or give when_full='emit_oldest'",
     )
 

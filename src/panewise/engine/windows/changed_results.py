@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import saturating_add
 from panewise.engine.columns import CLOSED, END, ONE_KEY
-from panewise.engine.protocol import Change
+from panewise.engine.family_parts import Change
 from panewise.engine.windowing import key_watermarks, panes
 from panewise.engine.windowing.firing import FIRE
 from panewise.engine.windowing.plan import WindowPlan
@@ -28,7 +28,7 @@ _EXPIRED: Final = "__expired"
 
 @dataclass(frozen=True)
 class WindowResults:
-    """The current results of an operator's windows: :class:`panewise.engine.protocol.CurrentResults`."""
+    """The current results of an operator's windows: :class:`panewise.engine.family_parts.CurrentResults`."""
 
     operator: WindowEngine
 

@@ -15,17 +15,19 @@ from panewise.engine.aggregate.added import completeness_of, copies_of, is_compl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.catalogue import partials_of
 from panewise.engine.aggregate.partials import PartialColumn
-from panewise.engine.columns import BORN, FIRED, INDEX, LIVE, ROWS, UNFLIPPED, live_column
+from panewise.engine.columns import LIVE, ROWS, TOMBSTONE, live_column
+from panewise.engine.family_parts import Conversion, TakeOver
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import TakeOver
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
+from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.engine.windows.new_trigger import with_new_trigger
 from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
 from panewise.engine.windows.state import WINDOWS
-from panewise.spec import Aggregate, WindowOperator
+from panewise.spec import Aggregate, Never, WindowOperator
 from panewise.spec.codec.same_aggregates import same_aggregates
 from panewise.spec.operators.windows import data_loss_reason
+from panewise.spec.rules.sliding import fires_only_when_complete
 
 
 def take_over(operator: WindowEngine, old: WindowOperator, header: Mapping[str, Any]) -> TakeOver:
@@ -37,26 +39,41 @@ def take_over(operator: WindowEngine, old: WindowOperator, header: Mapping[str, 
         changed["floor"] = horizon
     if header and data_loss_reason(old) is not None:
         changed["closes"] = True
-    tables = {WINDOWS: partial(_windows, operator.plan, old, clocks)}
-    if operator.plan.sliding:
+    tables: dict[str, Conversion] = {WINDOWS: partial(converted_windows, operator.plan, old, clocks)}
+    if operator.plan.sliding and header:
+        makes = not operator.plan.made_when_complete and fires_only_when_complete(old.trigger)
+        changed |= {"makes": makes, "rebuilds": _rebuilds(operator.plan, old)}
         slices = partial(_slices, operator.plan, old)
-        tables |= {SLICES: slices, BLOCKS: slices}
+        tables |= {SLICES: slices, BLOCKS: _dead if makes else slices}
+        changed["in_blocks"] = header.get("in_blocks", False) and not makes
     return TakeOver(changed, dict.fromkeys(operator.state.tables, horizon), tables)
+
+
+def _rebuilds(plan: WindowPlan, old: WindowOperator) -> bool:
+    """Returns whether the partials of sliding windows are not those that `old` has stored."""
+    if plan.aggregation is not plan.pieces and old.measures != plan.spec.measures:
+        return True  # there are results among them, under the names of their aggregates
+    from_slices = old.accumulation != "discarding" or isinstance(old.trigger, Never)
+    return plan.rebuilt_from_slices != from_slices
+
+
+def _dead(blocks: pl.DataFrame) -> pl.DataFrame:
+    """Returns the blocks as tombstones: windows that are made with their first row may need other ones."""
+    return blocks.with_columns(pl.lit(True).alias(TOMBSTONE))
 
 
 def _slices(plan: WindowPlan, old: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(_partials(plan.pieces, plan, old, rows.columns))
 
 
-def _windows(plan: WindowPlan, old: WindowOperator, clocks: Clocks, rows: pl.DataFrame) -> pl.DataFrame:
+def converted_windows(
+    plan: WindowPlan, old: WindowOperator, clocks: Clocks, rows: pl.DataFrame
+) -> pl.DataFrame:
+    """Returns rows of the window table that `old` has stored, as rows of that of the plan."""
     live = _live_pane(plan, old, rows.columns) if plan.compares else []
-    rows = rows.with_columns(*_partials(plan.aggregation, plan, old, rows.columns), *live)
-    if old.trigger == plan.spec.trigger:
-        return rows
-    now = TriggerContext.at(plan.spec, clocks)
-    rows = plan.trigger.resumed(rows, now, now.complete & ~pl.col(UNFLIPPED) & (pl.col(INDEX) > 0))
-    at = pl.lit(clocks.processing_time, dtype=pl.Int64)
-    return rows.with_columns(at.alias(BORN), pl.when(pl.col(INDEX) > 0).then(at).alias(FIRED))
+    stored = [] if plan.sliding and _rebuilds(plan, old) else rows.columns
+    rows = rows.with_columns(*_partials(plan.aggregation, plan, old, stored), *live)
+    return rows if old.trigger == plan.spec.trigger else with_new_trigger(plan, clocks, rows)
 
 
 def _live_pane(plan: WindowPlan, old: WindowOperator, stored: Iterable[str]) -> list[pl.Expr]:

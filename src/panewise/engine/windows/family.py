@@ -1,9 +1,31 @@
-"""Window operators, as :class:`panewise.engine.protocol.EngineParts`."""
+"""Window operators, as :class:`panewise.engine.family_parts.EngineParts`.
+
+Stored tables. The page docs/reference/state-tables.md is made from what follows.
+
+A *slice* stands for the rows of one key and one event time, or one row number (8.8). The keys and
+`__start` identify it. It is needed until `__end`, which is compared with the horizon, and has the partial
+columns. A *block* stands for the slices of one key in one stretch of time, merged. Stretches have the
+length max(1, size div 64) and begin at its multiples, the very first one at -2^63. `__start` is the
+beginning of the stretch, `__end` that of a slice at its last instant. If `header.in_blocks`, every slice
+is in a block; otherwise the table has no rows.
+
+Table 0 contains all windows that have been created: only the complete ones, if the trigger does nothing
+before the end of a window.
+
+- If order matters to an aggregate, each row has a *turn*, its number among all rows that the shard
+  received. `__NAME_turnI`, for the function NAME at place I, then has the row that `first`, `last`,
+  `max_by` or `min_by` looks for: a struct of `turn`, `rank` if any, and `value`. For the other rankings,
+  and with a condition, it is a list of such structs, with `then_by` of `turn`, `rank0`, `rank1` and so
+  on, and `value`. `__gathered` has all rows, with `__turn`, for lists and user-defined aggregates.
+- `median`, `percentile`, `mode` and `count_distinct` have their results in `__told:NAME` of table 0, and
+  their values only in the slices, if what a window stores is never merged: in accumulating and retracting
+  mode, with `Never`, and without allowed lateness if windows are created when they are complete.
+"""
 
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.engine.protocol import EngineParts, division_by_keys, on_call, with_one_input
+from panewise.engine.family_parts import EngineParts, division_by_keys, on_call, with_one_input
 from panewise.engine.store.division import Division
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES

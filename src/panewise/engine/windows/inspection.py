@@ -6,9 +6,9 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import END, KEY_WATERMARK, START, key_columns
+from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import Inspection, TableReader
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import stored_by_key
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order

@@ -30,6 +30,7 @@ from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
 from panewise.engine.windows.session_merge import of_sessions
+from panewise.engine.windows.sliding import changes as sliding_changes
 from panewise.engine.windows.sliding.completion import completed, completed_of_keys, unmade
 from panewise.engine.windows.sliding.intake import of_sliding
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES, Slices
@@ -362,6 +363,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         A change of the specification may let any of them fire. Those that would not change are only read.
         """
         plan, clocks = self.plan, self.state.clocks
+        self._follow_change()
         affected = self.state.windows.select(firing.may_change(plan, clocks), lambda run: True)
         if plan.sliding:
             self._store_slices(self.state.sliced.expired(clocks.horizon(plan.spec)))
@@ -372,6 +374,20 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         others = without(joined(every, early, plan.identity, "semi"), affected, plan.identity)
         affected = pl.concat([affected, others.select(affected.columns)])
         return replace(self._nothing, panes=self._evaluated_at(clocks, affected, early))
+
+    def _follow_change(self) -> None:
+        """Stores what a change of the specification needs of sliding windows (semantics 47.18)."""
+        plan, state = self.plan, self.state
+        if state.rebuilds:
+            windows = state.windows.all()
+            windows = key_watermarks.without(windows) if plan.by_key else windows
+            self._store(sliding_changes.rebuilt(plan, windows, state.sliced), plan.no_windows)
+        if state.makes:
+            missing = sliding_changes.incomplete_windows(
+                plan, state.sliced, state.clocks, self._key_watermarks()
+            )
+            self._store(missing, plan.no_windows)
+        self.state = replace(self.state, rebuilds=False, makes=False)
 
     def with_header(self, header: Mapping[str, Any]) -> WindowOperatorState:
         """Returns the state with the values of a header. It may have closed windows of another trigger."""

@@ -21,11 +21,19 @@ class WindowOperatorState(InputState):
         blocks: the blocks of these slices.
         in_blocks: whether all slices are also in blocks. Otherwise there are no blocks.
         received: the number of rows received so far, if their place among all rows matters later.
+        rebuilds: whether a change of the specification needs the partials of stored sliding windows again.
+        makes: whether it needs the sliding windows that are not made yet. Its evaluation resets both.
         closes: whether an earlier trigger may have closed windows. Their rows are late (semantics 47.4).
     """
 
     TABLES: ClassVar = (WINDOWS, SLICES, BLOCKS)
-    FIELDS: ClassVar = {"received": whole(0), "in_blocks": flag, "closes": flag}
+    FIELDS: ClassVar = {
+        "received": whole(0),
+        "in_blocks": flag,
+        "closes": flag,
+        "rebuilds": flag,
+        "makes": flag,
+    }
     copies: ClassVar[frozenset[str]] = frozenset({BLOCKS})
 
     windows: StoredTable
@@ -34,6 +42,8 @@ class WindowOperatorState(InputState):
     in_blocks: bool = False
     received: int = 0
     closes: bool = False
+    rebuilds: bool = False
+    makes: bool = False
 
     @property
     def sliced(self) -> Slices:

@@ -21,10 +21,14 @@ _ALL_TIMINGS: Final = frozenset({"early", "on_time", "late"})
 
 @dataclass
 class _Life:
-    """The first and the last micro-batch of a window that is live, or was."""
+    """The first and the last micro-batch of a window that is live, or was.
+
+    `keys` is the number of keys that have it, where windows may expire early and it is known; else None.
+    """
 
     first: int
     last: int | None = None
+    keys: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,9 +96,29 @@ class OperatorHistory:
                     self._lives[bounds] = _Life(self._number)
             elif counts[_DELETED] and not emitted(counts) and life is not None and life.last is None:
                 life.last = self._number
+        self._count_keys(activity)
         if activity.horizon is not None:
             self._expire(activity.horizon)
         self._forget()
+
+    def _count_keys(self, activity: Activity) -> None:
+        """Ends the windows that have expired early in all keys (semantics 15.28).
+
+        A window whose first change was not seen may be that of further keys.
+        """
+        for bounds, more in (activity.stored or {}).items():
+            life = self._lives.get(bounds)
+            if life is None or life.last is not None:
+                continue
+            if life.first == self._number:
+                life.keys = more if more == (activity.windows or {})[bounds][_CHANGED] else None
+            elif life.keys is not None:
+                life.keys += more
+            if life.keys == 0:
+                life.last = self._number
+        if activity.windows_left_out:
+            for life in self._lives.values():
+                life.keys = None
 
     def _expire(self, horizon: int) -> None:
         """Ends the windows that have expired. After the end of input all have (semantics 15.21)."""

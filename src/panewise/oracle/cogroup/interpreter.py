@@ -8,8 +8,10 @@ from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.two_sides import SideTypes, TwoSidedInterpreter
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.outputs import Output
+from panewise.oracle.progress.clocks import Clocks
 from panewise.oracle.windows.interpreter import Interpreter
 from panewise.oracle.windows.live_window import LiveWindow
+from panewise.oracle.windows.panes import EmittedPanes
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.aggregates.user_merge import MergeAggregate
@@ -70,28 +72,37 @@ class _Windows(Interpreter):
 
     def __init__(self, spec: CogroupOperator, types: SideTypes, rows: _Cogrouped) -> None:
         super().__init__(window_operator(spec))
-        self._cogroup, self._types_of, self._rows = spec, types, rows
+        self._panes: _PanesOfSides = _PanesOfSides(spec, types, rows, self._clocks)
 
     def change_cogroup(self, spec: CogroupOperator) -> Output:
         """Continues with another specification."""
-        self._cogroup = spec
+        self._panes.cogroup = spec
         return self.change(window_operator(spec))
 
-    def _contents(self, window: LiveWindow) -> dict[str, Any]:
+
+class _PanesOfSides(EmittedPanes):
+    """Panes whose aggregates are computed from the rows of their sides."""
+
+    def __init__(self, spec: CogroupOperator, types: SideTypes, rows: _Cogrouped, clocks: Clocks) -> None:
+        super().__init__(window_operator(spec), {}, clocks)
+        self.cogroup, self._types_of, self._rows = spec, types, rows
+
+    def contents(self, window: LiveWindow) -> dict[str, Any]:
         """Computes each aggregate from the rows of its side."""
-        rows = [self._rows.row(row[ROW_NUMBER]) for row in window.stored]
-        measures = {what.name: what for what in self._spec.measures}
+        measures = {what.name: what for what in self.spec.measures}
         values: dict[str, Any] = {}
         for side, types in self._types_of.items():
-            for what in self._cogroup.aggregates_of(side):
-                known = self._known_rows(measures[what.name], window.stored)
+            for what in self.cogroup.aggregates_of(side):
+                known = self.known_rows(measures[what.name], window.stored)
                 applied = [self._rows.row(row[ROW_NUMBER]) for row in known or ()]
                 mine = [of.row.values for of in applied if of.side == side]
                 kind = types.get(what.column or "")
                 values[what.name] = None if known is None else aggregate(what, mine, kind)
-        for both in self._cogroup.both_aggregates:
-            values[both.name] = _of_both(both, rows)
-        stamp = {"earliest": min_, "latest": max_}.get(self._cogroup.timestamp or "")
+        for both in self.cogroup.both_aggregates:
+            known = self.known_rows(measures[both.name], window.stored)
+            applied = [self._rows.row(row[ROW_NUMBER]) for row in known or ()]
+            values[both.name] = None if known is None else _of_both(both, applied)
+        stamp = {"earliest": min_, "latest": max_}.get(self.cogroup.timestamp or "")
         if stamp is not None:
             values["timestamp"] = aggregate(stamp(ROW_TIME), window.stored, None)
         return values

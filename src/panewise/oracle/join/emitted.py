@@ -24,7 +24,7 @@ class EmittedRows:
         self._known: dict[int, set[str]] = {}
 
     def change(self, spec: JoinOperator, rows: Sequence[tuple[str, Row]]) -> None:
-        """Continues with other columns. Of earlier rows only those are known that were emitted before."""
+        """Continues with other columns. Only those earlier rows are known that were emitted before."""
         if spec.select != self._spec.select:
             for side, row in rows:
                 mine = (side, EITHER) if side == LEFT else (side,)

@@ -88,8 +88,8 @@ class StreamsJoin(StoringJoin):
     def furthest_behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the horizons and the waiting rows (semantics 40.4).
 
-        Of two partners, the row that is released later is not behind them. The other row is behind them by at
-        most the size of its window. None if that is unlimited.
+        The partner that is released later is not behind. The other one is behind them by at most the size of
+        its window. None if that is unlimited.
         """
         left, right = (self._match.windows[side].size for side in (LEFT, RIGHT))
         both = None if left is None or right is None else max(left, right)

@@ -68,7 +68,7 @@ def last_start(t: int, step: int, origin: int) -> int:
 def hopping(window: Hopping, t: int) -> list[Bounds]:
     """Returns the hopping windows that contain `t`; none if it is in a gap (semantics 6.1, 8.2, 8.9).
 
-    Goes back, hop by hop, from the last start at or before `t` while the window ends after `t`.
+    Looks back, hop by hop, from the last start at or before `t` while the window ends after `t`.
     """
     containing: list[Bounds] = []
     size, hop = length(window.size), length(window.hop)

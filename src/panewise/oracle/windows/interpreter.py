@@ -1,26 +1,25 @@
-"""The interpreter of window operators: lateness, evaluations and panes (semantics 13, 18, 20, 21)."""
+"""The interpreter of window operators: which rows windows get, and their evaluations (semantics 13, 18)."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT
-from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import checked_types, same_value
+from panewise.oracle.columns import checked_types
 from panewise.oracle.outputs import Output, concatenate, empty_output, rows_after_finish
 from panewise.oracle.progress.clocks import Clock, Clocks
 from panewise.oracle.received_offsets import ReceivedOffsets
 from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
-from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, stamp, windows_of
-from panewise.oracle.windows.changes import EarlierRows, changed_window, floor_after, source_of
-from panewise.oracle.windows.evictors import remaining
+from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, windows_of
+from panewise.oracle.windows.changes import changed_window, floor_after, source_of
 from panewise.oracle.windows.limit import beyond_limit, oldest_if_full
 from panewise.oracle.windows.live_window import LiveWindow, pane_order
+from panewise.oracle.windows.panes import EmittedPanes, identity, stamp_of
 from panewise.oracle.windows.row_numbering import RowNumbering
 from panewise.oracle.windows.sliding import Slides
-from panewise.oracle.windows.trigger import Decision, decide, expired, trigger_context
+from panewise.oracle.windows.trigger import decide, expired, trigger_context
 from panewise.oracle.windows.trigger_tree import TriggerNode
-from panewise.spec import Aggregate, Sliding, WindowOperator, counted, has_key_watermarks, merging
+from panewise.spec import Sliding, WindowOperator, counted, has_key_watermarks, merging
 
 
 class Interpreter:
@@ -46,11 +45,11 @@ class Interpreter:
         self._types = checked_types(types)
         self._clocks = Clocks(spec)
         self._clock = self._clocks.common
+        self._panes = EmittedPanes(spec, self._types, self._clocks)
         self._stored: dict[tuple[Any, ...], LiveWindow] = {}
         self._positions = ReceivedOffsets()
         self._slides = Slides(spec.window) if isinstance(spec.window, Sliding) else None
         self._row_numbering = RowNumbering(spec.window) if counted(spec.window) else None
-        self._earlier = EarlierRows()
         # For each key, the latest event time (in windows of rows, the highest number) in the current batch.
         self._seen: dict[tuple[Any, ...], int] = {}
         # For each key with as many windows as it may have, the oldest of them when the batch began.
@@ -114,13 +113,15 @@ class Interpreter:
         rows += [] if self._slides is None else [row.values for row in self._slides.rows]
         for what in spec.measures:
             if what.added is not None and source_of(what, self._spec) is None:
-                self._earlier.added(what, rows)
+                self._panes.earlier.added(what, rows)
         for window in self._stored.values():
             changed_window(window, self._spec, spec, self._clocks.of_key(window.key))
+            if self._slides is not None and self._spec.accumulation == "discarding" != spec.accumulation:
+                window.stored = [row.values for row in self._slides.rows_in(window.key, window.bounds)]
             if window.live is not None:
                 window.live = {**window.live, **stamp_of(spec, window)}
         self._clock.floor = floor_after(self._clock, self._spec, spec)
-        self._spec = spec
+        self._spec = self._panes.spec = spec
         self._clocks.change(spec)
         live = [
             window
@@ -138,7 +139,7 @@ class Interpreter:
     def windows(self) -> list[dict[str, Any]]:
         """Returns the stored windows, closed ones included, in the order of (end, start, keys)."""
         return [
-            {**self._identity(window), "pending": window.pending, "closed": window.closed}
+            {**identity(self._spec, window), "pending": window.pending, "closed": window.closed}
             for window in sorted(self._stored.values(), key=pane_order)
         ]
 
@@ -187,7 +188,7 @@ class Interpreter:
         ]
         self._early = beyond_limit(self._spec, after)
         affected += [window for window in self._early if not any(window is other for other in affected)]
-        output["panes"] += self._retraction(replaced)
+        output["panes"] += self._panes.retractions(replaced)
         output["panes"] += self._evaluate_each(affected)
 
     def _move_watermarks(self) -> set[tuple[Any, ...]]:
@@ -356,7 +357,7 @@ class Interpreter:
                 del self._stored[(window.key, *window.bounds)]
             return []
         decision = decide(self._spec, self._clocks.of_key(window.key), window, early=early)
-        panes = self._fire(window, decision) if decision.fires or decision.requested else []
+        panes = self._panes.fired(window, decision) if decision.fires or decision.requested else []
         window.awaits_end = window.awaits_end and not decision.flips
         window.awaits_on_time = decision.on_time and window.pending > 0
         if decision.expires:
@@ -364,106 +365,3 @@ class Interpreter:
         elif decision.finishes:
             window.close()
         return panes
-
-    def _fire(self, window: LiveWindow, decision: Decision) -> list[dict[str, Any]]:
-        """Fires a window; returns the panes that it emits (semantics 20, 21).
-
-        The pending rows count as fired even if no pane is emitted (semantics 21.1).
-        """
-        values, new = self._contents(window), window.new
-        window.new, window.pending, window.since = [], 0, self._clock.processing_time
-        if self._spec.accumulation == "discarding":
-            window.stored = []
-        if self._is_unchanged(window, values) and not decision.requested and not (self._spec.delta and new):
-            return []
-        pane = {
-            **self._identity(window),
-            **stamp_of(self._spec, window),
-            **values,
-            **self._delta(new),
-            **self._numbering(window, decision),
-        }
-        retraction = self._retraction([window])
-        window.live = pane
-        return [*retraction, pane]
-
-    def _contents(self, window: LiveWindow) -> dict[str, Any]:
-        """Computes the aggregates, and evicts rows before or after that (semantics 11.1)."""
-        evictor, time = self._spec.evictor, self._spec.event_time or ""
-        if evictor is not None and not evictor.after:
-            window.stored = remaining(evictor, window.stored, time)
-        values = {what.name: self._value(what, window.stored) for what in self._spec.measures}
-        if evictor is not None and evictor.after:
-            window.stored = remaining(evictor, window.stored, time)
-        return values
-
-    def _value(self, what: Aggregate, rows: list[dict[str, Any]]) -> Any:
-        """Computes an aggregate. One that was added does not know earlier rows (semantics 47.3)."""
-        known = self._known_rows(what, rows)
-        return None if known is None else aggregate(what, known, self._type_of(what.column))
-
-    def _known_rows(self, what: Aggregate, rows: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
-        """Returns the rows that an aggregate knows; None if it is null because it lacks some."""
-        earlier = [] if what.added is None else self._earlier.among(what, rows)
-        if earlier and what.added == "null":
-            return None
-        return [row for row in rows if not any(row is other for other in earlier)]
-
-    def _delta(self, new: list[dict[str, Any]]) -> dict[str, Any]:
-        """Returns the column `delta`: the rows that are new since the last firing (semantics 21.7)."""
-        if self._spec.delta is False:
-            return {}
-        return {
-            "delta": [
-                row if self._spec.delta is True else {name: row[name] for name in self._spec.delta}
-                for row in new
-            ]
-        }
-
-    def _is_unchanged(self, window: LiveWindow, values: dict[str, Any]) -> bool:
-        if (self._spec.accumulation != "retracting" and not self._spec.only_updated) or window.live is None:
-            return False
-        return all(same_value(value, window.live[name]) for name, value in values.items())
-
-    def _type_of(self, column: str | None) -> str | None:
-        return None if column is None else self._types.get(column)
-
-    def _identity(self, window: LiveWindow) -> dict[str, Any]:
-        keys = dict(zip(self._spec.keys, window.key, strict=True))
-        start, end = output_bounds(self._spec.window, window.bounds)
-        return {**keys, "window_start": start, "window_end": end}
-
-    def _numbering(self, window: LiveWindow, decision: Decision) -> dict[str, Any]:
-        """Returns the timing, indexes and flags of a pane, and counts the pane (semantics 20.1, 20.2)."""
-        if not self._clocks.of_key(window.key).reached(window.end):
-            timing = "EARLY"
-        else:
-            timing = "ON_TIME" if decision.on_time else "LATE"
-        index, nonspeculative = window.panes, -1 if timing == "EARLY" else window.nonspeculative_panes
-        window.panes += 1
-        window.nonspeculative_panes += timing != "EARLY"
-        return {
-            "timing": timing,
-            "index": index,
-            "nonspeculative_index": nonspeculative,
-            "is_first": index == 0,
-            "is_last": decision.expires or decision.finishes,
-            "op": "+",
-            "processing_time": self._clock.processing_time,
-        }
-
-    def _retraction(self, windows: list[LiveWindow]) -> list[dict[str, Any]]:
-        """Returns the retractions of the windows' live panes, in retracting mode (semantics 9.2, 20.3)."""
-        if self._spec.accumulation != "retracting":
-            return []
-        now = {"op": "-", "processing_time": self._clock.processing_time}
-        return [
-            {**window.live, **now} for window in sorted(windows, key=pane_order) if window.live is not None
-        ]
-
-
-def stamp_of(spec: WindowOperator, window: LiveWindow) -> dict[str, Any]:
-    """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
-    end = output_bounds(spec.window, window.bounds)[1]
-    stamps = {"end": end, "window_time": stamp(spec.window, end)}
-    return {"timestamp": stamps[spec.timestamp]} if spec.timestamp in stamps else {}

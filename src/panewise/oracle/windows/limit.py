@@ -19,7 +19,8 @@ def beyond_limit(spec: WindowOperator, windows: Iterable[LiveWindow]) -> list[Li
         return []
     more = [window for of_key in _by_key(windows).values() for window in of_key[: -limit.n]]
     if more and limit.when_full == "stop":
-        raise StateError(f"more than {limit.n} windows of {more[0].key}", "a limit", "raise it")
+        rule = f"max_windows={limit!r} limits the windows of a key (semantics 15.26)"
+        raise StateError(f"more than {limit.n} windows of {more[0].key}", rule, "raise n")
     return more
 
 

@@ -36,6 +36,10 @@ class Slides:
         """The applied rows of all keys."""
         return [row for of_key in self._rows.values() for row in of_key]
 
+    def rows_in(self, key: Key, bounds: Bounds) -> list[Row]:
+        """Returns the applied rows of a key that a window contains."""
+        return [row for row in self._rows.get(key, ()) if _contains(bounds, row)]
+
     def take(
         self, row: Row, late: Callable[[Bounds], bool]
     ) -> tuple[bool, list[Bounds], list[tuple[Bounds, list[Row]]]]:

@@ -46,7 +46,7 @@ class Builder:
             if name not in self.OPTIONS:
                 raise SpecError(
                     f"option {name!r}",
-                    f"the options are {sorted(self.OPTIONS)}",
+                    f"the options of the operator are {sorted(self.OPTIONS)}",
                     "use the method of that name, or one of these",
                 )
         return self._with(**fields)
@@ -79,9 +79,14 @@ class Builder:
         """Sets the number of shards. It is fixed for the life of a checkpoint.
 
         Default: the number of shuffle partitions. Only one shard is possible where rows or panes of all keys
-        meet: with `Session(rows(n))`, in a chain without a key that all stages keep, in a join or cogroup
-        without keys, with evaluate="record" where rows drive watermarks (Inputs, StreamTime(per="all"), and
-        in a join or cogroup), and with policies that concern all partitions.
+        are combined:
+
+        - with `Session(rows(n))`,
+        - in a chain without a key that all stages have,
+        - in a join or cogroup without keys,
+        - with evaluate="record" where rows drive watermarks (Inputs, StreamTime(per="all"), and in a join or
+          cogroup),
+        - with policies that concern all partitions.
         """
         return replace(self, shard_count=count)
 

@@ -106,7 +106,7 @@ class SidesBuilder(Builder):
         return described._of_sides(watermark=(left, right))
 
     def idle_after(self, silence: DurationLike) -> Self:
-        """Sets after which silence, in processing time, a side does not hold back the other one.
+        """Sets after which silence, in processing time, a side does not delay the other one.
 
         The watermark of such a side follows that of the other side. With :meth:`clock` that takes effect even
         while both sides are silent.

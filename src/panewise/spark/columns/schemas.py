@@ -1,6 +1,6 @@
 """The schema of a DataFrame, which is read once.
 
-A DataFrame never changes, but PySpark asks the JVM for its schema, and parses it, each time.
+A DataFrame never changes, but PySpark requests its schema from the JVM, and parses it, each time.
 """
 
 from typing import Any, Final

@@ -1,8 +1,8 @@
 """Makes pyspark's DataFrames take columns that remember functions over windows, from enable() to disable().
 
 withColumn, withColumns and select work as before, with one exception: if the DataFrame is a stream and the
-columns contain such functions, an OVER operator first adds these functions to the rows. The same holds for a
-window that Spark does not have, in batch, too.
+columns contain such functions, an OVER operator first adds these functions to the rows. In batch it
+also adds those over windows that Spark does not have.
 
 The calls of withColumn and withColumns that follow are recorded with the operator. If one of them contains
 functions, a new operator over the same base computes all functions, and the recorded calls are repeated on
@@ -24,7 +24,7 @@ from panewise.spark.builders.over import over
 from panewise.spark.compat.columns import Function, as_plain, functions_in, memory_of, on_stream
 from panewise.spark.compat.switch import is_enabled, put, restore
 from panewise.spark.inputs.emitted import emitted
-from panewise.spark.inputs.names import quoted
+from panewise.spark.inputs.names import column_named
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.write_arguments import WriteOptions
 from panewise.spark.results.over import OverResult
@@ -242,7 +242,7 @@ def _made(derivation: Derivation) -> DataFrame:
     )
     tokens = {function.name: SF.col(name) for name, function in zip(names, derivation.functions, strict=True)}
     rows = result.rows.select(
-        *map(quoted, base.columns), *(column.alias(token) for token, column in tokens.items())
+        *map(column_named, base.columns), *(column.alias(token) for token, column in tokens.items())
     )
     for step in derivation.steps:
         rows = step(rows)

@@ -30,7 +30,6 @@ from panewise.spark.inputs.checks import (
     setting,
 )
 from panewise.spark.inputs.clock_stream import clock_stream
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.inputs.watermarks import follows_query
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.session.settings import CACHE, METRICS, MIRROR, PARTITIONS, STATE
@@ -45,6 +44,7 @@ from panewise.spark.workers.processor_settings import Settings
 from panewise.spark.workers.unpack import Unpack, UnpackWithReports
 from panewise.spark.workers.whole_batch import whole_batch
 from panewise.spec import Specification, parts
+from panewise.spec.conditions.text import in_backticks
 from panewise.spec.reserved_names import inner_names, renamed
 
 
@@ -100,7 +100,7 @@ class Dataflow:
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
-        By default there is a shard for each shuffle partition, or one if rows or panes of all keys meet.
+        By default there is a shard for each shuffle partition, or one if all keys are combined.
         """
         feeds = fed or {}
         columns = {port: own_columns(df) if port in feeds else columns_of(df) for port, df in dfs.items()}

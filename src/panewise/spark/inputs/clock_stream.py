@@ -42,7 +42,7 @@ class _ClockReader(DataSourceStreamReader):
         return {"tick": self._now() - 1}
 
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802 - PySpark's name
-        """Returns the current multiple. It never goes back, even if the clock of the machine does."""
+        """Returns the current multiple. It never decreases, even if the clock of the machine does."""
         return {"tick": max(self._now(), (start or {"tick": 0})["tick"])}
 
     def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[InputPartition]:

@@ -51,8 +51,10 @@ def _kind(base: Any) -> Any:
 
         def withWatermark(self, *args: Any, **kwargs: Any) -> DataFrame:  # noqa: N802 - PySpark's name
             fault = ", ".join(map(repr, (*args, *kwargs.values())))
-            rule = "it would wait for these rows, and they wait for the watermark: nothing would be emitted"
-            raise SetupError(f"withWatermark({fault}) of emitted rows", rule, self.__dict__[_REMEDY])
+            rule = "the watermark waits for these rows, and they wait for the watermark: nothing is emitted"
+            raise SetupError(
+                f"withWatermark({fault}) of emitted rows", rule, self.__dict__.get(_REMEDY, _BEHIND)
+            )
 
     for name in ("__name__", "__qualname__", "__module__"):
         setattr(Emitted, name, getattr(base, name))

@@ -15,7 +15,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.inputs.checks import DELAY, same_name, watermarked
-from panewise.spark.inputs.names import in_backticks
+from panewise.spec.conditions.text import in_backticks
 from panewise.spec.fields import not_negative
 
 _LONGEST: Final = 1 << 61  # microseconds, some 73,000 years

@@ -20,6 +20,7 @@ from panewise.spark.columns.schemas import columns_of
 from panewise.spark.inputs.checks import own_columns, same_name
 from panewise.spec import Entry, Specification, parts
 from panewise.spec.aggregates.expressions import Expression
+from panewise.spec.conditions.text import in_backticks
 
 _DISTINCT = (
     "each expression becomes a column of the operator's input, and its name differs "
@@ -70,18 +71,12 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
     return Input(shape(df), spec, output_names, shape)
 
 
-def quoted(name: str) -> Column:
-    """Returns the column of this name, which may contain dots and backticks."""
-    return SF.col(in_backticks(name))
+def column_named(name: str) -> Column:
+    """Returns the column of this name, which may contain dots and backticks.
 
-
-def in_backticks(name: str) -> str:
-    """Returns a name as a text of SQL. A Column takes several calls of the JVM, and a text none.
-
-    >>> in_backticks("a`b")
-    '`a``b`'
+    It takes several calls of the JVM. The name as a text of SQL takes none.
     """
-    return "`" + name.replace("`", "``") + "`"
+    return SF.col(in_backticks(name))
 
 
 def matches(df: DataFrame, name: str) -> list[str]:
@@ -94,11 +89,11 @@ def matches(df: DataFrame, name: str) -> list[str]:
 def _computed(df: DataFrame, part: Any, names: dict[str, str]) -> Column:
     """Returns the pyspark Column of an expression or a name.
 
-    Adds Spark's name of an expression to `names`. A DataFrame is asked for it, because the texts of Columns
+    Adds Spark's name of an expression to `names`. It comes from a DataFrame, because the texts of Columns
     differ between classic and Connect sessions.
     """
     if not isinstance(part, Expression):
-        column: Column = quoted(part) if isinstance(part, str) else part
+        column: Column = column_named(part) if isinstance(part, str) else part
         return column
     parts = [_computed(df, inner, names) for inner in part.parts]
     called = [names.get(inner, inner) for inner in part.parts if isinstance(inner, str)]

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from panewise.errors import StateError
 from panewise.spark.queries.committed import last_number, uncommitted
-from panewise.spark.sinks.directories import Directories, has_file_systems
+from panewise.spark.sinks.directories import Directories
+from panewise.spark.sinks.local_session import is_classic
 
 _VERSION: Final = "v1"  # the first line of an entry, of the only form that has a line for each source
 _NOT_BEGUN: Final = "-"
@@ -26,7 +27,7 @@ def sources_so_far(session: SparkSession, checkpoint: str, remedy: str) -> int:
         StateError: if a source cannot be added, or not now. `remedy` is what to do if it never can.
     """
     fault = "clock(...), which is added to a checkpoint without one"
-    if not has_file_systems(session):
+    if not is_classic(session):
         rule = "a source is added to the offset log of Spark, which only a classic session can write"
         raise StateError(fault, rule, f"start once in a classic session, or {remedy}")
     waiting = uncommitted(session, checkpoint)

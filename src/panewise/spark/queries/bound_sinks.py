@@ -97,7 +97,7 @@ def _unchanged(dispatch: Dispatch, kind: str, schema: StructType, names: Sequenc
 
 
 def _with_sequence(dispatch: Dispatch, df: DataFrame, name: str | None) -> Dispatch:
-    """Returns the dispatch with the sequence that the user has asked for, after checking its name."""
+    """Returns the dispatch with the sequence that the user has requested, after checking its name."""
     if name is None:
         return dispatch
     if dispatch.sorts:

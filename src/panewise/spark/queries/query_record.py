@@ -94,7 +94,7 @@ def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
 
     Spark fixes the number of sources. So a clock stream that is removed stays, without rows, and one that is
     added later is the last source. The offsets of a clock stream count its interval, and must not decrease.
-    So the shortest interval so far holds.
+    So the interval is the shortest one so far.
     """
     if _CLOCK not in known:
         return dataflow  # an earlier release has made the record
@@ -128,7 +128,7 @@ def continue_record(
     *,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Adds a record if the specification or the clock has changed. Of the former it says so in the log.
+    """Adds a record if the specification or the clock has changed. It logs a changed specification.
 
     `after` is the last micro-batch before the change, None if the specification has not changed. `more` is
     what :func:`added_clock` returned. Then Spark's offset log gets the source that the record says.

@@ -7,8 +7,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as SF
 
 from panewise.spark.columns.schemas import columns_of
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.shuffle.reports import PROGRESS
+from panewise.spec.conditions.text import in_backticks
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from pyspark.sql import functions as SF
 
 from panewise.errors import SpecError
 from panewise.spark.inputs.checks import own_columns, same_name
-from panewise.spark.inputs.names import quoted
+from panewise.spark.inputs.names import column_named
 from panewise.spark.shuffle.reports import PROGRESS
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class ResultRows:
 def _named(df: DataFrame, column: Column | str) -> Column:
     """Returns a column of a selection under its name."""
     if isinstance(column, str):
-        return quoted(column)
+        return column_named(column)
     name: Any = df.select(column).columns[0]
     return _of_rows(df, column).alias(name)
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from panewise.spark.columns.schemas import columns_of
-from panewise.spark.inputs.names import quoted
+from panewise.spark.inputs.names import column_named
 from panewise.spec.net_effect import check_current, key_of_panes
 
 
@@ -20,10 +20,10 @@ def current(
 ) -> DataFrame:
     """Returns the net effect of the rows of a micro-batch: for each key what its row in a table becomes.
 
-    It is for sinks of your own. Of each key it returns the last row, by the sequence that
-    `write(sequence=...)` adds, and a new column: "upsert" if that row is the result of the key, "delete" if
-    it is a retraction, after which the key has no result. So a table gets one change for each key, in any
-    order.
+    It is for sinks of your own. It returns the last row of each key, by the sequence that
+    `write(sequence=...)` adds, with a new column. This is "upsert" if the row is the result of the key, and
+    "delete" if it is a retraction, after which the key has no result. So a table gets one change for each
+    key, in any order.
 
     Args:
         rows: emitted rows, as a sink gets them.
@@ -59,8 +59,10 @@ def net_effect(
 ) -> DataFrame:
     """Returns what :func:`current` does, for columns that are checked."""
     columns = columns_of(rows)
-    last = F.max_by(F.struct(*map(quoted, columns)), quoted(sequence)).alias("last")
-    changes = rows.groupBy(*map(quoted, key)).agg(last).select("last.*")
+    last = F.max_by(F.struct(*map(column_named, columns)), column_named(sequence)).alias("last")
+    changes = rows.groupBy(*map(column_named, key)).agg(last).select("last.*")
     if op is None:
         return changes.withColumn(operation, F.lit("upsert"))
-    return changes.withColumn(operation, F.when(quoted(op) == "-", "delete").otherwise("upsert")).drop(op)
+    return changes.withColumn(operation, F.when(column_named(op) == "-", "delete").otherwise("upsert")).drop(
+        op
+    )

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from panewise.errors import SpecError
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.delta_commits import numbered_commits
@@ -24,6 +23,7 @@ from panewise.spark.sinks.table_modes import (
     key_of,
     rows_written,
 )
+from panewise.spec.conditions.text import in_backticks
 
 _CHANGES: Final = "panewise_changes"  # the view from which MERGE reads
 
@@ -77,12 +77,12 @@ class DeltaSink(OutputSink):
         wanted, fault = columns_written(self, output), f"{output.name}={self!r}"
         try:
             if self._is_other(output.session):
-                rule = "what is there is no Delta table"
+                rule = "a DeltaSink writes to a Delta table, and what is there is none"
                 raise SpecError(fault, rule, "give another name, or delete what is there")
             self._save(empty(output.session, wanted), "ignore")
             existing = self._read(output.session).schema
         except AnalysisException as error:
-            rule = f"there is no such table, and none can be made: {str(error).splitlines()[0]}"
+            rule = f"the table does not exist, and cannot be made: {str(error).splitlines()[0]}"
             raise SpecError(fault, rule, "give another one, or columns that Delta can have") from error
         _check_columns(fault, existing, wanted)
 

@@ -12,7 +12,7 @@ _VERSION: Final = "spark.databricks.delta.write.txnVersion"
 
 @contextmanager
 def numbered_commits(session: SparkSession, writer: str | None, batch_id: int) -> Iterator[None]:
-    """Gives the commits inside the writer and the number, by which Delta recognizes what it has.
+    """Numbers the commits inside for a writer, so that Delta recognizes what it has.
 
     A streaming query has a session of its own in its micro-batches, so no other query sees these settings.
     """

@@ -1,15 +1,13 @@
-"""Directories on any file system that Spark writes to, by way of the JVM of the driver."""
+"""Directories on any file system that Spark writes to, by way of the JVM of the driver.
+
+Only classic sessions have them (:func:`panewise.spark.sinks.local_session.is_classic`).
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
-
-
-def has_file_systems(session: SparkSession) -> bool:
-    """Returns whether a session has directories here: a classic one has, one of Spark Connect has not."""
-    return hasattr(session, "_jsparkSession")
 
 
 @dataclass(frozen=True)

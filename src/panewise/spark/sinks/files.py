@@ -50,7 +50,7 @@ class FileSink(PathSink):
             rule = "a new checkpoint begins with micro-batch 0, which would replace some of these rows"
             remedy = "delete the rows with their checkpoint, or give another path"
             fault = f"rows of another checkpoint at {self.path}"
-            raise SpecError(fault, rule, ", ".join(filter(None, [remedy, otherwise])))
+            raise SpecError(fault, rule, f"{remedy}, {otherwise}" if otherwise else remedy)
 
     def check_batch(self, session: SparkSession, otherwise: str = "") -> None:
         """Checks that the path has no rows of a stream (semantics 49.51).
@@ -62,8 +62,8 @@ class FileSink(PathSink):
         """
         if self._has_rows(session, first=1):
             rule = "a batch is written as micro-batch 0, and the rows of a stream would stay beside it"
-            remedy = ", ".join(filter(None, ["delete them, or give another path", otherwise]))
-            raise SpecError(f"rows of a stream at {self.path}", rule, remedy)
+            fault, remedy = f"rows of a stream at {self.path}", "delete them, or give another path"
+            raise SpecError(fault, rule, f"{remedy}, {otherwise}" if otherwise else remedy)
 
     def read(self, session: SparkSession, schema: str | StructType | None) -> DataFrame:
         """Returns the rows of all micro-batches.

@@ -39,7 +39,7 @@ class KafkaSink(OutputSink):
         topic: the topic.
         options: options of Spark's Kafka sink. "kafka.bootstrap.servers" is required.
         key: the columns of the key of a record. Default: those that identify an emitted row (semantics 49.2);
-            records of other outputs have no key. Of late and invalid rows they are columns of the input.
+            records of other outputs have no key. For late and invalid rows they are columns of the input.
         mode: "upsert" or "append". Default: "upsert" for emitted rows, "append" for other outputs.
         format: "json" or "avro", for keys and values. Avro needs the jar spark-avro.
 
@@ -114,7 +114,7 @@ class KafkaSink(OutputSink):
     def _check_upserts(self, fault: str, output: SinkOutput) -> None:
         """Checks that the last row of a key is its result."""
         if output.kind != "panes":
-            rule = "these rows replace no earlier ones (semantics 49.13)"
+            rule = "late rows, invalid rows and counts replace no others (semantics 49.13)"
             raise SpecError(fault, rule, "leave mode out")
         key = self._key(output)
         if not key:

@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from panewise.spark.columns.schemas import columns_of
-from panewise.spark.inputs.names import quoted
+from panewise.spark.inputs.names import column_named
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
 from panewise.spark.sinks.json_options import JSON_OPTIONS
@@ -24,16 +24,16 @@ def upserts(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: For
     operation = unused_name(columns_of(rows), _OPERATION)
     changes = net_effect(rows, key, output.sequence, operation, output.op)
     names = [name for name in output.schema.names if name != output.op]
-    value = F.when(quoted(operation) == "upsert", _encoded(_struct(names), form))
-    headers = {_OPERATION: quoted(operation), _SEQUENCE: quoted(output.sequence)}
+    value = F.when(column_named(operation) == "upsert", _encoded(_struct(names), form))
+    headers = {_OPERATION: column_named(operation), _SEQUENCE: column_named(output.sequence)}
     return _records(changes, output, _key(key, form), value, headers)
 
 
 def appended(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
     """Returns a record for each emitted row, and for each row of counts."""
-    headers = {} if output.op is None else {_OPERATION: quoted(output.op)}
+    headers = {} if output.op is None else {_OPERATION: column_named(output.op)}
     if output.sequence is not None:
-        headers[_SEQUENCE] = quoted(output.sequence)
+        headers[_SEQUENCE] = column_named(output.sequence)
     value = _encoded(_struct(output.schema.names), form)
     return _records(rows, output, _key(key, form), value, headers)
 
@@ -55,7 +55,7 @@ def _key(names: tuple[str, ...], form: Format) -> Column | None:
 
 
 def _struct(names: Iterable[str]) -> Column:
-    return F.struct(*map(quoted, names))
+    return F.struct(*map(column_named, names))
 
 
 def _encoded(struct: Column, form: Format) -> Column:

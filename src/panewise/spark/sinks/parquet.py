@@ -46,7 +46,7 @@ class ParquetSink(PathSink):
 
     def __post_init__(self) -> None:
         if self.compact_every is not None and self.compact_every < 2:
-            rule = "several micro-batches become one directory"
+            rule = "compact_every is the number of micro-batches that become one directory, two or more"
             raise SpecError(f"compact_every={self.compact_every}", rule, "give a number such as 100")
         if self.retain is not None and self._retained <= 0:
             rule = "rows are retained for some time"

@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from panewise.errors import SpecError, StateError
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.postgres_copy import COPIED, CopyRows, psycopg
 from panewise.spark.sinks.postgres_statements import Statements
@@ -25,6 +24,7 @@ from panewise.spark.sinks.table_modes import (
     key_of,
     rows_written,
 )
+from panewise.spec.conditions.text import in_backticks
 
 
 @dataclass(frozen=True)

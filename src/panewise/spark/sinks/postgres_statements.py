@@ -10,7 +10,7 @@ _ATTEMPT: Final = "__attempt"
 _DELETED: Final = "__deleted"
 
 
-def quoted(name: str) -> str:
+def in_quotes(name: str) -> str:
     """Returns a name in quotes."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -30,7 +30,7 @@ class Statements:
         key: the columns of the key with "upsert"; empty if rows are appended.
         query: the id of the query, None for a batch DataFrame.
         batch: the number of the micro-batch.
-        attempt: a name for this attempt to write it. A driver that is taken for dead, and goes on, has a
+        attempt: a name for this attempt to write it. A driver that is taken for dead, and still runs, has a
             staging table of its own.
         output: the name of the output in `write`.
     """
@@ -46,7 +46,7 @@ class Statements:
     @property
     def target(self) -> str:
         """The table, in quotes."""
-        return ".".join(map(quoted, self.table.split(".")))
+        return ".".join(map(in_quotes, self.table.split(".")))
 
     @property
     def staging(self) -> str:
@@ -70,14 +70,14 @@ class Statements:
     def _beside(self, name: str) -> str:
         """Returns a table in the schema of the target."""
         schema, dot, _ = self.table.rpartition(".")
-        return f"{quoted(schema)}.{quoted(name)}" if dot else quoted(name)
+        return f"{in_quotes(schema)}.{in_quotes(name)}" if dot else in_quotes(name)
 
     def create(self) -> dict[str, str]:
         """Returns what creates the table and that of the numbers, by their names in quotes.
 
         Null is a value of a key, as in the keys of operators.
         """
-        columns = [f"{quoted(name)} {dtype}" for name, dtype in self.columns.items()]
+        columns = [f"{in_quotes(name)} {dtype}" for name, dtype in self.columns.items()]
         columns += [f"UNIQUE NULLS NOT DISTINCT ({_names(self.key)})"] if self.key else []
         numbers = "query text, target text, batch bigint NOT NULL, PRIMARY KEY (query, target)"
         tables = {self.target: ", ".join(columns), self._beside(BATCHES): numbers}
@@ -139,7 +139,7 @@ class Statements:
     def make_staging(self) -> str:
         """Returns what makes the empty staging table."""
         own = {_ATTEMPT: "uuid", _DELETED: "boolean", **self.columns}
-        columns = ", ".join(f"{quoted(name)} {dtype}" for name, dtype in own.items())
+        columns = ", ".join(f"{in_quotes(name)} {dtype}" for name, dtype in own.items())
         return f"CREATE UNLOGGED TABLE {self.staging} ({columns})"
 
     def drop_staging(self) -> str:
@@ -172,7 +172,7 @@ class Statements:
 
     def nulls_in_deleted_keys(self, attempts: Iterable[str]) -> str:
         """Returns the query for which columns of the keys of deleted rows are null."""
-        nulls = ", ".join(f"s.{quoted(name)} IS NULL" for name in self.key)
+        nulls = ", ".join(f"s.{in_quotes(name)} IS NULL" for name in self.key)
         return f"SELECT DISTINCT {nulls} FROM {self.staging} s WHERE {_counted(attempts)} AND s.{_DELETED}"
 
     def delete(self, attempts: Iterable[str], nulls: Iterable[bool]) -> str:
@@ -180,7 +180,7 @@ class Statements:
 
         An index serves `=` and IS NULL, but not IS NOT DISTINCT FROM.
         """
-        pairs = zip(map(quoted, self.key), nulls, strict=True)
+        pairs = zip(map(in_quotes, self.key), nulls, strict=True)
         matched = (
             f"t.{name} IS NULL AND s.{name} IS NULL" if null else f"t.{name} = s.{name}"
             for name, null in pairs
@@ -193,7 +193,7 @@ class Statements:
     def insert(self, attempts: Iterable[str]) -> str:
         """Returns what inserts rows, or updates those with the same key."""
         names = _names(self.columns)
-        values = ", ".join(f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in self.columns)
+        values = ", ".join(f"{in_quotes(name)} = EXCLUDED.{in_quotes(name)}" for name in self.columns)
         conflict = f" ON CONFLICT ({_names(self.key)}) DO UPDATE SET {values}" if self.key else ""
         return (
             f"INSERT INTO {self.target} ({names}) SELECT {names} FROM {self.staging} s"
@@ -202,7 +202,7 @@ class Statements:
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(map(quoted, names))
+    return ", ".join(map(in_quotes, names))
 
 
 def _number_of(name: str) -> str:

@@ -6,9 +6,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import AtomicType, StructType
 
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
 from panewise.spark.sinks.places import check_tables
+from panewise.spec.conditions.text import in_backticks
 
 
 def prepare_batch(session: SparkSession, sinks: Mapping[str, AnySink]) -> None:

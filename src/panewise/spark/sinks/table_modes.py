@@ -7,10 +7,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
-from panewise.spark.inputs.names import in_backticks
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
 from panewise.spark.sinks.results import check_results
+from panewise.spec.conditions.text import in_backticks
 
 TableMode: TypeAlias = Literal["append", "upsert"]
 OPERATION: Final = "__operation"  # the column of :func:`changes` with "upsert" or "delete"

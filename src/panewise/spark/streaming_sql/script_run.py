@@ -17,6 +17,7 @@ from panewise.spark.streaming_sql.script_inserts import WrittenTable, insert
 from panewise.spark.streaming_sql.script_session import keep_settings
 from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sources import source_of
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.script.application import Application
 from panewise.sql.script.known_tables import tables_read
 from panewise.sql.script.statements import QueryView, Show
@@ -30,7 +31,6 @@ from panewise.sql.script.steps import (
     Step,
 )
 from panewise.sql.syntax import TextSpan
-from panewise.sql.texts import quoted
 
 
 class StatementError(QueryError):
@@ -64,7 +64,7 @@ class ScriptRun:
     _written: dict[str, WrittenTable] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Runs all statements, in their order. Queries over streams go on afterwards.
+        """Runs all statements, in their order. Queries over streams continue afterwards.
 
         Raises:
             SqlError: if Spark or an operator refuses a statement, or a checkpoint is that of another query.
@@ -124,7 +124,7 @@ class ScriptRun:
 
     def _name(self, name: str, source: Any) -> None:
         if isinstance(source, DataFrame):
-            source.createOrReplaceTempView(quoted(name))
+            source.createOrReplaceTempView(in_backticks(name))
         else:
             self._results[name] = source
 

@@ -1,4 +1,4 @@
-"""The session of a script, and which of several settings holds (semantics 46.41)."""
+"""The session of a script, and which of several settings it has (semantics 46.41)."""
 
 import os
 from collections.abc import Iterator, Mapping

@@ -21,6 +21,7 @@ from panewise.spark.sinks.preparation import empty
 from panewise.spark.streaming_sql.sql_names import simple_name, source_of, without_star
 from panewise.spark.streaming_sql.sql_outputs import expression_of, ranked_rows, selected, words_of
 from panewise.spark.streaming_sql.sql_text import SparkText
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.over import with_free_names
 from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
 from panewise.sql.stage_columns import excepted, is_star
@@ -33,7 +34,7 @@ from panewise.sql.stages import (
     WindowsStage,
     run_options,
 )
-from panewise.sql.texts import one_line, quoted
+from panewise.sql.texts import one_line
 
 Prepared: TypeAlias = tuple[SingleInputStage, Any, Sequence[Computed]]
 
@@ -120,7 +121,7 @@ class OperatorRunner(SparkText):
         time = SF.lit(None).cast("timestamp")
         bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
         views = self.views({"t": df.withColumns(dict.fromkeys(bounds, time))})
-        alias = "" if stage.alias is None else f" AS {quoted(stage.alias)}"
+        alias = "" if stage.alias is None else f" AS {in_backticks(stage.alias)}"
         try:
             text = f"{stage.naming[0]} {views['t']}{alias} {stage.naming[1]}"
             return list(self.run_text(text, views).columns)
@@ -182,7 +183,7 @@ def _columns(
             continue
         names, left_out = (result.dataflow.output_names or {})[INPUT].values(), excepted(output.text)
         columns += [
-            OutputColumn(quoted(name), name, name)
+            OutputColumn(in_backticks(name), name, name)
             for name in names
             if name not in new and name.lower() not in left_out
         ]

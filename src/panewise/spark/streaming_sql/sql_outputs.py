@@ -11,9 +11,10 @@ from panewise.spark.queries.selection import Selection
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.shuffle.reports import PROGRESS
 from panewise.spec.aggregates.expressions import Expression
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
-from panewise.sql.texts import one_line, quoted
+from panewise.sql.texts import one_line
 
 
 def selected(rows: ResultRows, outputs: Iterable[OutputColumn]) -> ResultRows:
@@ -38,7 +39,7 @@ def _listed(df: DataFrame, outputs: Iterable[OutputColumn]) -> Iterator[tuple[st
             yield output.text, output.name or df.selectExpr(output.text).columns[0]
             continue
         left_out = {PROGRESS, *excepted(output.text)}
-        yield from ((quoted(name), name) for name in columns_of(df) if name.lower() not in left_out)
+        yield from ((in_backticks(name), name) for name in columns_of(df) if name.lower() not in left_out)
 
 
 def column_of(output: OutputColumn) -> Column:
@@ -68,7 +69,7 @@ def ranked_rows(df: DataFrame, ranked: Ranked) -> DataFrame:
     selected = exploded.select(*columns)
     if not ranked.order:
         return selected
-    return selected.select(*map(quoted, ranked.order), *more)
+    return selected.select(*map(in_backticks, ranked.order), *more)
 
 
 def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -> DataFrame:
@@ -88,7 +89,7 @@ def _structs(lists: tuple[str, ...]) -> Column:
     """Returns the lists as one list of structs."""
     if lists == ("rows",):
         return SF.col("rows")
-    return SF.arrays_zip(*(SF.col(quoted(name)) for name in lists))
+    return SF.arrays_zip(*(SF.col(in_backticks(name)) for name in lists))
 
 
 def _orders(ties: Ties, rows: Column) -> Column:

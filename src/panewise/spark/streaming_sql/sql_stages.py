@@ -21,6 +21,7 @@ from panewise.spark.streaming_sql.sql_operators import OperatorRunner
 from panewise.spark.streaming_sql.sql_outputs import column_of, selected, words_of
 from panewise.spark.streaming_sql.sql_text import EndlessError, named_tables
 from panewise.spec import Hopping
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.joins import resolved
 from panewise.sql.stages import (
     UNSORTED,
@@ -36,7 +37,7 @@ from panewise.sql.stages import (
     TableStage,
     run_options,
 )
-from panewise.sql.texts import one_line, quoted
+from panewise.sql.texts import one_line
 
 _WINDOW = "__window"
 Made: TypeAlias = DataFrame | OperatorResult
@@ -172,7 +173,7 @@ class Runner(OperatorRunner):
         assert isinstance(window.size, Duration), "windows of rows are refused"
         assert isinstance(slide, Duration), "windows of rows are refused"
         lengths = (f"{part} microseconds" for part in (window.size.us, slide.us, window.origin % slide.us))
-        exploded = df.withColumn(_WINDOW, SF.window(quoted(stage.time), *lengths))
+        exploded = df.withColumn(_WINDOW, SF.window(in_backticks(stage.time), *lengths))
         start, end = (SF.col(f"{_WINDOW}.{part}") for part in ("start", "end"))
         last = end - SF.expr("INTERVAL '0.000001' SECOND")
         bounds = {"window_start": start, "window_end": end, "window_time": last}

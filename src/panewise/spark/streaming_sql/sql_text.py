@@ -9,10 +9,11 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SpecError, SqlError
+from panewise.spark.sinks.local_session import is_classic
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.clauses import STOPS
 from panewise.sql.expressions import tokens_of
 from panewise.sql.recognize import is_table
-from panewise.sql.texts import quoted
 
 T = TypeVar("T")
 
@@ -56,7 +57,7 @@ class SparkText:
         views = self.views({str(number): df for number, (df, _) in enumerate(frames)})
         text = pieces[0]
         for number, (_, alias) in enumerate(frames):
-            name = "" if alias is None else f" AS {quoted(alias)}"
+            name = "" if alias is None else f" AS {in_backticks(alias)}"
             text += f"{views[str(number)]}{name}{pieces[number + 1]}"
         return self.run_text(text, views)
 
@@ -68,7 +69,7 @@ class SparkText:
         try:
             return self.session.sql(text)
         finally:
-            if hasattr(self.session, "_jsparkSession"):
+            if is_classic(self.session):
                 for view in views.values():
                     self.session.catalog.dropTempView(view)
 
@@ -113,7 +114,7 @@ def named_tables(text: str, views: Mapping[str, str]) -> str:
             continue
         last = index + 1 if braces else index
         start, end = tokens[index - 1].start if braces else token.start, tokens[last].end
-        alias = "" if _has_alias(tokens, last + 1) else f" AS {quoted(token.text)}"
+        alias = "" if _has_alias(tokens, last + 1) else f" AS {in_backticks(token.text)}"
         pieces += [text[at:start], view, alias]
         at = end + 1
     return "".join([*pieces, text[at:]])

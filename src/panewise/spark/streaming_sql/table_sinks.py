@@ -16,9 +16,9 @@ from panewise.spark.sinks.console import ConsoleSink
 from panewise.spark.sinks.files import FileSink
 from panewise.spark.sinks.local_session import check_stream_in_driver
 from panewise.spark.sinks.memory import MemorySink
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.script.declarations import FILES
 from panewise.sql.script.steps import SinkStep
-from panewise.sql.texts import quoted
 
 Schema: TypeAlias = str | StructType | None
 _OF_MESSAGES: Final = frozenset({"key", "value", "topic", "partition", "headers"})  # as Spark writes them
@@ -39,7 +39,7 @@ class TableShape:
     @property
     def ddl(self) -> str:
         """The columns as Spark's DDL has them; empty if they are those of the query."""
-        return ", ".join(f"{quoted(name)} {type_}" for name, type_ in self.columns)
+        return ", ".join(f"{in_backticks(name)} {type_}" for name, type_ in self.columns)
 
     def shaped(self, rows: DataFrame) -> DataFrame:
         """Returns rows with the names and types of the table, by position; other columns are null."""
@@ -49,7 +49,7 @@ class TableShape:
             rows = rows.toDF(*(f"column {place}" for place in range(1, len(rows.columns) + 1)))
         listed = [name for name, _ in self.columns] if self.listed is None else self.listed
         pairs = zip(listed, rows.columns, strict=True)
-        values = {name.lower(): F.col(quoted(own)) for name, own in pairs}
+        values = {name.lower(): F.col(in_backticks(own)) for name, own in pairs}
         return rows.select(
             *(values.get(name.lower(), F.lit(None)).cast(type_).alias(name) for name, type_ in self.columns)
         )
@@ -149,7 +149,7 @@ class KafkaTable(TableSink):
             message = [F.col(name) for name in names & _OF_MESSAGES if key is None or name != "key"]
         else:
             message = [F.to_json(F.struct("*")).alias("value")]
-        message += [] if key is None else [F.col(quoted(key)).cast("string").alias("key")]
+        message += [] if key is None else [F.col(in_backticks(key)).cast("string").alias("key")]
         return rows.select(*message)
 
 

@@ -4,10 +4,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from panewise.spark.inputs.guarded_watermark import watermarked_by
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.script.declarations import OF_SOURCES, included, skew_of
 from panewise.sql.script.statements import ColumnSyntax
 from panewise.sql.script.steps import SourceStep
-from panewise.sql.texts import quoted
 
 
 def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
@@ -30,7 +30,7 @@ def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
 
 def ddl(columns: tuple[ColumnSyntax, ...]) -> str:
     """Returns columns as Spark's DDL has them."""
-    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+    return ", ".join(f"{in_backticks(column.name)} {column.type}" for column in columns)
 
 
 def decoded(
@@ -39,5 +39,5 @@ def decoded(
     """Returns the columns of the values of messages, null where Spark cannot decode them."""
     decode = F.from_json if kind == "json" else F.from_csv
     value = decode(F.col("value").cast("string"), ddl(columns)).alias("value")
-    names = (F.col(f"value.{quoted(column.name)}") for column in columns)
+    names = (F.col(f"value.{in_backticks(column.name)}") for column in columns)
     return messages.select(value, *others).select(*names, *others)

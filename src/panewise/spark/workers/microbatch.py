@@ -196,7 +196,7 @@ class ShardRunner:
         if stored.operator.spec != self._settings.spec:
             raise StateError(
                 "a state whose aggregates were added, or are now",
-                "only in a query of write() is it known where rows are read which aggregates a state lacks",
+                "only a query of write() knows where rows are read which aggregates a state lacks",
                 "start the query with write(), or from a new checkpoint",
             )
         self._store.lengths = dict(stored.manifest.header.get(LENGTHS, {}))

@@ -235,7 +235,7 @@ def _check_options(aggregate: Aggregate) -> None:
             continue
         # Not by identity: a text that reaches a worker is another object.
         if type(value) is not type(field.default) or value != field.default:
-            rule = f"{field.name} belongs to {sorted(functions)}"
+            rule = f"{field.name} is an option of {sorted(functions)}"
             raise SpecError(f"{fn}({field.name}={value!r})", rule, f"leave {field.name} out")
     check_flag("ignorenulls", aggregate.ignorenulls, fn)
     check_choice("added", aggregate.added, (None, "null", "from_now_on"))
@@ -290,7 +290,7 @@ def _check_then_by(aggregate: Aggregate) -> None:
     names = [aggregate.by, *(order.column for order in orders)]
     twice = [name for n, name in enumerate(names) if name in names[:n]]
     if twice:
-        rule = "a column ranks rows once; a second time it has no effect"
+        rule = "a column orders rows once; a second time it has no effect"
         raise SpecError(f"{fn}(by={twice[0]!r} twice)", rule, "leave it out the second time")
 
 

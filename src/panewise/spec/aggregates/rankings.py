@@ -19,9 +19,9 @@ def max_by(column: ColumnOrName, by: By, k: int | None = None) -> Aggregate:
     """Returns the aggregate: value of `column` in the row with the largest `by`.
 
     With `k` it is the list of :func:`top_n_by` for k rows. Rows with a null in `by` are skipped; without
-    other rows the result is null. The value itself may be null. NaN is the largest `by`. Of several rows with
-    the same `by` the first in arrival order is taken (Spark takes any). The result has the type of `column`;
-    with `k` it is a list of this type.
+    other rows the result is null. The value itself may be null. NaN is the largest `by`. If several rows
+    have the same `by`, the first in arrival order is taken (Spark takes any). The result has the type of
+    `column`; with `k` it is a list of this type.
 
     `by` may be a list of columns. Each further column ranks the rows that are equal in those before it; a
     null in it is the smallest value. `asc` and `desc` give such a column a direction of its own.

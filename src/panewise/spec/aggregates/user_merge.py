@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import default_name
 from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 from panewise.spec.aggregates.user_functions import JsonValue, ResultType, check_user_functions
-from panewise.spec.fields import check_columns
+from panewise.spec.fields import check_choice, check_columns
 
 _FUNCTIONS: Final = ("init", "accumulate_left", "accumulate_right", "merge", "finish")
 
@@ -74,15 +74,18 @@ class MergeAggregate:
         left: the column of the left side that it reads.
         right: the column of the right side.
         name: the name of the resulting column.
+        added: as of :class:`panewise.Aggregate`; changes of a specification set it (semantics 47.3). Default:
+            None.
 
     Raises:
-        SpecError: if `user` is no UserMergeAggregate, or a name is no non-empty string.
+        SpecError: if `user` is no UserMergeAggregate, a name is empty or no string, or `added` another value.
     """
 
     user: UserMergeAggregate
     left: str
     right: str
     name: str
+    added: Literal["null", "from_now_on"] | None = None
 
     def __post_init__(self) -> None:
         user: Any = self.user
@@ -90,6 +93,7 @@ class MergeAggregate:
             rule = "an aggregate of both sides is a UserMergeAggregate over a column of each"
             raise SpecError(f"user={user!r}", rule, "call a UserMergeAggregate with two columns")
         check_columns((self.left, self.right, self.name))
+        check_choice("added", self.added, (None, "null", "from_now_on"))
 
     def alias(self, name: str) -> "MergeAggregate":
         """Returns the same aggregate under another name.

@@ -15,8 +15,9 @@ from typing import Any, Final
 from panewise.errors import SpecError
 from panewise.families import FAMILIES, family_named, part
 from panewise.spec.codec.users import ANY_USER, users
+from panewise.spec.family_parts import SpecParts, parts
 from panewise.spec.fields import once_each, silently
-from panewise.spec.protocol import Specification, SpecParts, parts
+from panewise.spec.protocol import Specification
 
 FORMAT_VERSION: Final = 1
 FAMILY: Final = "family"  # the field that names the family of another package
@@ -182,6 +183,6 @@ def _of_this_version(document: Any) -> Any:
     members = dict(document)
     version = members.pop(_VERSION_FIELD, FORMAT_VERSION)
     if version != FORMAT_VERSION or isinstance(version, bool):
-        rule = f"this release reads version {FORMAT_VERSION} of the format"
-        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "read it with the release that wrote it")
+        rule = f"this version of panewise reads format {FORMAT_VERSION}"
+        raise SpecError(f"{_VERSION_FIELD}={version!r}", rule, "use the version of panewise that wrote it")
     return members

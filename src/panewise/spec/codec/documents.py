@@ -7,7 +7,8 @@ from panewise.families import part
 from panewise.spec.codec.by_fields import Decoder, Encoder
 from panewise.spec.codec.forms import FORMS
 from panewise.spec.codec.users import ANY_USER
-from panewise.spec.protocol import S, SpecParts, Users
+from panewise.spec.family_parts import S, SpecParts
+from panewise.spec.protocol import Users
 
 _ENCODER: Final = Encoder(FORMS)
 write: Final = _ENCODER.write

@@ -141,7 +141,7 @@ def _given(decoder: Decoder, kind: str, name: str, where: str) -> Any:
     """Returns what the user gives for a name, which is of a kind of :data:`panewise.spec.protocol.Users`."""
     users, (what, argument) = decoder.users[kind], _USERS[kind]
     if name not in users:
-        rule = f"the {what} given are {sorted(users)}"
+        rule = f"the {what} that are given are {sorted(users)}"
         raise SpecError(f"{where}={name!r}", rule, f"give {argument}={{{name!r}: ...}}")
     return users[name]
 
@@ -172,7 +172,9 @@ def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
 def _aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Aggregate:
     fn, user = values["fn"], values.get("user")  # the name in the document, which is not that of the object
     if fn not in FUNCTIONS:
-        raise SpecError(f"{where}.fn={fn!r}", f"the functions are {sorted(FUNCTIONS)}", "give one of these")
+        raise SpecError(
+            f"{where}.fn={fn!r}", f"the functions of aggregates are {sorted(FUNCTIONS)}", "give one of these"
+        )
     values = {**_AGGREGATE_DEFAULTS.get(fn, {}), **values}
     if user is not None:
         values["user"] = _given(decoder, "aggregates", user, f"{where}.user")
@@ -214,7 +216,7 @@ def _over_column(decoder: Decoder, value: Any, where: str) -> OverColumn:
     if isinstance(fn, str) and fn in ROW_FUNCTIONS:
         return OverColumn(decoder.read(RowFunction, function, where), frame)
     if not isinstance(fn, str) or fn not in FUNCTIONS:
-        known = f"the functions are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}"
+        known = f"the functions of aggregates are {sorted((*FUNCTIONS, *ROW_FUNCTIONS))}"
         raise SpecError(f"{where}.fn={fn!r}", known, "give one of these")
     return OverColumn(decoder.read(Aggregate, function, where), frame)
 
@@ -322,7 +324,11 @@ FORMS: Final[Mapping[Any, Form]] = {
     ),
     OrderColumn: Form(several="order columns"),
     MergeAggregate: Form(
-        several="aggregates", left_out={"name": None}, fields={"user": str}, make=_merge_aggregate
+        several="aggregates",
+        left_out={"name": None},
+        newer=("added",),
+        fields={"user": str},
+        make=_merge_aggregate,
     ),
     RowFunction: Form(sparse=True, left_out=_NO_NAME, fields=_UNCHECKED, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),

@@ -1,6 +1,6 @@
 """Which aggregates of two specifications compute the same, by their documents (semantics 47.1, 47.3).
 
-Documents have the names of functions of the user, so that the functions need not be at hand.
+Documents have the names of functions of the user. So the functions themselves are not needed.
 """
 
 from collections.abc import Mapping

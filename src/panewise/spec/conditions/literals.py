@@ -40,7 +40,9 @@ class Literal:
     def __post_init__(self) -> None:
         if not is_literal(self.type, self.value):
             problem = f"literal type={self.type!r}, value={self.value!r}"
-            raise SpecError(problem, f"the types are {', '.join(TYPES)}", "give a type, and a value of it")
+            raise SpecError(
+                problem, f"the types of literals are {', '.join(TYPES)}", "give a type, and a value of it"
+            )
 
     @property
     def python(self) -> Any:

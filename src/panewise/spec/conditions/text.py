@@ -21,7 +21,7 @@ def sql_text(condition: nodes.Node) -> str:
     """
     match condition:
         case nodes.Column(side=side, name=name):
-            return f"{side}.{name if _SIMPLE.fullmatch(name) else _quoted(name)}"
+            return f"{side}.{name if _SIMPLE.fullmatch(name) else in_backticks(name)}"
         case Literal():
             return str(condition)
         case nodes.Arithmetic(op=op, first=first, second=second):
@@ -51,7 +51,12 @@ def _text_of_test(condition: nodes.Node) -> str:
     return f"{_within(condition.value, _SUM)} IN ({', '.join(map(sql_text, condition.options))})"
 
 
-def _quoted(name: str) -> str:
+def in_backticks(name: str) -> str:
+    """Returns a name as a text of SQL.
+
+    >>> in_backticks("sum(v)"), in_backticks("a`b")
+    ('`sum(v)`', '`a``b`')
+    """
     return "`" + name.replace("`", "``") + "`"
 
 

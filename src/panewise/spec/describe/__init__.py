@@ -1,6 +1,7 @@
 """Describes specifications in plain words: what is emitted and when, late and invalid rows, and state."""
 
-from panewise.spec.protocol import Specification, parts
+from panewise.spec.family_parts import parts
+from panewise.spec.protocol import Specification
 
 
 def describe(spec: Specification) -> str:

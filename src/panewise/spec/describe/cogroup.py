@@ -57,6 +57,7 @@ def _aggregates(spec: CogroupOperator) -> list[str]:
     if spec.both_aggregates:
         names = listed(tuple(what.name for what in spec.both_aggregates))
         lines.append(f"Aggregates of both: {names}, over the rows of both sides.")
+        lines += of_added(spec.both_aggregates)
     return lines
 
 

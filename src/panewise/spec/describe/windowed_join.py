@@ -2,9 +2,9 @@
 
 from panewise.spec.describe.join import describe as describe_join
 from panewise.spec.describe.listing import listed, without_paragraphs
+from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.windowed_join import WindowedJoin
-from panewise.spec.protocol import parts
 
 _OF_ROWS = ("Late rows:", "Invalid rows:", "Shards:")  # paragraphs that do not apply to windows over a join
 

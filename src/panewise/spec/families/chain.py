@@ -1,4 +1,4 @@
-"""Chains of a window operator and stages, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Chains of a window operator and stages, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -58,11 +58,11 @@ class _ChainParts(windows.PaneParts[Chain]):
         return replace(spec, first=windows.PARTS.with_position(spec.first, position))
 
     def shard_keys(self, spec: Chain, port: str) -> tuple[str, ...]:
-        """Returns the keys that all stages have: panes that differ in one of them never meet."""
+        """Returns the keys that all stages have: panes that differ in one of them are never combined."""
         return spec.shared_keys
 
     def one_shard(self, spec: Chain) -> tuple[str, str] | None:
-        """Returns why the rows or panes of all keys meet, if they do."""
+        """Returns why the rows or panes of all keys are combined, if they are."""
         if spec.shared_keys:
             return windows.PARTS.one_shard(spec.first)
         rule = "a chain without a key that all stages keep has one shard (semantics 30.11)"

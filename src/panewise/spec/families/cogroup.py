@@ -1,4 +1,4 @@
-"""Cogroups, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Cogroups, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,7 +9,7 @@ from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.carried_values import Carried, Known, carried_values
-from panewise.spec.codec.same_aggregates import marked_aggregates, same_aggregates
+from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.families.input_changes import SIDE_CHANGES, Check
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
 from panewise.spec.families.window_changes import CHANGEABLE
@@ -30,18 +30,9 @@ def _of_windows(check: Check) -> Check:
     return lambda old, new: check(window_operator(old), window_operator(new))
 
 
-def _of_both(old: CogroupOperator, new: CogroupOperator) -> str | None:
-    """Refuses added aggregates of both sides, which cannot be marked as such."""
-    if None in same_aggregates(old.both_aggregates, new.both_aggregates):
-        return "aggregates of both sides are removed or renamed, and not added (semantics 47.13)"
-    return CHANGEABLE["aggregates"](window_operator(old), window_operator(new))
-
-
 _OF_WINDOWS: Final = {name: _of_windows(CHANGEABLE[name]) for name in FIELDS_OF_WINDOWS if name in CHANGEABLE}
-_AGGREGATES: Final = {
-    **dict.fromkeys(("left_aggregates", "right_aggregates"), _of_windows(CHANGEABLE["aggregates"])),
-    "both_aggregates": _of_both,
-}
+_LISTS: Final = ("left_aggregates", "right_aggregates", "both_aggregates")
+_AGGREGATES: Final = dict.fromkeys(_LISTS, _of_windows(CHANGEABLE["aggregates"]))
 
 
 class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
@@ -67,7 +58,7 @@ class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
     def renamed(
         self, spec: CogroupOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
     ) -> CogroupOperator:
-        """Returns the cogroup with other names of the columns of a side. Of panes only keys are renamed."""
+        """Returns the cogroup with other names of the columns of a side. In panes only keys are renamed."""
         changes: dict[str, Any] = {
             port: renamed_side(spec.sides[port], names),
             f"{port}_aggregates": tuple(with_names(what, names) for what in spec.aggregates_of(port)),
@@ -76,13 +67,14 @@ class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
         return silently_replaced(spec, **changes)
 
     def marked(self, old: CogroupOperator, new: CogroupOperator, added_aggregates: Any) -> CogroupOperator:
-        """Returns the new cogroup with marks on the aggregates of either side that are added."""
-        fields = {
-            f"{side}_aggregates": marked_aggregates(
-                old.aggregates_of(side), new.aggregates_of(side), added_aggregates
-            )
-            for side in new.sides
+        """Returns the new cogroup with marks on the aggregates that are added, of either side and of both."""
+        pairs = {
+            **{
+                f"{side}_aggregates": (old.aggregates_of(side), new.aggregates_of(side)) for side in new.sides
+            },
+            "both_aggregates": (old.both_aggregates, new.both_aggregates),
         }
+        fields = {name: marked_aggregates(*pair, added_aggregates) for name, pair in pairs.items()}
         return silently_replaced(new, **fields)
 
     def drawn_windows(self, spec: CogroupOperator) -> AnyWindow:

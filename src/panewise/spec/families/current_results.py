@@ -3,8 +3,9 @@
 from typing import Final
 
 from panewise.chrono import Duration, saturating_add
+from panewise.spec.family_parts import ResultWindows
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Refusal, ResultWindows
+from panewise.spec.protocol import Refusal
 from panewise.spec.windows.kinds import LONGEST_DAYS, AnyWindow, Calendar, Hopping, Session, Tumbling
 from panewise.spec.windows.sliding import Sliding
 from panewise.spec.windows.traits import counted

@@ -1,4 +1,4 @@
-"""Deduplications, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Deduplications, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -22,7 +22,7 @@ class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
     def emits_again(self, spec: DeduplicateOperator) -> Refusal | None:
         if spec.emit != "retracting":
             return None
-        rule = "a second operator takes no retractions"
+        rule = "a second operator takes rows that are emitted once, and are not retracted"
         return "emit='retracting' before a second operator", rule, "use emit='complete'"
 
     def row_key(self, spec: DeduplicateOperator) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Joins, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Joins, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, SIDES, Selected
-from panewise.spec.operators.join.match_parts import match_parts
+from panewise.spec.operators.join.match_parts import OF_ONE_MATCH, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
 
@@ -31,6 +31,12 @@ def _select(old: JoinOperator, new: JoinOperator) -> str | None:
     return None
 
 
+def _match(old: JoinOperator, new: JoinOperator) -> str | None:
+    if old.match.kind != new.match.kind:
+        return OF_ONE_MATCH
+    return match_parts(new.match).refuses_change(old, new)
+
+
 def _selected(select: tuple[Selected, ...], side: str) -> list[str]:
     mine = (side, EITHER) if side == LEFT else (side,)
     return [column.column for column in select if column.side in mine]
@@ -43,6 +49,7 @@ class _JoinParts(SideParts[JoinOperator]):
             **SIDE_CHANGES,
             **{side: of_side(side, ("allowed_lateness", "prefix")) for side in SIDES},
             "select": _select,
+            "match": _match,
         }
     )
 
@@ -104,7 +111,11 @@ class _JoinParts(SideParts[JoinOperator]):
         if spec.emits_again is None:
             return None
         problem = f"{spec.emits_again} before a second operator"
-        return problem, "it takes rows that are emitted once, and are not retracted", "leave it out"
+        return (
+            problem,
+            "a second operator takes rows that are emitted once, and are not retracted",
+            "leave it out",
+        )
 
     def has_op(self, spec: JoinOperator) -> bool:
         """Returns True: emitted rows have it."""
@@ -138,7 +149,9 @@ class _JoinParts(SideParts[JoinOperator]):
         if of_side or of_both:
             problem = f"{of_both[0]} with a static right side" if of_both else ""
             problem = f"{of_side[0]} of a static right side" if of_side else problem
-            rule = "its rows arrive before all others, and then its input ends (semantics 36.8)"
+            rule = (
+                "the rows of a static side arrive before all others, and then its input ends (semantics 36.8)"
+            )
             raise SpecError(problem, rule, "leave it out, or give it to the left side")
 
 

@@ -1,4 +1,4 @@
-"""OVER operators, as :class:`panewise.spec.protocol.SpecParts`."""
+"""OVER operators, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -85,7 +85,7 @@ class _OverParts(DocumentedParts[OverOperator]):
             return spec.event_time
         return (
             "rows that an OVER operator takes in arrival order, before a second operator",
-            "such rows have no watermark that an operator could follow",
+            "rows in arrival order have no watermark that a second operator could follow",
             "order the windows by the event time, or use windows of rows or of processing time",
         )
 

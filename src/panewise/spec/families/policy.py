@@ -1,4 +1,4 @@
-"""Policy windows, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Policy windows, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -96,7 +96,7 @@ class _PolicyParts(DocumentedParts[StreamWindow]):
         """Refuses it."""
         return (
             "the events of policy windows before a second operator",
-            "events have no event time, and no watermark that an operator could follow",
+            "events have no event time, and no watermark that a second operator could follow",
             "use windows of rows or of processing time",
         )
 

@@ -83,7 +83,7 @@ class SideParts(DocumentedParts[T]):
         return silently_replaced(spec, **sides)
 
     def one_shard(self, spec: T) -> tuple[str, str] | None:
-        """Returns why the rows of all keys meet, if they do."""
+        """Returns why the rows of all keys are combined, if they are."""
         if not all(side.keys for side in spec.sides.values()):
             return "without keys all rows have equal keys, so there is one shard (semantics 28)", "give keys"
         driven = any(row_driven(entry.watermark) is not None for entry in spec.ports.values())

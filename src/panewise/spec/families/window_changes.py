@@ -7,20 +7,37 @@ from typing import Final
 from panewise.spec.codec.same_aggregates import same_aggregates
 from panewise.spec.families.input_changes import INPUT_CHANGES, Check, always
 from panewise.spec.operators.windows import WindowOperator
+from panewise.spec.rules.sliding import fires_only_when_complete
+from panewise.spec.triggers.simple import Never
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.sliding import Sliding
 
+_RARELY: Final = "AfterWatermark(early=AfterCount(10**12))"
 
-def _unless_sliding(old: WindowOperator, new: WindowOperator) -> str | None:
-    """Refuses a change that decides whether sliding windows are stored before they are complete."""
-    rule = "sliding windows are stored as their trigger and accumulation need it (semantics 47.2)"
-    return rule if isinstance(new.window, Sliding) else None
+
+def _trigger(old: WindowOperator, new: WindowOperator) -> str | None:
+    """Refuses triggers of sliding windows for which windows are stored in another way than before."""
+    if not isinstance(new.window, Sliding):
+        return None
+    if fires_only_when_complete(new.trigger) and not fires_only_when_complete(old.trigger):
+        return (
+            "sliding windows that may have fired early are continued by a trigger that may fire early, "
+            f"such as {_RARELY} (semantics 47.18)"
+        )
+    never = (isinstance(of.trigger, Never) and of.accumulation == "discarding" for of in (old, new))
+    if [*never] == [False, True]:
+        return f"discarding sliding windows are not continued by Never(), but by {_RARELY} (semantics 47.18)"
+    return None
 
 
 def _accumulation(old: WindowOperator, new: WindowOperator) -> str | None:
     if new.evictor is not None or new.delta is not False:
         return "with an evictor or a delta windows store rows as the accumulation needs them (semantics 47.2)"
-    return _unless_sliding(old, new)
+    if isinstance(new.window, Sliding) and new.accumulation == "discarding":
+        return (
+            "sliding windows store sums of all their rows, which no firing discards later (semantics 47.18)"
+        )
+    return None
 
 
 def _lateness(old: WindowOperator, new: WindowOperator) -> str | None:
@@ -33,7 +50,7 @@ def _lateness(old: WindowOperator, new: WindowOperator) -> str | None:
 
 
 def _timestamp(old: WindowOperator, new: WindowOperator) -> str | None:
-    """Refuses timestamps that are computed from rows which were not asked for them."""
+    """Refuses timestamps that are computed from rows, as their times were not stored."""
     rule = "a state has no event times of rows that another timestamp did not need (semantics 47.2)"
     return rule if new.timestamp in ("earliest", "latest") else None
 
@@ -53,7 +70,7 @@ def _aggregates(old: WindowOperator, new: WindowOperator) -> str | None:
 CHANGEABLE: Final[Mapping[str, Check]] = MappingProxyType(
     {
         "aggregates": _aggregates,
-        "trigger": _unless_sliding,
+        "trigger": _trigger,
         "accumulation": _accumulation,
         "allowed_lateness": _lateness,
         "timestamp": _timestamp,
@@ -63,5 +80,5 @@ CHANGEABLE: Final[Mapping[str, Check]] = MappingProxyType(
         ),
     }
 )
-# Of the operator of a chain. Stages store what depends on the other fields.
+# Those of the operator of a chain. Stages store what depends on the other fields.
 OF_CHAINS: Final = ("trigger", "allowed_lateness", "drop_by", "order", "on_time", "closing", *INPUT_CHANGES)

@@ -1,4 +1,4 @@
-"""Windows over joins, as :class:`panewise.spec.protocol.SpecParts`."""
+"""Windows over joins, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,10 +13,11 @@ from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.families import join
 from panewise.spec.families.input_changes import SIDE_CHANGES, Check, of_side
 from panewise.spec.families.windows import PaneParts
+from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT, SIDES
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Columns, Origins, Refusal, Types, parts
+from panewise.spec.protocol import Columns, Origins, Refusal, Types
 from panewise.spec.source_position import Position
 
 
@@ -102,7 +103,7 @@ class _WindowedJoinParts(PaneParts[WindowedJoin]):
         return spec.shard_keys(port)
 
     def one_shard(self, spec: WindowedJoin) -> tuple[str, str] | None:
-        """Returns why rows of all keys meet, if they do."""
+        """Returns why rows of all keys are combined, if they are."""
         if not spec.shard_keys(LEFT):
             rule = "windows over a join that have no key of it have one shard (semantics 42.3)"
             return rule, "leave shards out, or give the windows a key of the join"

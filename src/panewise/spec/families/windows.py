@@ -1,4 +1,4 @@
-"""Window operators, as :class:`panewise.spec.protocol.SpecParts`, and what all have whose panes they make."""
+"""Window operators, as :class:`panewise.spec.family_parts.SpecParts`, and operators made of them."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -14,10 +14,11 @@ from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.families.current_results import result_windows
 from panewise.spec.families.window_changes import CHANGEABLE
+from panewise.spec.family_parts import ResultWindows, S
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.protocol import Refusal, ResultWindows, S, Types
+from panewise.spec.protocol import Refusal, Types
 from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.source_position import Position
@@ -53,7 +54,10 @@ class PaneParts(DocumentedParts[S]):
         accumulation = self.operator(spec).accumulation
         if accumulation != "retracting":
             return None
-        field, rule = f"accumulation={accumulation!r}", "a second operator takes no retractions"
+        field, rule = (
+            f"accumulation={accumulation!r}",
+            "a second operator takes rows that are emitted once, and are not retracted",
+        )
         return f"{field} before a second operator", rule, "use another accumulation, or result.then(...)"
 
     def row_key(self, spec: S) -> tuple[str, ...]:
@@ -115,6 +119,9 @@ class _WindowParts(PaneParts[WindowOperator]):
     def drawn_windows(self, spec: WindowOperator) -> AnyWindow:
         return spec.window
 
+    def limits_windows(self, spec: WindowOperator) -> bool:
+        return spec.max_windows is not None
+
     def check_types(self, spec: WindowOperator, types: Mapping[str, Types]) -> None:
         known, evictor = types[INPUT], spec.evictor
         check_entry(spec, known)
@@ -151,7 +158,7 @@ class _WindowParts(PaneParts[WindowOperator]):
         return silently_replaced(spec, position=position)
 
     def one_shard(self, spec: WindowOperator) -> tuple[str, str] | None:
-        """Returns why the rows of all keys meet, if they do."""
+        """Returns why the rows of all keys are combined, if they are."""
         if row_driven(spec.watermark) is not None and spec.evaluate == "record":
             rule = (
                 "with evaluate='record' each row moves the watermark for the next row of any "

@@ -123,7 +123,7 @@ class Chain(Shown):
 
     @property
     def shared_keys(self) -> tuple[str, ...]:
-        """The keys of the operator that all stages keep. Panes that differ in one of these never meet."""
+        """The keys of the operator that all stages have. Panes that differ in one are not combined."""
         return tuple(key for key in self.first.keys if all(key in stage.keys for stage in self.stages))
 
     @property

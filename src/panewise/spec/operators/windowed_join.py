@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from panewise.errors import SpecError
 from panewise.families import CHAIN, INPUT, JOIN, WINDOWED_JOIN, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.family_parts import parts
 from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.chain import Chain
 from panewise.spec.operators.join.checks import check_has_event_times
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
 from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
-from panewise.spec.protocol import Shown, is_specification, parts
+from panewise.spec.protocol import Shown, is_specification
 from panewise.spec.source_position import Position
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.traits import counted, gap_columns
@@ -58,7 +59,9 @@ class WindowedJoin(Shown):
     def __post_init__(self) -> None:
         if not is_specification(self.join, JOIN):
             raise SpecError(
-                f"join={self.join!r}", "it is a JoinOperator", "give one, or call its method then"
+                f"join={self.join!r}",
+                "the join below windows is a JoinOperator",
+                "give one, or call its method then",
             )
         if not is_specification(self.windows, WINDOWS, CHAIN):
             rule = "a WindowOperator or a Chain follows the join"

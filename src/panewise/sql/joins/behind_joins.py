@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import column_name, columns_in
+from panewise.sql.joins.side_columns import joined_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import WrittenText, add_emit, clauses
 from panewise.sql.syntax import Emit, Select, SelectItem, TextSpan
-from panewise.sql.texts import quoted
 
 _OWN = frozenset({*PANE_COLUMNS, "window_time", "window", "session_window"})
 
@@ -93,7 +94,7 @@ class BehindJoin:
         """Returns a column of the join as the outer SELECT writes it: without its table, if it has none."""
         name = self._name(node)
         written = self.parser.characters(self.parser.span_of(node))
-        return quoted(name) if name != node.name.lower() else written.rpartition(".")[2]
+        return in_backticks(name) if name != node.name.lower() else written.rpartition(".")[2]
 
     def _item(self, text: WrittenText, item: SelectItem, changes: dict[TextSpan, str]) -> None:
         node = item.expr.node
@@ -105,7 +106,7 @@ class BehindJoin:
         if alias is None and isinstance(node, exp.Column):
             alias = node.name
         if alias is not None:
-            text.add(f" AS {quoted(alias)}", item.span.end)
+            text.add(f" AS {in_backticks(alias)}", item.span.end)
 
     def _inner(self, text: WrittenText) -> None:
         select, first = self.select, True
@@ -131,7 +132,7 @@ def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: fro
         tables: the names of its tables.
     """
     nodes = [node for node in _read(select) if node.table.lower() in tables]
-    names = {parser.span_of(node): f"joined.{quoted(_joined(node))}" for node in nodes}
+    names = {parser.span_of(node): f"joined.{in_backticks(joined_name(node))}" for node in nodes}
     text, sql = WrittenText(), parser.sql
     text.add("SELECT ", select.span.start)
     for number, item in enumerate(select.items):
@@ -139,10 +140,10 @@ def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: fro
         text.copy(sql, item.expr.span, names)
         plain = item.expr.node.name if isinstance(item.expr.node, exp.Column) else None
         alias = item.alias or plain
-        text.add(f" AS {quoted(alias)}" if alias else "", item.span.end)
+        text.add(f" AS {in_backticks(alias)}" if alias else "", item.span.end)
     text.add(" FROM (SELECT ", span.start)
-    columns = {_joined(node): parser.characters(parser.span_of(node)) for node in nodes}
-    text.add(", ".join(f"{column} AS {quoted(name)}" for name, column in columns.items()), span.start)
+    columns = {joined_name(node): parser.characters(parser.span_of(node)) for node in nodes}
+    text.add(", ".join(f"{column} AS {in_backticks(name)}" for name, column in columns.items()), span.start)
     text.add(" FROM ", span.start)
     text.copy(sql, span, {})
     text.add(") AS joined", span.start)
@@ -156,7 +157,3 @@ def _read(select: Select) -> Iterator[exp.Column]:
     others = (select.where, getattr(source, "on", None))
     for expr in (*exprs, *(other for other in others if other is not None)):
         yield from columns_in(expr.node)
-
-
-def _joined(node: exp.Column) -> str:
-    return f"{node.table}.{node.name}".lower()

@@ -154,7 +154,7 @@ class MatchReader:
         times, bounds = self._bounds()
         plain = [bound for bound in bounds if not bound.shifted]
         if len(plain) != 1:
-            rule = "it has one inequality of both times, and may have a limit of their distance"
+            rule = "an ASOF JOIN has one inequality of both times, and may have a limit of their distance"
             raise self.fail("ASOF JOIN", rule, "write MATCH_CONDITION (a.ts >= b.ts)")
         backward = plain[0].kind in (exp.LT, exp.LTE)
         limits = [self._limit(bound, backward=backward) for bound in bounds if bound.shifted]

@@ -8,11 +8,11 @@ from panewise.errors import SqlError
 from panewise.spec import JoinOperator, Selected, Side
 from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of, renamed
+from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.joins.open_conditions import with_sides
 from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
-from panewise.sql.texts import quoted
 
 # Columns that a join adds to its rows.
 BOUNDS: Final = ("window_start", "window_end")
@@ -163,7 +163,7 @@ class _Resolver:
         for side, name in zip(SIDES, self.stage.names, strict=True):
             if side in sides and (table is None or table.lower() == name.lower()):
                 for column in self.columns[side]:
-                    yield OutputColumn(quoted(self._name(side, column)), column, column.lower())
+                    yield OutputColumn(in_backticks(self._name(side, column)), column, column.lower())
 
     def _own(self, column: str) -> str:
         """Returns the name of a key as the left side writes it."""
@@ -180,9 +180,9 @@ class _Resolver:
         side = self._side_of(table, column)
         if side is not None:
             bound = None if table is None else self._bound(side, column)
-            return quoted(self._name(side, column)) if bound is None else bound
+            return in_backticks(self._name(side, column)) if bound is None else bound
         if column.lower() in _OF_JOIN:
-            return quoted(column)
+            return in_backticks(column)
         rule = f"a column is of one table: {dict(self.columns)}"
         raise SqlError(column, rule, "write the name of its table before it")
 
@@ -194,8 +194,8 @@ class _Resolver:
         if name in map(str.lower, self.columns.get(side, ())):
             return None
         if self.stage.how in ("inner", "semi", "anti"):
-            return quoted(name)
-        return f"CASE WHEN `missing` = '{side}' THEN NULL ELSE {quoted(name)} END"
+            return in_backticks(name)
+        return f"CASE WHEN `missing` = '{side}' THEN NULL ELSE {in_backticks(name)} END"
 
     def _name(self, side: str, column: str) -> str:
         """Returns the name that a column has in the rows of the join."""

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
+from panewise.sql.expressions import SPAN
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.parser import QueryParser
+from panewise.sql.relations import UNNAMED
 from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.sources import names_of
-from panewise.sql.syntax import Emit, Select, TextSpan
-from panewise.sql.texts import quoted
+from panewise.sql.syntax import Emit, Select, Source, TableFunction, TextSpan
 
 
 @dataclass(frozen=True)
@@ -20,21 +22,21 @@ class Subquery:
     Attributes:
         part: the condition.
         query: the SELECT in it.
-        table: the table of its FROM.
+        table: what its FROM has: a table, a query in parentheses, or a window function.
         value: the left side of IN, None for EXISTS.
         negated: whether NOT stands before it.
     """
 
     part: exp.Expr
     query: exp.Select
-    table: exp.Table
+    table: exp.Table | exp.Subquery
     value: exp.Expr | None
     negated: bool
 
     @property
     def name(self) -> str:
         """The name of the table in the query."""
-        return str(self.table.alias or self.table.name)
+        return str(self.table.alias or self.table.name or UNNAMED)
 
 
 def subquery_of(select: Select) -> Subquery | None:
@@ -49,21 +51,23 @@ def subquery_of(select: Select) -> Subquery | None:
         query = node.this if isinstance(node, exp.Exists) else node.args.get("query")
         query = query.this if isinstance(query, exp.Subquery) else query
         table = _table_of(query)
-        if table is not None and isinstance(query, exp.Select):
-            return Subquery(part, query, table, node.this if isinstance(node, exp.In) else None, negated)
+        value = node.this if isinstance(node, exp.In) else None
+        if table is not None and isinstance(query, exp.Select) and (value or query.args.get("where")):
+            return Subquery(part, query, table, value, negated)
     return None
 
 
-def _table_of(query: object) -> exp.Table | None:
-    """Returns the table of a SELECT without further clauses than WHERE, None for another query."""
+def _table_of(query: object) -> exp.Table | exp.Subquery | None:
+    """Returns what is in FROM of a SELECT without further clauses than WHERE, None for another query."""
     if not isinstance(query, exp.Select):
         return None
     clauses = {name for name, value in query.args.items() if value} - {"expressions", "kind", "hint"}
     source = query.args.get("from_") or query.args.get("from")
     table = None if source is None else source.this
-    if not isinstance(table, exp.Table) or not clauses <= {"from", "from_", "where"}:
+    if not isinstance(table, (exp.Table, exp.Subquery)) or not clauses <= {"from", "from_", "where"}:
         return None
-    single = not table.args.get("joins") and isinstance(table.this, exp.Identifier)
+    named = isinstance(table, exp.Subquery) or isinstance(table.this, exp.Identifier)
+    single = named and not table.args.get("joins")
     return table if single and not any(map(has_aggregate, query.expressions)) else None
 
 
@@ -89,15 +93,20 @@ def as_join(parser: QueryParser, select: Select, emit: Emit | None, subquery: Su
 
 
 def _table(text: WrittenText, parser: QueryParser, subquery: Subquery) -> None:
+    if SPAN in subquery.table.meta:
+        span = parser.span_of(subquery.table)
+        text.copy(parser.sql, span, {})
+        text.add("" if subquery.table.alias else f" AS {in_backticks(subquery.name)}", span.end)
+        return
     parts = [subquery.table.args.get(name) for name in ("catalog", "db", "this")]
     spans = [TextSpan(part.meta["start"], part.meta["end"] + 1) for part in parts if part is not None]
     text.copy(parser.sql, TextSpan(spans[0].start, spans[-1].end), {})
-    text.add(f" AS {quoted(subquery.name)}", spans[-1].end)
+    text.add(f" AS {in_backticks(subquery.name)}", spans[-1].end)
 
 
 def _condition(text: WrittenText, parser: QueryParser, select: Select, subquery: Subquery) -> None:
     """Adds ON: the equality of IN, and WHERE of the query. Its columns get the name of its table."""
-    inner = quoted(subquery.name)
+    inner = in_backticks(subquery.name)
     where = subquery.query.args.get("where")
     names = {} if where is None else _qualified(parser, where.this, inner)
     if subquery.value is not None:
@@ -112,22 +121,50 @@ def _condition(text: WrittenText, parser: QueryParser, select: Select, subquery:
 
 def _equality(text: WrittenText, parser: QueryParser, select: Select, subquery: Subquery) -> None:
     assert subquery.value is not None
-    outer = next(names_of(select.source), None) if select.source is not None else None
+    outer = _name_of(select.source)
     selected = subquery.query.expressions[0]
     value, column = parser.span_of(subquery.value), parser.span_of(selected)
     left, right = WrittenText(), WrittenText()
     names: Mapping[TextSpan, str] = {}
     if outer is not None:
-        names = _qualified(parser, subquery.value, quoted(outer))
+        names = _qualified(parser, subquery.value, in_backticks(outer))
     left.copy(parser.sql, value, names)
-    right.copy(parser.sql, column, _qualified(parser, selected, quoted(subquery.name)))
+    right.copy(parser.sql, column, _qualified(parser, selected, in_backticks(subquery.name)))
     equality = f"{left.sql} = {right.sql}"
     if subquery.negated:  # NOT IN is unknown where a value is null
         equality = f"({equality} OR {left.sql} IS NULL OR {right.sql} IS NULL)"
     text.add(equality, value.start)
 
 
+def _name_of(source: Source | None) -> str | None:
+    """Returns the name by which expressions call the first table of FROM."""
+    if isinstance(source, TableFunction) and source.alias is not None:
+        return source.alias
+    return None if source is None else next(names_of(source), None)
+
+
 def _qualified(parser: QueryParser, node: exp.Expr, table: str) -> dict[TextSpan, str]:
     """Returns the columns without a table, with this one."""
     spans = [parser.span_of(column) for column in columns_in(node) if not column.table]
     return {span: f"{table}.{parser.characters(span)}" for span in spans}
+
+
+def take_embedded(parser: QueryParser, span: TextSpan) -> None:
+    """Notes that a join reads the tables of ours in a condition."""
+    for start in [start for start in parser.embedded if span.start <= start < span.end]:
+        del parser.embedded[start]
+
+
+def check_embedded(parser: QueryParser) -> None:
+    """Refuses tables of ours in expressions that no join reads.
+
+    Raises:
+        SqlError: at the first such table.
+    """
+    for table in parser.embedded.values():
+        rule = (
+            "a query in an expression is Spark's, which has no window functions and no WATERMARK; only EXISTS"
+        )
+        rule += " and IN in WHERE are joins, if they compare window_start and window_end, or event times"
+        remedy = "compare these, or write a join in FROM"
+        raise parser.fail(parser.characters(table.span), rule, remedy, table.span)

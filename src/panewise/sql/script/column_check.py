@@ -13,6 +13,7 @@ from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import parts
 from panewise.spec.column_types import Type
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions import tokens_of
 from panewise.sql.joins import resolved
 from panewise.sql.script.column_syntax import Names, column_of, columns_read, generates, star_of
@@ -31,7 +32,6 @@ from panewise.sql.stages import (
     TableStage,
     WindowsStage,
 )
-from panewise.sql.texts import quoted
 
 _TIMESTAMP: Final = Type("timestamp")
 _BOUNDS: Final = ("window_start", "window_end", "window_time")
@@ -103,7 +103,7 @@ class ColumnCheck:
         if stage.watermark is None:
             return known
         name, text = stage.watermark.name, stage.watermark.computed
-        self._check(known, [quoted(name) if text is None else text], stage.alias)
+        self._check(known, [in_backticks(name) if text is None else text], stage.alias)
         if text is not None:
             known = known.with_columns(KnownColumn(name))
         marked = None if known.watermarks is None else known.watermarks | {name.lower()}
@@ -120,7 +120,7 @@ class ColumnCheck:
     def _assigned(self, stage: AssignedStage) -> KnownTable:
         _ = stage.fixed  # which is refused if it is none
         rows = self.known_table(stage.input)
-        self._check(rows, [quoted(stage.time)], None)
+        self._check(rows, [in_backticks(stage.time)], None)
         return rows.with_columns(*(KnownColumn(name, _TIMESTAMP) for name in _BOUNDS))
 
     def _filtered(self, stage: RowsStage | SingleInputStage, known: KnownTable) -> KnownTable:
@@ -187,7 +187,7 @@ class ColumnCheck:
         own = {WATERMARKED, *(name.lower() for name in computed)}
         for port, entry in spec.ports.items():
             missing = [name for name in entry.columns_read if name.lower() not in own]
-            self._check(rows[port], map(quoted, missing), None)
+            self._check(rows[port], map(in_backticks, missing), None)
         types = {
             port: {name: type_ for name, type_ in known.types.items() if name.lower() not in own}
             for port, known in rows.items()

@@ -71,7 +71,9 @@ def _check_source_options(statement: SourceView, script: SqlScript) -> None:
             raise script.fail(option, rule, "write it there", span)
         alike = difflib.get_close_matches(option, OF_SOURCES, n=1, cutoff=0.8)
         if alike and option not in OF_SOURCES:
-            raise script.fail(option, "an option has an effect", f"write {alike[0]}", span)
+            raise script.fail(
+                option, "each option has an effect, and there is none of this name", f"write {alike[0]}", span
+            )
         if option in ("value.format", "include") and not decoded:
             rule = f"{option} says how messages of Kafka become the columns of a view"
             raise script.fail(option, rule, "leave it out, or declare columns", span)

@@ -11,6 +11,7 @@ from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.spec.aggregates.order_columns import OrderColumn
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
@@ -22,7 +23,6 @@ from panewise.sql.sources import OperatorInput
 from panewise.sql.stage_columns import names_of_outputs, over_rows, struct_names
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
-from panewise.sql.texts import quoted
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.once import instant_window, rows_once
 from panewise.sql.top_n.order import order_of
@@ -168,7 +168,7 @@ class TopNCompiler:
             if windows is None or name not in BOUNDS:
                 keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
             elif windows.of_panes:
-                keys.append(columns.add(quoted(name), f"{name} of the rows"))
+                keys.append(columns.add(in_backticks(name), f"{name} of the rows"))
             bounds |= {name} & {*BOUNDS}
         if windows is not None and not windows.of_panes and not identifies(windows.syntax.window, bounds):
             rule = "the first rows of windows have the bounds of these in PARTITION BY"
@@ -196,7 +196,7 @@ class TopNCompiler:
         if names is None or self.parser.characters(item.expr.span) != "*":
             rule = "before a selection of panes the columns of a Top-N have names"
             raise self.parser.fail(self.parser.characters(item.span), rule, "name the columns", item.span)
-        yield from (quoted(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
+        yield from (in_backticks(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
 
     def _field(self, item: SelectItem, name: str | None) -> str:
         text = self.parser.characters(item.expr.span)
@@ -205,7 +205,7 @@ class TopNCompiler:
         if item.alias is None:
             rule = "the columns of a Top-N have names"
             raise self.parser.fail(text, rule, "add AS and a name", item.span)
-        return f"{text} AS {quoted(item.alias)}"
+        return f"{text} AS {in_backticks(item.alias)}"
 
     def _ends(self, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
         """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""

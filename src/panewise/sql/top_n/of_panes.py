@@ -9,12 +9,12 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Chain
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import ChainCompiler, emitting
 from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Ranked, WindowsStage
 from panewise.sql.syntax import Expr
-from panewise.sql.texts import quoted
 from panewise.sql.top_n.order import order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number
 from panewise.sql.top_n.ties import ALL_ROWS, ties_of
@@ -48,7 +48,7 @@ def first_panes(
     for name, column in zip(() if ties is None else ties.lists, order, strict=ties is not None):
         aggregates.append(F.top_n_by(column.column, order, n).alias(name))
     spec = _spec(parser, pattern, before, {"keys": keys, "aggregates": aggregates})
-    constants = tuple((name, quoted(column)) for name, column in wanted.items() if column in keys)
+    constants = tuple((name, in_backticks(column)) for name, column in wanted.items() if column in keys)
     ends = tuple((name, chain.ends[of.lower()]) for name, of in listed if of.lower() in chain.ends)
     shown = tuple(name for name, _ in listed if name)
     rows = Ranked(lists, pattern.rank, (*constants, *ends), retracts(spec), ties, shown)

@@ -21,7 +21,7 @@ def order_of(described: exp.Expr, columns: Columns, window: exp.Expr) -> list[Or
     """
     order, parser = described.args.get("order"), columns.parser
     if order is None:
-        rule = "it numbers rows in an order"
+        rule = "ROW_NUMBER numbers rows in an order"
         raise parser.fail("ROW_NUMBER", rule, "add ORDER BY", parser.span_of(window))
     by: list[OrderColumn] = []
     for ordered in order.expressions:
@@ -31,7 +31,7 @@ def order_of(described: exp.Expr, columns: Columns, window: exp.Expr) -> list[Or
             by.append(F.desc(null) if descends else F.asc(null))
         name = columns.name_of(Expr(ordered.this, span))
         if name in {known.column for known in by}:
-            rule = "a column orders rows once; twice it has no effect"
+            rule = "a column orders rows once; a second time it has no effect"
             raise parser.fail(f"ORDER BY {name} twice", rule, "leave it out the second time", span)
         by.append(F.desc(name) if descends else F.asc(name))
     return by

@@ -4,17 +4,17 @@ from typing import Any
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn
 from panewise.sql.syntax import SelectItem
-from panewise.sql.texts import quoted
 from panewise.sql.top_n.pattern import Pattern
 
 
 def outer_list(pattern: Pattern, parser: QueryParser) -> tuple[OutputColumn, ...] | None:
     """Returns the SELECT list of the outer query of a Top-N, None for all columns."""
     if pattern.names is not None:
-        return tuple(OutputColumn(quoted(name), name, name) for name in pattern.names)
+        return tuple(OutputColumn(in_backticks(name), name, name) for name in pattern.names)
     items = pattern.items
     if items is None or [parser.characters(item.expr.span) for item in items] == ["*"]:
         return None

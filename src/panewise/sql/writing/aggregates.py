@@ -5,8 +5,8 @@ from typing import Final
 
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.functions import AGGREGATES
-from panewise.sql.texts import quoted
 from panewise.sql.writing.words import different, unsaid
 
 _DISTINCT: Final = {"count_distinct": "count", "sum_distinct": "sum", "avg_distinct": "avg"}
@@ -18,8 +18,8 @@ def aggregate(value: Aggregate) -> str:
     Raises:
         SqlError: if SQL does not have it.
     """
-    columns = [quoted(name) for name in (value.column, value.by) if name is not None]
-    condition = "" if value.condition is None else f" FILTER (WHERE {quoted(value.condition)})"
+    columns = [in_backticks(name) for name in (value.column, value.by) if name is not None]
+    condition = "" if value.condition is None else f" FILTER (WHERE {in_backticks(value.condition)})"
     if value.fn in _DISTINCT:
         return f"{_DISTINCT[value.fn]}(DISTINCT {columns[0]})"
     known = value.fn in AGGREGATES and not value.then_by and value.nulls == "skip" and not value.distinct
@@ -41,4 +41,4 @@ def named_aggregates(values: Iterable[Aggregate]) -> list[str]:
     """
     aggregates = list(values)
     calls = different("aggregates", [aggregate(value) for value in aggregates])
-    return [f"{call} AS {quoted(value.name)}" for call, value in zip(calls, aggregates, strict=True)]
+    return [f"{call} AS {in_backticks(value.name)}" for call, value in zip(calls, aggregates, strict=True)]

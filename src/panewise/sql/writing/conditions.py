@@ -16,8 +16,8 @@ from panewise.spec.conditions.nodes import (
     Not,
     Or,
 )
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.parameters import literal
-from panewise.sql.texts import quoted
 from panewise.sql.writing.words import unsaid
 
 _SIGNS: Final = {"==": "=", "!=": "<>"}
@@ -40,7 +40,7 @@ def condition(node: Node, names: dict[str, str]) -> str:
 
     match node:
         case Column():
-            return f"{names[node.side]}.{quoted(node.name)}"
+            return f"{names[node.side]}.{in_backticks(node.name)}"
         case Literal():
             return _literal(node)
         case And() | Or():

@@ -4,7 +4,7 @@ from typing import Final
 
 from panewise.chrono import Duration
 from panewise.spec import DeduplicateOperator
-from panewise.sql.texts import quoted
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.writing.words import options_of, unsaid
 
 _ORDERS: Final = {
@@ -29,10 +29,10 @@ def deduplication(spec: DeduplicateOperator, table: str) -> str:
     timed = spec.event_time is not None and spec.event_time.lower() in map(str.lower, spec.keys)
     if spec.within != (Duration(1) if timed else "unlimited"):
         raise unsaid("within", spec.within)
-    time = None if spec.event_time is None else quoted(spec.event_time)
+    time = None if spec.event_time is None else in_backticks(spec.event_time)
     mark = "" if time is None else f" WATERMARK {time} DELAY OF INTERVAL '0 seconds'"
     order = "PROCTIME()" if spec.by == "arrival" else time
-    number = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(map(quoted, spec.keys))} ORDER BY {order})"
+    number = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(map(in_backticks, spec.keys))} ORDER BY {order})"
     lines = [
         "SELECT *",
         "FROM (",

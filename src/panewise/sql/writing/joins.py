@@ -1,7 +1,7 @@
 """Joins as a SELECT from two tables, `a` and `b`."""
 
 from panewise.spec import JoinOperator, Selected, Side
-from panewise.sql.texts import quoted
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.writing.matches import NAMES, joined_tables, takes_condition
 from panewise.sql.writing.words import check_plain, unsaid
 
@@ -53,7 +53,7 @@ def _columns(spec: JoinOperator) -> list[str]:
     plain = [(column.side, column.column.lower()) for column in spec.select]
     if len({*plain}) < len(plain):
         raise unsaid("select: twice", max(plain, key=plain.count))
-    return [f"{_column(spec, column)} AS {quoted(column.name)}" for column in spec.select]
+    return [f"{_column(spec, column)} AS {in_backticks(column.name)}" for column in spec.select]
 
 
 def _check_different(spec: JoinOperator) -> None:
@@ -67,8 +67,8 @@ def _check_different(spec: JoinOperator) -> None:
 
 def _column(spec: JoinOperator, column: Selected) -> str:
     if column.side != "either":
-        return f"{NAMES[column.side]}.{quoted(column.column)}"
+        return f"{NAMES[column.side]}.{in_backticks(column.column)}"
     pairs = zip(spec.left.keys, spec.right.keys, strict=True)
     if spec.how in ("inner", "semi", "anti") or (column.column, column.column) not in pairs:
         raise unsaid("select", column)
-    return quoted(column.column)
+    return in_backticks(column.column)

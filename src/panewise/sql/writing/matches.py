@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.spec import AsOf, Hopping, Interval, JoinOperator, LastRows, Latest, SameWindow, Side, Tumbling
+from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.policy.policies import CountPolicy
 from panewise.spec.windows.size_in_rows import MOST_ROWS
-from panewise.sql.texts import quoted
 from panewise.sql.writing.conditions import condition
 from panewise.sql.writing.emission import emit_parts
 from panewise.sql.writing.windows import table_function
@@ -50,7 +50,7 @@ def _tables(spec: JoinOperator, table: str) -> tuple[str, str]:
 
 def _keys(spec: JoinOperator) -> list[str]:
     pairs = zip(spec.left.keys, spec.right.keys, strict=True)
-    return [f"a.{quoted(left)} = b.{quoted(right)}" for left, right in pairs]
+    return [f"a.{in_backticks(left)} = b.{in_backticks(right)}" for left, right in pairs]
 
 
 def _on(spec: JoinOperator, times: list[str]) -> str:
@@ -63,7 +63,7 @@ def _times(spec: JoinOperator) -> tuple[str, str]:
     left, right = spec.left.event_time, spec.right.event_time
     if left is None or right is None:
         raise unsaid("event_time", None)
-    return f"a.{quoted(left)}", f"b.{quoted(right)}"
+    return f"a.{in_backticks(left)}", f"b.{in_backticks(right)}"
 
 
 def _interval(spec: JoinOperator, table: str) -> str:
@@ -158,7 +158,7 @@ def _rows(count: int, keys: tuple[str, ...]) -> str:
     """Returns the window of rows of a table, for each key."""
     if count in (0, MOST_ROWS):
         return "[NOW]" if count == 0 else "[UNBOUNDED]"
-    partition = f"PARTITION BY {', '.join(map(quoted, keys))} " if keys else ""
+    partition = f"PARTITION BY {', '.join(map(in_backticks, keys))} " if keys else ""
     return f"[{partition}ROWS {count}]"
 
 

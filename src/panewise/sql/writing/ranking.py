@@ -4,7 +4,7 @@ from typing import Final
 
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, Session, WindowOperator, counted
-from panewise.sql.texts import quoted
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.writing.emission import emit_parts
 from panewise.sql.writing.windows import BOUNDS, check_fields, function, windows
 from panewise.sql.writing.words import options_of, unsaid
@@ -39,8 +39,10 @@ def _ranking(spec: WindowOperator, value: Aggregate, table: str) -> str:
     endless = isinstance(spec.ports[INPUT].window, Global)
     if not endless and (counted(spec.window) or isinstance(spec.window, Session)):
         raise unsaid("window", spec.window)
-    partition = [*map(quoted, spec.keys), *([] if endless else BOUNDS)]
-    order = [f"{quoted(column.column)}{'' if column.ascending else ' DESC'}" for column in value.then_by]
+    partition = [*map(in_backticks, spec.keys), *([] if endless else BOUNDS)]
+    order = [
+        f"{in_backticks(column.column)}{'' if column.ascending else ' DESC'}" for column in value.then_by
+    ]
     by = f"PARTITION BY {', '.join(partition)} " if partition else ""
     source = f"{table}{options_of(spec)}" if endless else f"TABLE({function(spec, table, [])})"
     if endless and source != table:

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.spec import AnyWindow, Calendar, Chain, Global, Session, WindowOperator
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.intervals import EXACT
 from panewise.sql.parameters import literal
-from panewise.sql.texts import quoted
 from panewise.sql.writing.aggregates import named_aggregates
 from panewise.sql.writing.emission import emit_parts
 from panewise.sql.writing.words import length, options_of, unsaid
@@ -33,7 +33,7 @@ def windows(spec: WindowOperator, table: str) -> str:
         SqlError: for what SQL cannot say.
     """
     check_fields(spec)
-    keys = [quoted(name) for name in spec.keys]
+    keys = [in_backticks(name) for name in spec.keys]
     endless = isinstance(spec.window, Global)
     group = [*keys, *([] if endless else BOUNDS)]
     source = f"{table}{options_of(spec, spec.order)}"
@@ -58,7 +58,7 @@ def chain(spec: Chain, table: str) -> str:
         raise unsaid("window", spec.first.window)
     text = windows(spec.first, table)
     for stage in spec.stages:
-        group = [*(quoted(name) for name in stage.keys), *BOUNDS]
+        group = [*(in_backticks(name) for name in stage.keys), *BOUNDS]
         inner = "\n".join(f"  {line}" for line in text.split("\n"))
         columns = ", ".join([*group, *named_aggregates(stage.aggregates)])
         text = f"SELECT {columns}\nFROM (\n{inner}\n)\nGROUP BY {', '.join(group)}"
@@ -114,7 +114,7 @@ def table_function(window: AnyWindow, data: str, time: str | None) -> str:
     if parts.kind not in writers:
         raise unsaid("window", window)
     name, arguments = writers[parts.kind]
-    column = [] if time is None else [f"DESCRIPTOR({quoted(time)})"]
+    column = [] if time is None else [f"DESCRIPTOR({in_backticks(time)})"]
     texts = [f"{argument} => {text}" for argument, text in arguments().items()]
     return f"{name}({', '.join([data, *column, *texts])})"
 

@@ -87,7 +87,7 @@ class WindowedAggregator(RetainedWindows):
         results = Results(spec.aggregates, spec, columns)
         from_messages = results.need_messages(sessions=settings.session_key is not None)
         if from_messages and settings.message_store is False:
-            rule = "these aggregates are computed from the messages of a window"
+            rule = "some of the aggregates are computed from the messages of a window"
             raise SpecError("message_store=False", rule, "leave it out")
         stores = from_messages or bool(settings.message_store)
         state = RetainedState(

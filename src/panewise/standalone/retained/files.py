@@ -216,9 +216,9 @@ class WindowFiles:
             return {}
         whole = json.loads(stored)
         if whole["format"] != _FORMAT:
-            rule = f"this version reads the format {_FORMAT}"
+            rule = f"this version of panewise reads format {_FORMAT}"
             raise StoreError(
-                f"metadata of the format {whole['format']}", rule, "use the version that wrote it"
+                f"metadata of the format {whole['format']}", rule, "use the version of panewise that wrote it"
             )
         if whole["made_with"] != self._made_with:
             fault = f"settings {self._made_with}, and metadata made with {whole['made_with']}"

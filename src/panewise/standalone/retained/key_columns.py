@@ -101,7 +101,9 @@ class KeyColumns:
                 raise InputError(f"session_key={session_key!r}", rule, "leave it out")
             return None
         if needed and session_key is None:
-            raise InputError("session_key=None", "a session has a key", "give session_key=...")
+            raise InputError(
+                "session_key=None", "a message of a session has a session key", "give session_key=..."
+            )
         key: KeyValue | None = self._session.from_call(session_key)
         return key
 

@@ -145,7 +145,7 @@ class RetainedState:
     ) -> Iterator[tuple[int, Message]]:
         """Returns the offsets and the messages of a range."""
         if self.messages is None:
-            rule = "this operator stores results, and no messages"
+            rule = "without message_store a windowed aggregator stores results, and no messages"
             raise InputError("messages", rule, "set message_store=True, or use a JoinWindowOperator")
         with self.messages.get_messages(
             start=low, end=high, session_key=session_key, join_keys=join_keys

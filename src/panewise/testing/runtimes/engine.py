@@ -7,13 +7,14 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from panewise.engine.checkpoint import StoredOperator, restore, save
+from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.columns import ROW
 from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.column_types import whole_instants
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
+from panewise.engine.saved_operator import restore, save
 from panewise.errors import InputError
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.state import MemoryRunStore

@@ -3,7 +3,7 @@
 With the option `messages` the rows of an event are added one by one, into a buffer that becomes one batch.
 With the option `stored`, and if the specification changes, the state is in a directory. Every event is
 flushed, and a restart closes the operator and opens the directory again. With the option `exported` the state
-is exported before each event, and another operator continues with it, unless the events go back to a
+is exported before each event, and another operator continues with it, unless the events return to a
 checkpoint, which is not exported.
 """
 

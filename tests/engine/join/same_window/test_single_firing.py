@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import AfterCount, AfterWatermark, Always, Calendar, Hopping, Side, Tumbling
-from panewise.engine.checkpoint import restore, save
+from panewise.engine.family_parts import engine_parts
 from panewise.engine.join.same_window.base import WINDOWS
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine, fires_once
-from panewise.engine.protocol import engine_parts
 from panewise.engine.registry import operator_for
+from panewise.engine.saved_operator import restore, save
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.testing.join_events import join_events

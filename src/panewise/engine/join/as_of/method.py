@@ -3,8 +3,11 @@
 Joins with the last rows by event time are as-of joins with several partners of a left row (semantics 37.6).
 
 The left rows that wait are in a queue in the order of the horizon that decides them. The right rows are
-looked up by key and time, when left rows are decided. So each left row is looked up once, and whatever
-arrives later changes nothing that was emitted.
+looked up by key and time, when left rows are decided.
+
+Invariant: a left row is in the queue as long as a right row may come that would be its partner. So whatever
+arrives after its decision changes nothing that was emitted. Cost: each left row is looked up once. A right
+row is stored until no left row that is still to be decided can need it.
 """
 
 from collections.abc import Iterator

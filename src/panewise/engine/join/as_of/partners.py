@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.plan import JoinPlan, meeting
+from panewise.engine.join.plan import JoinPlan, satisfied
 from panewise.engine.join.search.candidate_slices import PIECE, same_keys, with_equal_keys
 from panewise.engine.join.search.matching import Pairs, with_condition
 from panewise.engine.join.search.rows_of_keys import SortedKeys
@@ -133,7 +133,7 @@ def _nearest(match: AsOf, times: Instants, part: FoundSlices) -> Places:
     forward = bisect_left(stored, low, high, times, past_equal=not exact)
     some = forward < high
     following = np.where(some, stored[np.minimum(forward, len(stored) - 1)], 0)
-    # Of equal times the last row arrived last.
+    # Among rows of equal time the last one arrived last.
     forward = np.where(some, bisect_left(stored, low, high, following, past_equal=True) - 1, -1)
     none = part.lengths == 0
     if match.strategy == "forward":
@@ -166,14 +166,14 @@ def _compared(
         other = stored[TIME].to_numpy()[at] != rows[TIME].to_numpy()[which]
         which, at = which[other], at[other]
     both = {LEFT: (rows, which), RIGHT: (stored, at)}
-    true = meeting(plan, lambda side, names: take_rows(both[side][0].select(*names), both[side][1]))
+    true = satisfied(plan, lambda side, names: take_rows(both[side][0].select(*names), both[side][1]))
     if true is not None:
         which, at = which[true.to_numpy()], at[true.to_numpy()]
     best = np.full(rows.height, -1, dtype=np.intp)
     times, numbers = (stored[name].to_numpy()[at] for name in (TIME, NUMBER))
     ranks = _ranks(match, rows[TIME].to_numpy()[which], times, numbers)
     order = np.lexsort((*ranks, which))
-    best[which[order]] = at[order]  # of several the last one is kept, which is the best
+    best[which[order]] = at[order]  # of several the last one stays, which is the best
     return best
 
 
@@ -192,7 +192,7 @@ def _ranks(
 def _better(match: AsOf, rows: pl.DataFrame, best: Candidates, mine: Places, other: Candidates) -> Candidates:
     """Returns the best candidates of all left rows, after comparing them with those of some left rows.
 
-    `rows` are these left rows, and `mine` their positions among all. Only right rows of candidates are kept.
+    `rows` are these left rows, and `mine` their positions among all. Other right rows are left out.
     """
     there = np.flatnonzero(other.at >= 0)
     at = np.full(len(mine), -1, dtype=np.intp)

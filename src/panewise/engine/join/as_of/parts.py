@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.engine.columns import END, NUMBER, TIME
+from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.as_of.awaited import OVERDUE, AwaitedAsOfJoin
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import read_clocks
-from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf

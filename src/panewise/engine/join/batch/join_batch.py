@@ -2,6 +2,10 @@
 
 A batch is a sequence of *turns*. With `evaluate="batch"` it is one turn. With `evaluate="record"` each row is
 a turn of its own, and the horizons may move after each turn.
+
+Invariant: the numbers of the rows of a batch are consecutive, in the order of both sides together. So with
+`evaluate="record"` the turn of a row is its number less that of the first row. Cost: both sides are merged by
+bisections or, by order columns, sorted. Only if sides can be idle, clocks are computed row by row in Python.
 """
 
 from collections.abc import Callable, Mapping, Sequence

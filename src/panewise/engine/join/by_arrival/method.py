@@ -34,7 +34,7 @@ from panewise.engine.join.batch.emission import (
     without_partner,
 )
 from panewise.engine.join.batch.join_batch import JoinBatch
-from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, Inserted, WindowTable
+from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, ArrivedRows, Inserted
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, with_keys
 from panewise.engine.join.search.lookups import looked_up_pairs
@@ -69,11 +69,11 @@ class ArrivalJoin:
     `windows` are the windows by side, None for those of the match.
     """
 
-    def __init__(self, plan: JoinPlan, windows: Mapping[str, WindowTable] | None = None) -> None:
+    def __init__(self, plan: JoinPlan, windows: Mapping[str, ArrivedRows] | None = None) -> None:
         self.plan, self.spec = plan, plan.spec
         self.remembers = remembered_sides(self.spec)
         self.windows = windows or {
-            side: WindowTable(port, ArrivalWindow.from_match(self.spec.match, side), side in self.remembers)
+            side: ArrivedRows(port, ArrivalWindow.from_match(self.spec.match, side), side in self.remembers)
             for side, port in plan.ports.items()
         }
 

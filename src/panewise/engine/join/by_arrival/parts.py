@@ -6,6 +6,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import DELETES, END, NUMBER, SINCE, TIME
+from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.parts import undecided
 from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_of_windows
@@ -14,7 +15,6 @@ from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import read_clocks
-from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf, LastRows

@@ -100,7 +100,7 @@ class Inserted:
 
 
 @dataclass(frozen=True)
-class WindowTable:
+class ArrivedRows:
     """How the rows of the windows of a side are stored and found.
 
     Attributes:

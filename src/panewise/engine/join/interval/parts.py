@@ -6,13 +6,13 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT, TIME
+from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.interval.late_rows import late_rule
 from panewise.engine.join.interval.method import IntervalJoin, table_names
 from panewise.engine.join.interval.retention import counts_name
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.two_sides import read_clocks
-from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.interval import Interval
@@ -27,7 +27,7 @@ def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -
 
 
 def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | None) -> pl.DataFrame:
-    """Returns the rows of a side that can get a partner. Of a limited number a table may have more."""
+    """Returns the rows of a side that can get a partner. A table may have more if their number is limited."""
     match, keys = spec.match, keys_of_side(spec, side)
     assert isinstance(match, Interval)
     if match.retain_rows is None or side not in match.retained:

@@ -237,7 +237,7 @@ class Retention:
 def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the stored rows whose places are among those of rows of their key, or between them.
 
-    Of the other rows of the keys only the places are read.
+    Only the places are read of the other rows of the keys.
     """
     keys = list(table.shape.by)
     coded = rows.with_columns(pl.Series(_CODE, codes(rows, keys)))

@@ -4,7 +4,7 @@ A row without a partner is emitted by the first pane that contains it. The panes
 ON_TIME, then LATE (20.1), and contain more and more rows. So three numbers of a window decide the timing:
 those of the last row in its last EARLY pane, in its last pane that is not LATE, and in its last pane of all.
 A session has such numbers for each of the bounds with which it, or a session that merged into it, has fired.
-Of the bounds that contain a row, those with the fewest rows that include it are those of its first pane.
+The bounds of a row's first pane are those with the fewest rows, among the bounds that contain the row.
 
 Cost: three numbers are stored for each window, for a session for each of its bounds. A retracted row is
 compared with all bounds of its window, in pieces of about `PIECE`.

@@ -1,6 +1,6 @@
 """Which rows of a window were together in a pane before (semantics 37.12).
 
-Usually that are the rows of the window's last pane. A session that has merged with others since has several
+Usually these are the rows of the window's last pane. A session that has merged with others since has several
 groups: the rows of the last pane of each of them. Such panes are stored until the session fires.
 """
 

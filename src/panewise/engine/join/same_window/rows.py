@@ -3,6 +3,9 @@
 A row is stored once, by key and event time: the rows of a window are those of its key within its bounds.
 Custom windows need not contain the time of their rows, so a row is stored once for each of them, by key and
 window.
+
+Cost: a row is written once, in however many windows it is. A window that fires reads its rows and no others:
+they are a slice of each run, which bisections find.
 """
 
 from collections.abc import Iterator

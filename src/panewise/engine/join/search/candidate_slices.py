@@ -17,7 +17,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan, SidePort
-from panewise.engine.kernels.instants import Instants, exact_sum
+from panewise.engine.kernels.instants import Instants, wide_sum
 from panewise.engine.kernels.small_frames import Mask, equal_columns
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey, slices_of
@@ -178,7 +178,7 @@ def range_of(times: Instants, first: int | None, last: int | None) -> tuple[Inst
     low, high = int(times.min()), int(times.max())
     if low + min(first, 0) >= MIN_INSTANT and high + max(last, 0) <= MAX_INSTANT:
         return times + first, times + last
-    begins, ends = (exact_sum(pl.Series(times), us) for us in (first, last))
+    begins, ends = (wide_sum(pl.Series(times), us) for us in (first, last))
     none = ((begins > MAX_INSTANT) | (ends < MIN_INSTANT)).to_numpy()
     begin, end = (
         sums.clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64).to_numpy().copy() for sums in (begins, ends)

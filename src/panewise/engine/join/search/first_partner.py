@@ -33,10 +33,10 @@ def with_first_partners(
             same = same_keys(ports, LEFT, new[LEFT].frame, few.which, few.slices.rows, starts)
             yield replace(few, slices=_cut(few.slices, starts, same))
         else:
-            yield from _turned(method, new[RIGHT], few.slices)
+            yield from _candidates_of_stored(method, new[RIGHT], few.slices)
 
 
-def _turned(method: SearchPlan, new: RunRows, stored: FoundSlices) -> Iterator[CandidateSlices]:
+def _candidates_of_stored(method: SearchPlan, new: RunRows, stored: FoundSlices) -> Iterator[CandidateSlices]:
     """Yields the candidates of stored left rows among new right rows, as those of the new rows."""
     at = _union(stored)
     rows = take_rows(stored.rows.select(HASH, TIME), at)

@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.plan import JoinPlan, meeting
+from panewise.engine.join.plan import JoinPlan, satisfied
 from panewise.engine.join.search.candidate_slices import (
     ONCE,
     CandidateSlices,
@@ -106,7 +106,7 @@ class PairCollector:
         self.at[OTHER[side]].append(at + before)
 
     def pairs(self, plan: JoinPlan, chosen: Callable[[Pairs], Pairs] | None = None) -> Pairs:
-        """Returns the pairs that meet the condition, in order. `chosen` is that of :class:`Matching`."""
+        """Returns the pairs that satisfy the condition, in order. `chosen` is that of :class:`Matching`."""
         rows = {side: vstack_frames(frames).rechunk() for side, frames in self.rows.items()}
         pairs = Pairs(rows, {side: np.concatenate(at) for side, at in self.at.items()})
         # The condition may fail for a row that is no longer stored, which chance may have left in a run.
@@ -163,7 +163,7 @@ class Matching:
     def __iter__(self) -> Iterator[Pairs]:
         """Yields the pairs in the order of 40.3: one piece unless there are many candidates.
 
-        Of semi and anti joins without a condition only the first pair of each left row is needed. The others
+        Semi and anti joins without a condition need only the first pair of each left row. The others
         may be missing.
         """
         if self.long:
@@ -220,6 +220,6 @@ def _one_each(plan: JoinPlan) -> bool:
 
 
 def with_condition(plan: JoinPlan, pairs: Pairs) -> Pairs:
-    """Returns the pairs that meet the condition, if there is one (semantics 38)."""
-    true = meeting(plan, pairs.taken)
+    """Returns the pairs that satisfy the condition, if there is one (semantics 38)."""
+    true = satisfied(plan, pairs.taken)
     return pairs if true is None else pairs.chosen(true.arg_true().to_numpy())

@@ -5,10 +5,14 @@ from dataclasses import astuple, dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, Final, Self
 
+import polars as pl
+
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.engine.columns import COMPLETE, RELEASE, TIME
 from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import JoinState, read_clocks
+from panewise.engine.progress.clocks import highest
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
 from panewise.spec.operators.join.columns import OTHER, SIDES
 from panewise.spec.operators.join.side_entry import TwoSided
@@ -31,6 +35,11 @@ class LeastWaiting:
     time: int | None = None
     release: int | None = None
     complete: int | None = None
+
+    @classmethod
+    def of_rows(cls, rows: pl.DataFrame) -> Self:
+        """Returns the least values of rows that wait, None where all are null."""
+        return cls(*rows.select(TIME, RELEASE, COMPLETE).min().row(0))
 
     def and_(self, other: "LeastWaiting") -> "LeastWaiting":
         """Returns the least values of both."""
@@ -61,7 +70,7 @@ class StreamsClocks(JoinClocks):
 
         It is MAX_INSTANT + 1 if none can, because no row of the other side is to come.
         """
-        return _latest([self._by_window(spec, side), self._by_retention(spec, side)])
+        return highest([self._by_window(spec, side), self._by_retention(spec, side)])
 
     def listed_from(self, spec: JoinOperator, side: str) -> int | None:
         """Returns the value of :meth:`matching_from` if no row of the other side waited (41.5)."""
@@ -83,10 +92,6 @@ class StreamsClocks(JoinClocks):
     def _by_retention(self, spec: JoinOperator, side: str) -> int | None:
         mark, retention = self.sides[side].watermark, _window(spec, side).retention
         return None if mark is None or retention is None else saturating_add(mark, -retention.us)
-
-
-def _latest(instants: list[int | None]) -> int | None:
-    return max((at for at in instants if at is not None), default=None)
 
 
 def _window(spec: JoinOperator, side: str) -> JoinWindow:

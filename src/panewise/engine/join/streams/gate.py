@@ -17,7 +17,7 @@ from panewise.engine.join.batch.join_batch import JoinBatch, Turns
 from panewise.engine.join.by_arrival.method import ArrivalJoin
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
-from panewise.engine.join.streams.releases import ReleaseRules, Releases, no_rows, waiting_name
+from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting, waiting_name
 from panewise.engine.join.streams.windows import listed, released_rows
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.store.stored_table import StoredTable
@@ -36,7 +36,7 @@ class ReleaseGate:
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the tables of released rows, and of rows that wait for their release."""
-        waiting = {waiting_name(side): no_rows(port) for side, port in self.plan.ports.items()}
+        waiting = {waiting_name(side): none_waiting(port) for side, port in self.plan.ports.items()}
         return self.join.tables() | waiting
 
     def table_horizons(self, clocks: StreamsClocks) -> dict[str, int | None]:

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.engine.columns import END, NUMBER, TIME
+from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.streams.clocks import StreamsState, read_streams_clocks
 from panewise.engine.join.streams.gate import ReleaseGate
 from panewise.engine.join.streams.releases import waiting_name
 from panewise.engine.join.streams.windows import identity, listed
-from panewise.engine.protocol import Inspection, TableReader
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.streams import WindowedStreams

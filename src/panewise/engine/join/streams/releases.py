@@ -91,7 +91,7 @@ def waiting_shape(port: SidePort) -> Shape:
     return Shape({**port.stored, RELEASE: pl.Int64(), COMPLETE: pl.Int64()}, [NUMBER], [NUMBER])
 
 
-def no_rows(port: SidePort) -> StoredTable:
+def none_waiting(port: SidePort) -> StoredTable:
     """Returns a table of rows that wait, without rows."""
     return StoredTable.nothing(waiting_shape(port), MemoryLibrary())
 
@@ -213,7 +213,7 @@ class _SideStep:
     def waiting(self, state: StreamsState, side: str) -> LeastWaiting:
         """Returns the least event time, release time and end of a window of these rows."""
         rows = self.rows.filter(pl.Series(self.positions == _NEVER))
-        least = LeastWaiting(*(_least(rows[name]) for name in (TIME, RELEASE, COMPLETE)))
+        least = LeastWaiting.of_rows(rows)
         return least if self.read else least.and_(state.clocks.waiting[side])
 
 
@@ -255,8 +255,3 @@ def _first_ends(window: JoinWindow, times: Instants) -> pl.Series:
     reached = times <= MAX_INSTANT - until
     ends = pl.Series(np.where(reached, times + until, 0))
     return pl.select(pl.when(pl.Series(reached)).then(ends)).to_series()
-
-
-def _least(values: pl.Series) -> int | None:
-    first = values.min()
-    return first if isinstance(first, int) else None

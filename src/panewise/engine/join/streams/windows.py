@@ -21,7 +21,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.batch.join_batch import JoinBatch, less
-from panewise.engine.join.by_arrival.windows import ArrivalWindow, Inserted, WindowTable
+from panewise.engine.join.by_arrival.windows import ArrivalWindow, ArrivedRows, Inserted
 from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.candidate_slices import range_of
 from panewise.engine.join.search.lookups import Lookup
@@ -37,7 +37,7 @@ FEW = 4  # into so many look-ups the rows of a side are divided at most
 
 
 @dataclass(frozen=True)
-class ReleasedRows(WindowTable):
+class ReleasedRows(ArrivedRows):
     """How the released rows of a side are stored and found.
 
     Attributes:

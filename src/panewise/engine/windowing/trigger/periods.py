@@ -2,7 +2,7 @@
 
 A window waits for the first boundary after A, the processing time at which its earliest pending row was
 applied. That boundary is at or before P if and only if P is in a later period than A. Unaligned periods are
-counted from F, the processing time of the window's last firing. F <= A <= P always holds.
+counted from F, the processing time of the window's last firing. F <= A <= P is always true.
 """
 
 from collections.abc import Iterable

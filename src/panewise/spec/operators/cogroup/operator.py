@@ -67,7 +67,7 @@ class CogroupOperator(TwoSided):
         evaluate: "batch" or "record": whether triggers are evaluated, and the watermarks that rows drive
             move, after each batch or after each row. Default: "batch".
         watermark: StreamTime(per="all") for one watermark of both sides. Default: each side has its own.
-        idle_after: a length of processing time after which a silent side does not hold the other side back.
+        idle_after: a length of processing time after which a silent side does not delay the other side.
             Default: none.
         strict: as in :class:`panewise.WindowOperator`.
 

@@ -95,7 +95,8 @@ def _of_both(what: MergeAggregate) -> Aggregate:
     functions = UserFunctions(
         user.name, user.init, accumulate, user.merge, user.finish, user.result, user.commutative
     )
-    return Aggregate("user", both_column(what.left, what.right), what.name, user=functions)
+    column = both_column(what.left, what.right)
+    return Aggregate("user", column, what.name, user=functions, added=what.added)
 
 
 @dataclass(frozen=True)

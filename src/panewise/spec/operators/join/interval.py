@@ -135,7 +135,7 @@ class Interval:
     def waits(self) -> dict[str, int | None]:
         """How long after a row of each side rows of the other side can match it, in microseconds.
 
-        Of a retained row this is `retain_for`; None if there is no such limit.
+        For a retained row this is `retain_for`; None if there is no such limit.
         """
         limit = self.retain_for.us if isinstance(self.retain_for, Duration) else None
         first, last = self.first, self.last

@@ -72,7 +72,7 @@ class JoinOperator(TwoSided):
             each row. Default: "batch".
         watermark: StreamTime(per="all") for one watermark of both sides, as in a task of Kafka Streams.
             Default: each side has its own.
-        idle_after: a length of processing time after which a silent side does not hold the other side back.
+        idle_after: a length of processing time after which a silent side does not delay the other side.
             Default: none.
 
     Raises:

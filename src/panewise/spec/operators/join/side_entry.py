@@ -54,7 +54,7 @@ class TwoSided(Shown, ABC):
         left: the left side.
         right: the right side.
         watermark: the watermark of both sides; None: each has its own.
-        idle_after: after which silence a side does not hold the other side back; None: it always does.
+        idle_after: after which silence a side does not delay the other side; None: it always does.
         evaluate: whether the watermarks that rows drive move after each batch or after each row.
     """
 

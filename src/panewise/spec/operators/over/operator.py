@@ -42,7 +42,10 @@ class OverColumn:
             )
         framed = isinstance(self.what, Aggregate) or self.what.fn == "nth_value"
         if framed and self.frame is None:
-            rule, remedy = "it reads the rows of a frame", "give one such as Frame('rows', -2, 0)"
+            rule, remedy = (
+                f"{self.what.name} reads the rows of a frame",
+                "give one such as Frame('rows', -2, 0)",
+            )
             raise SpecError(f"{self.what.name} without a frame", rule, remedy)
         if not framed and self.frame is not None:
             rule = f"{self.what.fn} reads all rows of the key (semantics 29.7)"

@@ -178,11 +178,11 @@ class WindowEvent:
         ...     def handle(self, event):
         ...         if event.type == "INSERTION" and event.tuples[0]["v"] == 0:
         ...             event.evict_partition()
-        ...         return [{"held": len(event.tuples)}]
-        >>> listener = WindowListener(UntilZero, name="until zero", outputs={"held": "bigint"})
+        ...         return [{"size": len(event.tuples)}]
+        >>> listener = WindowListener(UntilZero, name="until zero", outputs={"size": "bigint"})
         >>> spec = StreamWindow.tumbling(count(9), partition_by=["k"], listener=listener)
         >>> output = run(spec, [{"op": "add", "rows": [{"k": "a", "v": v} for v in (2, 1, 0, 5)]}])[0]
-        >>> [(pane["event"], pane["held"]) for pane in output["panes"]][2:]
+        >>> [(pane["event"], pane["size"]) for pane in output["panes"]][2:]
         [('INSERTION', 1), ('PARTITION_EVICTION', 3), ('INSERTION', 1)]
 
         Source: semantics 10.26; S5 StreamWindow.evictPartition.

@@ -319,7 +319,7 @@ def _check_flags(spec: StreamWindow) -> None:
         check_flag(name, getattr(spec, name))
     for name, refused, cause, rule in _flag_rules(spec):
         if getattr(spec, name) and refused:
-            raise SpecError(f"{name}=True with {cause}", rule, f"leave {name} out")
+            raise SpecError(f"{name}=True with {cause}", rule.format(name=name), f"leave {name} out")
 
 
 def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
@@ -329,15 +329,15 @@ def _flag_rules(spec: StreamWindow) -> list[tuple[str, bool, str, str]]:
     fills = tumbling or isinstance(spec.evict, TimePolicy)
     trigger = whole if tumbling else f"trigger={spec.trigger!r}"
     flushed = "EVICTION" in spec.emitted_events or "FINAL" in spec.emitted_events
-    begins = "this option is for sliding windows that are not full when they begin"
+    begins = "{name} is for sliding windows that are not full when they begin"
     by_time = "only a trigger of time fires without a tuple"
     return [
         ("only_when_full", fills, whole, begins),
-        ("only_when_full", silent, events, "this option is for TRIGGER"),
+        ("only_when_full", silent, events, "{name} is for events that have TRIGGER"),
         ("skip_unchanged", not isinstance(spec.trigger, TimePolicy), trigger, by_time),
-        ("skip_unchanged", silent, events, "this option is for TRIGGER"),
-        ("flush_on_final", not tumbling, whole, "this option is for tumbling windows"),
-        ("flush_on_final", not flushed, events, "this option is for EVICTION and FINAL"),
+        ("skip_unchanged", silent, events, "{name} is for events that have TRIGGER"),
+        ("flush_on_final", not tumbling, whole, "{name} is for tumbling windows"),
+        ("flush_on_final", not flushed, events, "{name} is for events that have EVICTION or FINAL"),
         ("null_keys", not spec.partition_by, whole, "without partition_by there are no keys"),
     ]
 

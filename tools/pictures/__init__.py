@@ -1,0 +1,1 @@
+"""Pictures of the site, which are drawn from runs."""
