@@ -27,7 +27,7 @@ def test_the_error_names_the_extra(package: str, code: str, extra: str) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     last = done.stderr.strip().splitlines()[-1]
     assert last.startswith(f"panewise.errors.MissingExtraError: no package {package} | ")
-    assert last.endswith(f" | pip install 'panewise[{extra}]'")
+    assert f" | pip install 'panewise[{extra}]' [PW-" in last
     assert last.count(" | ") == 2
 
 

