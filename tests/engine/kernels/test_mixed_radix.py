@@ -50,20 +50,20 @@ def test_groups_are_those_of_the_columns(k: Numbers, t: Numbers, dtype: pl.DataT
 )
 def test_columns_without_a_code(k: Numbers, t: Numbers, dtype: pl.DataType) -> None:
     rows = frame(k, t, dtype)
-    assert MixedRadix.of(rows, ["k", "t"]) is None
+    assert MixedRadix.fitting(rows, ["k", "t"]) is None
     groups = grouped(rows, ["k", "t"], SUMS)
     assert groups.equals(rows.group_by("k", "t", maintain_order=True).agg(SUMS))
 
 
 def test_other_columns_have_no_code() -> None:
     rows = frame([1, 2], [3], pl.Int64())
-    assert MixedRadix.of(rows, ["k"]) is None
-    assert MixedRadix.of(rows.with_columns(pl.col("k").cast(pl.String)), ["k", "t"]) is None
+    assert MixedRadix.fitting(rows, ["k"]) is None
+    assert MixedRadix.fitting(rows.with_columns(pl.col("k").cast(pl.String)), ["k", "t"]) is None
 
 
 def test_digits_are_the_columns() -> None:
     rows = frame([3, -1, 7], [60, -120], pl.Int64())
-    numbers = MixedRadix.of(rows, ["k", "t", "v"])
+    numbers = MixedRadix.fitting(rows, ["k", "t", "v"])
     assert numbers is not None
     codes = rows.select(code=numbers.code)
     assert codes["code"].n_unique() == ROWS

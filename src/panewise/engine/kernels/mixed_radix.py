@@ -29,7 +29,7 @@ class MixedRadix:
     bases: tuple[int, ...]
 
     @classmethod
-    def of(cls, frame: pl.DataFrame, columns: Sequence[str]) -> Self | None:
+    def fitting(cls, frame: pl.DataFrame, columns: Sequence[str]) -> Self | None:
         """Returns the code of these columns.
 
         None if there is a single column, a column of another type or with nulls, or the code would not fit.

@@ -213,7 +213,7 @@ def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr]) -> 
     """
     if frame.height <= _FEW:  # the optimizer would take longer than the work
         return frame.group_by(by, maintain_order=True).agg(aggregations)
-    numbers = MixedRadix.of(frame, by)
+    numbers = MixedRadix.fitting(frame, by)
     if numbers is not None:
         coded = frame.lazy().group_by(numbers.code.alias(_CODE), maintain_order=True).agg(aggregations)
         groups = coded.collect(engine="in-memory")
