@@ -43,13 +43,15 @@ def raised_rules() -> tuple[RaisedRule, ...]:
     sources, texts = program(), Texts(program())
     rules = {
         rule
-        for kind in (*kinds(), EXPLAIN)
+        for kind in (*sorted(kinds()), EXPLAIN)  # in a fixed order, as texts remember what they follow
         for call in sources.calls[kind]
         if call.module.path != "errors.py"
         for rule in _rules_of(texts, call, kind)
         if _says_something(rule.rule)
     }
-    return tuple(sorted(rules, key=lambda rule: (rule.path, rule.line, rule.rule, rule.error)))
+    return tuple(
+        sorted(rules, key=lambda rule: (rule.path, rule.line, rule.rule, rule.error, rule.given, rule.remedy))
+    )
 
 
 def _rules_of(texts: Texts, call: Place, kind: str) -> Iterator[RaisedRule]:

@@ -27,7 +27,7 @@ def executed(path: Path) -> nbformat.NotebookNode:
     with tempfile.TemporaryDirectory(prefix="kernel-") as folder:
         client = NotebookClient(
             notebook,
-            timeout=300,
+            timeout=1200,  # a cell runs a query; the machine may be busy
             kernel_name="python3",
             record_timing=False,
             resources={"metadata": {"path": folder}},

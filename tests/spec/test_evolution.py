@@ -11,6 +11,7 @@ from panewise.errors import SpecError, StateError
 from panewise.spec.codec import to_dict
 from panewise.spec.codec.same_aggregates import same_aggregates
 from panewise.spec.evolution import continuation
+from panewise.spec.fields import silently
 
 SPEC = pw.WindowOperator(keys=["k"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")])
 SLIDING = replace(SPEC, window=pw.Sliding(5))
@@ -97,6 +98,31 @@ def test_changes_of_sliding_windows() -> None:
     assert changes(SLIDING, early)
     assert changes(early, replace(SLIDING, trigger=rarely, accumulation="retracting"))
     assert changes(replace(SLIDING, accumulation="discarding"), replace(SLIDING, allowed_lateness=4))
+
+
+WINDOWED: Any = {"left": pw.Side(keys=["k"]), "right": pw.Side(keys=["k"], prefix="r_")}
+EARLY_WINDOWS = pw.SameWindow(pw.Tumbling(10), trigger=pw.AfterWatermark(early=pw.Always()))
+with silently():
+    CLOSED_WINDOWS = pw.SameWindow(pw.Tumbling(10), trigger=pw.AfterCount(2))
+
+
+@pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(10)), "windows that fire once"),
+        (pw.SameWindow(pw.Tumbling(10)), EARLY_WINDOWS, "windows that fire once"),
+        (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(20), trigger=pw.Always()), "trigger, allowed_lateness and"),
+        (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(10), trigger=pw.Always(), allowed_lateness=2), "lowered"),
+        (CLOSED_WINDOWS, EARLY_WINDOWS, "trigger has closed"),
+        (pw.Interval(0, 5), EARLY_WINDOWS, "a state belongs to the match"),
+    ],
+)
+def test_a_change_of_windows_of_both_sides_that_is_refused(old: Any, new: Any, message: str) -> None:
+    """semantics 47.19."""
+    before = pw.JoinOperator(**WINDOWED, match=old)
+    with pytest.raises(StateError, match=rf"\(match: .*{message}"):
+        continuation(to_dict(before), replace(before, match=new))
 
 
 def test_another_family_is_refused() -> None:

@@ -27,7 +27,9 @@ from panewise.spec.families.window_changes import CHANGEABLE, OF_CHAINS
 from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS
 from panewise.testing.cogroups import cogroup_specs
+from panewise.testing.join_events import join_types
 from panewise.testing.joins import selections
+from panewise.testing.matches.parts import match_tests
 from panewise.testing.samples import types_of
 from panewise.testing.window_specs import specs
 
@@ -142,6 +144,9 @@ def changed_joins(draw: st.DrawFn, spec: JoinOperator) -> JoinOperator:
     every = st.none() if spec.right.prefix else others  # with a prefix all columns have different names
     select = draw(every | others) if draw(st.booleans()) else spec.select
     changed: JoinOperator = _accepted(spec, lambda: replace(current, select=select))
+    current = current if changed is spec else changed
+    match = draw(match_tests(spec.match).changed(spec.match))
+    changed = _accepted(spec, lambda: replace(current, match=match))
     return current if changed is spec else changed
 
 
@@ -161,7 +166,8 @@ def changed_cogroups(draw: st.DrawFn, spec: CogroupOperator) -> CogroupOperator:
                 candidate = replace(current, **fields)
         except SpecError:
             continue
-        known = set(candidate.shared_columns) <= set(spec.shared_columns)  # others have no types
+        types, ports = join_types(spec), candidate.ports
+        known = all({*entry.columns_read} <= {*types[side]} for side, entry in ports.items())
         if known and accepted(spec, candidate):
             current = candidate
     return current

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from panewise.engine.family_parts import TakeOver
+from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.two_sides import CEILINGS, FLOORS
 from panewise.engine.protocol import Operator
 from panewise.spec import JoinOperator
@@ -24,10 +25,12 @@ def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) 
         horizon = clocks.horizon(old, side)
         if before != after and horizon is not None and not clocks.sides[side].ended:
             changed[(FLOORS if after > before else CEILINGS)[side]] = horizon
-    state = operator.with_header(changed)
-    tables = {} if old.select == spec.select else state.tables
-    return TakeOver(
-        changed,
-        operator.horizons(state.clocks),
-        {name: table.shape.with_nulls for name, table in tables.items()},
-    )
+    state: Any = operator.with_header(changed)
+    selected = {} if old.select == spec.select else state.tables
+    horizons = operator.horizons(state.clocks)
+    tables = {name: table.shape.with_nulls for name, table in selected.items()}
+    make = match_engine(spec.match).take_over
+    if make is not None and old.match != spec.match:
+        horizons, of_match = make(operator, old, state.clocks)
+        tables |= of_match
+    return TakeOver(changed, horizons, tables)

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from panewise.engine.columns import END, TIME, key_columns
-from panewise.engine.family_parts import Inspection, TableReader
+from panewise.engine.family_parts import Conversion, Inspection, TableReader
 from panewise.engine.join.batch.join_batch import LateRows, behind
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
@@ -18,6 +18,8 @@ from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
+
+MatchTakeOver: TypeAlias = tuple[Mapping[str, int | None], Mapping[str, Conversion]]
 
 
 def _no_method(plan: JoinPlan) -> Any:
@@ -35,6 +37,8 @@ class MatchEngine:
         state: the state of that operator, given the tables of the method.
         tables: the names of the tables, each at the place of its number, as far as `inspect` reads them.
         inspect: what a stored state contains that has not expired (semantics 41).
+        take_over: how a state is taken over if the match has changed, given the operator, the join before and
+            the clocks: the horizons of all tables, and conversions of some. None: the match cannot change.
         late_rows: the rule by which rows are late, given the match.
     """
 
@@ -43,6 +47,7 @@ class MatchEngine:
     state: Callable[[dict[str, StoredTable]], JoinState] = JoinState
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
+    take_over: Callable[[Any, JoinOperator, JoinClocks], MatchTakeOver] | None = None
     late_rows: Callable[[Any], LateRows] = lambda match: behind
 
 

@@ -39,7 +39,7 @@ def take_over(operator: WindowEngine, old: WindowOperator, header: Mapping[str, 
         changed["floor"] = horizon
     if header and data_loss_reason(old) is not None:
         changed["closes"] = True
-    tables: dict[str, Conversion] = {WINDOWS: partial(_windows, operator.plan, old, clocks)}
+    tables: dict[str, Conversion] = {WINDOWS: partial(converted_windows, operator.plan, old, clocks)}
     if operator.plan.sliding and header:
         makes = not operator.plan.made_when_complete and fires_only_when_complete(old.trigger)
         changed |= {"makes": makes, "rebuilds": _rebuilds(operator.plan, old)}
@@ -66,7 +66,10 @@ def _slices(plan: WindowPlan, old: WindowOperator, rows: pl.DataFrame) -> pl.Dat
     return rows.with_columns(_partials(plan.pieces, plan, old, rows.columns))
 
 
-def _windows(plan: WindowPlan, old: WindowOperator, clocks: Clocks, rows: pl.DataFrame) -> pl.DataFrame:
+def converted_windows(
+    plan: WindowPlan, old: WindowOperator, clocks: Clocks, rows: pl.DataFrame
+) -> pl.DataFrame:
+    """Returns rows of the window table that `old` has stored, as rows of that of the plan."""
     live = _live_pane(plan, old, rows.columns) if plan.compares else []
     stored = [] if plan.sliding and _rebuilds(plan, old) else rows.columns
     rows = rows.with_columns(*_partials(plan.aggregation, plan, old, stored), *live)

@@ -37,8 +37,9 @@ class JoinInterpreter(TwoSidedInterpreter):
         self._method = part(MATCHES[spec.match.kind].oracle)(spec, self._clocks, self._emitted)
 
     def change(self, spec: Any) -> Output:
-        """Continues with another lateness of the sides, and other columns (semantics 47.15, 47.16)."""
+        """Continues with other fields (semantics 47.15, 47.16, 47.19)."""
         self._emitted.change(spec, self._arrived)
+        self._method.change(spec)
         return super().change(spec)
 
     def _evaluate_change(self) -> list[dict[str, Any]]:

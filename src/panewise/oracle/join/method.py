@@ -26,6 +26,10 @@ class StoringJoin(ABC):
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
         self._spec, self._clocks, self._emitted = spec, clocks, emitted
 
+    def change(self, spec: JoinOperator) -> None:
+        """Continues with another specification, whose match is the same."""
+        self._spec = spec
+
     @abstractmethod
     def apply(self, side: str, row: Row) -> None:
         """Takes a row."""

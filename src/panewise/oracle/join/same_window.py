@@ -22,6 +22,7 @@ from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
+from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.windows.kinds import Calendar, Cumulating, Hopping, Tumbling
 
 _NUMBERS = "numbers"
@@ -45,7 +46,7 @@ class WindowJoin(WindowsOfSides):
 
     def __init__(self, spec: JoinOperator, clocks: SideClocks, emitted: EmittedRows) -> None:
         assert isinstance(spec.match, SameWindow)
-        operator = Interpreter(window_operator(spec, collect_list(ROW_NUMBER).alias(_NUMBERS)))
+        operator = Interpreter(_windows(spec))
         super().__init__(spec.keys, clocks, operator)
         self._spec, self._match, self._emitted = spec, spec.match, emitted
         # What each window contained at its last firing, each with the pane that emitted it.
@@ -54,6 +55,12 @@ class WindowJoin(WindowsOfSides):
         self._timings: dict[Identity, list[str]] = {}
         # What sessions contained that have merged into one that has not fired yet, with their rows.
         self._merged: list[tuple[Numbers, Emitted]] = []
+
+    def change(self, spec: JoinOperator) -> None:
+        """Continues with another trigger or lateness (semantics 47.19)."""
+        assert isinstance(spec.match, SameWindow)
+        self._spec, self._match = spec, spec.match
+        self._panes += self._operator.change(_windows(spec))["panes"]
 
     def evaluate(self) -> list[dict[str, Any]]:
         """Moves the clocks of the windows, and returns what they emit."""
@@ -146,6 +153,10 @@ class WindowJoin(WindowsOfSides):
         place = item.right if item.left is None else item.left
         assert place is not None
         return self._rows[place]
+
+
+def _windows(spec: JoinOperator) -> WindowOperator:
+    return window_operator(spec, collect_list(ROW_NUMBER).alias(_NUMBERS))
 
 
 def _numbered(pane: dict[str, Any], before: list[str]) -> dict[str, Any]:

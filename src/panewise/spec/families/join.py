@@ -12,7 +12,7 @@ from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
 from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, SIDES, Selected
-from panewise.spec.operators.join.match_parts import match_parts
+from panewise.spec.operators.join.match_parts import OF_ONE_MATCH, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
 
@@ -31,6 +31,12 @@ def _select(old: JoinOperator, new: JoinOperator) -> str | None:
     return None
 
 
+def _match(old: JoinOperator, new: JoinOperator) -> str | None:
+    if old.match.kind != new.match.kind:
+        return OF_ONE_MATCH
+    return match_parts(new.match).refuses_change(old, new)
+
+
 def _selected(select: tuple[Selected, ...], side: str) -> list[str]:
     mine = (side, EITHER) if side == LEFT else (side,)
     return [column.column for column in select if column.side in mine]
@@ -43,6 +49,7 @@ class _JoinParts(SideParts[JoinOperator]):
             **SIDE_CHANGES,
             **{side: of_side(side, ("allowed_lateness", "prefix")) for side in SIDES},
             "select": _select,
+            "match": _match,
         }
     )
 

@@ -10,7 +10,7 @@ from panewise.spec.operators.join.checks import check_lateness_of_windows, check
 from panewise.spec.operators.join.columns import OF_PANES, OF_WINDOWS
 from panewise.spec.operators.join.match_parts import MatchParts
 from panewise.spec.operators.join.operator import JoinOperator
-from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.same_window import SameWindow, fires_once, has_ends
 from panewise.spec.operators.join.windowing import window_operator
 from panewise.spec.operators.windows import data_loss_reason
 from panewise.spec.rules.never_late_on_spark import on_milliseconds
@@ -35,6 +35,29 @@ def _window_columns(match: SameWindow) -> tuple[str, ...]:
 
 def _emits_again(match: SameWindow) -> str | None:
     return None if match.accumulation == "discarding" else f"accumulation={match.accumulation!r}"
+
+
+def _refuses_change(old: JoinOperator, new: JoinOperator) -> str | None:
+    """Refuses other changes than of the trigger, of `drop_by`, and to a lower lateness (semantics 47.19)."""
+    before, after = old.match, new.match
+    assert isinstance(before, SameWindow) and isinstance(after, SameWindow)
+    if (before.window, before.accumulation) != (after.window, after.accumulation):
+        return "of windows of both sides trigger, allowed_lateness and drop_by change (semantics 47.2, 47.19)"
+    if fires_once(before) or fires_once(after):
+        return (
+            "windows that fire once are stored as their rows alone, which no other ones continue "
+            "(semantics 47.2, 47.19)"
+        )
+    if data_loss_reason(window_operator(old, count())) is not None:
+        return "windows that their trigger has closed are not opened by another one (semantics 47.2, 47.19)"
+    return "the allowed lateness is only lowered (semantics 47.2, 47.19)" if _raised(before, after) else None
+
+
+def _raised(before: SameWindow, after: SameWindow) -> bool:
+    old, new = before.allowed_lateness, after.allowed_lateness
+    if isinstance(old, Duration) and isinstance(new, Duration):
+        return new.us > old.us
+    return isinstance(old, Duration)
 
 
 def _firings(spec: JoinOperator) -> list[str]:
@@ -124,6 +147,7 @@ PARTS = MatchParts(
     emits_again=_emits_again,
     is_timely=_is_timely,
     calls_users=lambda match: isinstance(match.window, Custom),
+    refuses_change=_refuses_change,
     partners=lambda match, left, right: "they are in the same window",
     emission=lambda spec, alone: _firings(spec),
     late=lambda match, lateness: "",  # that depends on the windows

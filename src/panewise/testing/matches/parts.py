@@ -24,6 +24,7 @@ class MatchTests:
         emits_early: whether a match allows `unmatched="early"`; for None whether some of its kind do.
         takes_condition: whether a join with the match can have a condition.
         fitted: a match and both sides, changed so that a join can have them.
+        changed: a strategy of matches that a state may be continued with, given the match before.
         bounds: the differences, right less left, at which the match begins and ends.
         reach: how far the last match of a row of a side lies after it; 0 if it is any distance.
         times: more event times for rows of a side, after left and right rows at the given times.
@@ -35,6 +36,7 @@ class MatchTests:
     emits_early: Callable[[Any], bool] = lambda match: True
     takes_condition: Callable[[Any], bool] = lambda match: True
     fitted: Callable[[Any, Side, Side], tuple[Any, Side, Side]] = lambda *fields: fields
+    changed: Callable[[Any], st.SearchStrategy[Any]] = st.just
     bounds: Callable[[Any], tuple[int, ...]] = lambda match: (0,)
     reach: Callable[[Any, str], int] = lambda match, side: 0
     times: Callable[[Any, str, Sequence[int], Sequence[int]], list[int]] = lambda match, side, left, right: []

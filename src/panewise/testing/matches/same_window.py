@@ -1,15 +1,18 @@
 """Windows of both sides, as :class:`panewise.testing.matches.parts.MatchTests`."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
 from hypothesis import strategies as st
 
 from panewise.chrono import Duration
+from panewise.errors import SpecError
 from panewise.spec import DEFAULT_TRIGGER, UNLIMITED, Global, Session
 from panewise.spec.fields import silently
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
+from panewise.spec.triggers.composite import columns
 from panewise.testing.matches.parts import MatchTests
 from panewise.testing.samples import SHIFTS, SHIFTS_ONCE, STEPS
 from panewise.testing.triggers import triggers
@@ -39,6 +42,23 @@ def same_windows() -> st.SearchStrategy[SameWindow]:
     )
 
 
+@st.composite
+def _changed(draw: st.DrawFn, match: SameWindow) -> SameWindow:
+    """Draws a match of the same windows with another trigger or another lateness."""
+    lateness = draw(st.sampled_from([match.allowed_lateness, Duration(0), Duration(1), Duration(5)]))
+    trigger = draw(triggers() | st.just(DEFAULT_TRIGGER) | st.just(match.trigger))
+    drop: Any = draw(st.sampled_from(["window", "row"]))
+    with suppress(SpecError), silently():
+        return SameWindow(
+            match.window,
+            trigger=trigger if {*columns(trigger)} <= {*match.columns_read} else match.trigger,
+            accumulation=match.accumulation,
+            allowed_lateness=lateness,
+            drop_by=drop,
+        )
+    return match
+
+
 def _same_window(window: Any, trigger: Any, accumulation: Any, lateness: int) -> SameWindow:
     """Returns a match; `lateness` is the number of one of several."""
     of_window: list[Any] = [0, 0, 0, 0, UNLIMITED] if isinstance(window, Global) else [0, 0, 1, 5, UNLIMITED]
@@ -54,4 +74,4 @@ def _fitted(match: SameWindow, left: Side, right: Side) -> tuple[SameWindow, Sid
     return match, left, right
 
 
-PARTS = MatchTests(strategy=lambda early: same_windows(), drawn=False, fitted=_fitted)
+PARTS = MatchTests(strategy=lambda early: same_windows(), drawn=False, fitted=_fitted, changed=_changed)

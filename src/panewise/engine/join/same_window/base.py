@@ -55,8 +55,11 @@ class SameWindowEngine(WindowsOfSides):
         super().__init__(spec, plan, JoinState(tables))
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
-        """Returns the horizon of each table. What is stored of merged sessions does not expire by it."""
-        horizon = of_windows(clocks).horizon(self.windows.spec)
+        """Returns the horizon of each table."""
+        return self.horizons_at(of_windows(clocks).horizon(self.windows.spec))
+
+    def horizons_at(self, horizon: int | None) -> Mapping[str, int | None]:
+        """Returns that of each table for one of windows. What is stored of merged sessions has none."""
         without = {MERGED, EMITTED} if merging(self.match.window) else {MERGED}
         return {name: None if name in without else horizon for name in self.state.tables}
 

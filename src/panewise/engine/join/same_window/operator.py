@@ -22,12 +22,13 @@ from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANES, previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.windows_of_sides import OutputsAndPanes
+from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.store.rows_by_key import RowsByKey
 from panewise.engine.store.rows_of_sessions import RowsOfSessions
 from panewise.engine.store.stored_table import StoredTable, Table, sealed_if_long
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
-from panewise.spec.operators.join.columns import BOUNDS, TIMING
+from panewise.spec.operators.join.columns import BOUNDS, LEFT, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
 
@@ -52,6 +53,12 @@ class WindowJoinEngine(SameWindowEngine):
         """Returns the live windows, with the keys of the left side."""
         names = {row_key(place): name for place, name in enumerate(self.spec.keys)}
         return self._operator().live().rename(names)
+
+    def evaluate_all(self) -> Output:
+        """Evaluates all windows once, after a change of the specification (semantics 47.19)."""
+        operator, nothing = self._operator(), self._nothing[LEFT]
+        panes = self._settled(operator, operator.evaluate_all(), self.state.clocks)
+        return replace(nothing, panes=vstack_frames([nothing.panes, *panes]))
 
     def _arrived(
         self, rows: Mapping[str, pl.DataFrame], fresh: Mapping[str, pl.DataFrame]

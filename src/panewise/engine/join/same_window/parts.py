@@ -6,19 +6,19 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import END, NUMBER, START, TIME, key_columns
-from panewise.engine.family_parts import Inspection, TableReader
+from panewise.engine.family_parts import Inspection, TableReader, on_call
 from panewise.engine.join.clocks import of_windows
 from panewise.engine.join.match_engine import MatchEngine, keys_of_side
 from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.operator import WindowJoinEngine
-from panewise.engine.join.same_window.single_firing import SingleFiringEngine, fires_once
+from panewise.engine.join.same_window.single_firing import SingleFiringEngine
 from panewise.engine.join.two_sides import read_clocks
 from panewise.engine.protocol import Schemas
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.same_window import SameWindow, has_ends
+from panewise.spec.operators.join.same_window import SameWindow, fires_once, has_ends
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
 
 
@@ -66,4 +66,9 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)
 
 
-PARTS = MatchEngine(operator=_operator, tables=lambda spec: (LEFT, RIGHT, WINDOWS), inspect=_inspect)
+PARTS = MatchEngine(
+    operator=_operator,
+    tables=lambda spec: (LEFT, RIGHT, WINDOWS),
+    inspect=_inspect,
+    take_over=on_call("panewise.engine.join.same_window.evolution:take_over"),
+)

@@ -13,7 +13,6 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 
-from panewise.chrono import Duration
 from panewise.engine.columns import END, MISSED_WINDOWS, NUMBER, PARTIAL, REASON, SLICE, TIME
 from panewise.engine.ingest.late_output import late_columns, late_schema, reason_of
 from panewise.engine.join.clocks import JoinClocks, of_windows
@@ -28,7 +27,7 @@ from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.engine.protocol import Schemas
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.engine.windowing.slicing import slicing_of
-from panewise.spec import AfterWatermark, Calendar, JoinOperator, Tumbling
+from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import (
     BOUNDS,
     INDEX,
@@ -38,25 +37,9 @@ from panewise.spec.operators.join.columns import (
     NONSPECULATIVE_INDEX,
     RIGHT,
 )
-from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER
 
 _WINDOW = "__window"
-
-
-def fires_once(match: SameWindow) -> bool:
-    """Returns whether each row is in one window, which fires when it expires, and only then.
-
-    >>> fires_once(SameWindow(Tumbling(10))), fires_once(SameWindow(Tumbling(10), allowed_lateness=1))
-    (True, False)
-    """
-    return (
-        isinstance(match.window, (Tumbling, Calendar))
-        and isinstance(match.trigger, AfterWatermark)
-        and match.trigger.early is None
-        and match.allowed_lateness == Duration(0)
-        and match.drop_by == "window"
-    )
 
 
 class SingleFiringEngine(SameWindowEngine):

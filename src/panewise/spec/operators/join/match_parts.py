@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from panewise.chrono import Duration
 from panewise.families import part
@@ -10,6 +10,8 @@ from panewise.matches import MATCHES
 from panewise.spec.column_types import Type
 from panewise.spec.operators.join.columns import HOWS, How
 from panewise.spec.protocol import Refusal
+
+OF_ONE_MATCH: Final = "a state belongs to the match that it was made with (semantics 47.2)"
 
 
 def _late(match: Any, lateness: str) -> str:
@@ -43,6 +45,8 @@ class MatchParts:
             an allowed lateness. False means that it is not known.
         renamed: the match with other names of the columns of a side.
         calls_users: whether the match has functions of the user.
+        refuses_change: why a stored state is not continued with another match, None if it is. Given are the
+            join before and the new one, whose matches are of this kind.
         partners: which rows are partners, in words, given the columns of the event times.
         when_final: the text on when a row without a partner is emitted, with `unmatched="final"`.
         emission: the lines on when rows are emitted, given the lines on rows without a partner.
@@ -70,6 +74,7 @@ class MatchParts:
     is_timely: Callable[[Any], bool] = lambda spec: False
     renamed: Callable[[Any, str, Mapping[str, str]], Any] = lambda match, side, names: match
     calls_users: Callable[[Any], bool] = lambda match: False
+    refuses_change: Callable[[Any, Any], str | None] = lambda old, new: OF_ONE_MATCH
     # Words
     partners: Callable[[Any, str, str], str]
     when_final: Callable[[Any], str] = lambda match: "emitted once no partner can come"

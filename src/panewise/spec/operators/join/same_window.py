@@ -8,8 +8,8 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.functions import count
 from panewise.spec.fields import set_fields
 from panewise.spec.operators.windows import WindowOperator, lateness_of
-from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
-from panewise.spec.windows.kinds import AnyWindow, Global
+from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterWatermark, Trigger, columns
+from panewise.spec.windows.kinds import AnyWindow, Calendar, Global, Tumbling
 from panewise.spec.windows.sliding import Sliding
 from panewise.spec.windows.traits import columns_of, counted
 
@@ -90,3 +90,18 @@ def _check_window(window: Any) -> None:
 def has_ends(match: SameWindow) -> bool:
     """Returns whether windows have an end, so that an emitted row can have the window's time."""
     return not isinstance(match.window, Global)
+
+
+def fires_once(match: SameWindow) -> bool:
+    """Returns whether each row is in one window, which fires when it expires, and only then.
+
+    >>> fires_once(SameWindow(Tumbling(10))), fires_once(SameWindow(Tumbling(10), allowed_lateness=1))
+    (True, False)
+    """
+    return (
+        isinstance(match.window, Tumbling | Calendar)
+        and isinstance(match.trigger, AfterWatermark)
+        and match.trigger.early is None
+        and match.allowed_lateness == Duration(0)
+        and match.drop_by == "window"
+    )
