@@ -43,7 +43,7 @@ def raised_rules() -> tuple[RaisedRule, ...]:
     sources, texts = program(), Texts(program())
     rules = {
         rule
-        for kind in (*sorted(kinds()), EXPLAIN)
+        for kind in (*sorted(kinds()), EXPLAIN)  # in a fixed order, as texts remember what they follow
         for call in sources.calls[kind]
         if call.module.path != "errors.py"
         for rule in _rules_of(texts, call, kind)

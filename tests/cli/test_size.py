@@ -91,5 +91,5 @@ def test_the_window_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["size", "--operator", "windows", *ARGUMENTS[:4]]) == 2
     assert (
         capsys.readouterr().err
-        == "panewise: window=0 s | the length of windows is above 0 | give the window\n"
+        == "panewise: window=0 s | the length of windows is above 0 | give the window [PW-TOOL-030]\n"
     )

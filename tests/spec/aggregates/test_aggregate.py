@@ -52,7 +52,7 @@ RULES = {
     "by belongs to rankings": Rule(
         lambda: Aggregate("max_by", "v", "a", by="b"),
         lambda: Aggregate("max", "v", "a", by="b"),
-        f"max(by='b') | by belongs to {sorted(RANKINGS | PAIRS)} | leave by out",
+        f"max(by='b') | by is an option of {sorted(RANKINGS | PAIRS)} | leave by out",
     ),
     "by is given": Rule(
         lambda: F.min_by("v", "b"),

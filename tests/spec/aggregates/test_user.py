@@ -57,7 +57,7 @@ RULES = {
     "user belongs to user": Rule(
         lambda: Aggregate("user", "v", "a", user=user()),
         lambda: Aggregate("sum", "v", "a", user=user()),
-        "sum(user=UserAggregate(name='mine', result='double', commutative=False)) | user belongs to "
+        "sum(user=UserAggregate(name='mine', result='double', commutative=False)) | user is an option of "
         "['user'] | leave user out",
     ),
     "user is given": Rule(

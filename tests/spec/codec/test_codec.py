@@ -151,7 +151,7 @@ def test_window_functions_are_written_by_name() -> None:
     with pytest.raises(SpecError) as caught:
         from_dict(written, user_windows={"other": GAP_WINDOWS})
     assert caught.value.args[0] == (
-        "window.name='holds' | the user-defined windows given are ['other'] | give "
+        "window.name='holds' | the user-defined windows that are given are ['other'] | give "
         "user_windows={'holds': ...}"
     )
     assert changed_fields(written, to_dict(PLAIN)) == ["window", "aggregates"]
@@ -529,7 +529,10 @@ def test_fields_without_a_default_are_needed(path: str, value: Any, field: str) 
         (
             "aggregates.0.fn",
             "listagg",
-            f"aggregates[0].fn='listagg' | the functions are {sorted(FUNCTIONS)} | give one of these",
+            (
+                f"aggregates[0].fn='listagg' | the functions of aggregates are {sorted(FUNCTIONS)} | "
+                "give one of these"
+            ),
         ),
         (
             "aggregates.0.weight",
@@ -544,7 +547,7 @@ def test_fields_without_a_default_are_needed(path: str, value: Any, field: str) 
             "aggregates.0",
             {"fn": "user", "column": "v", "user": "mine"},
             (
-                "aggregates[0].user='mine' | the user-defined aggregates given are ['all_text', "
+                "aggregates[0].user='mine' | the user-defined aggregates that are given are ['all_text', "
                 "'costs', 'joined', 'latest', 'nulls', 'tally', 'trues'] "
                 "| give user_aggregates={'mine': ...}"
             ),
@@ -579,8 +582,8 @@ def test_fields_without_a_default_are_needed(path: str, value: Any, field: str) 
             "panewise",
             True,
             (
-                "panewise=True | this version of panewise reads format 1 | read it with the release that "
-                "wrote it"
+                "panewise=True | this version of panewise reads format 1 | use the version of panewise "
+                "that wrote it"
             ),
         ),
     ],

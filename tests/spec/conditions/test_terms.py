@@ -184,7 +184,8 @@ KINDS = "a literal is a bool, int, float, str, Decimal, date, or a datetime with
         (
             lambda: Literal("bigint", "1"),
             (
-                "literal type='bigint', value='1' | the types are bigint, boolean, date, decimal(p,s), "
+                "literal type='bigint', value='1' | "
+                "the types of literals are bigint, boolean, date, decimal(p,s), "
                 "double, string, timestamp | give a type, and a value of it"
             ),
         ),

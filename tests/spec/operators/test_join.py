@@ -162,7 +162,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("order and position", lambda: Side(order=["n"], position=Position()), "arrival order"),
     ("a position that is none", lambda: Side(position="offset"), "a position is a Position"),  # type: ignore[arg-type]
     ("null_keys", lambda: Side(keys=["a"], null_keys=1), "null_keys is one of"),  # type: ignore[arg-type]
-    ("null_keys without keys", lambda: Side(null_keys=False), "is about keys"),
+    ("null_keys without keys", lambda: Side(null_keys=False), "says what becomes of null in a key"),
     ("a prefix that is none", lambda: Side(prefix=None), "a prefix is a text"),  # type: ignore[arg-type]
     ("negative lateness", lambda: Side(allowed_lateness=-1), "not negative"),
     ("negative skew", lambda: Side(max_future_skew=-1), "not negative"),

@@ -111,8 +111,8 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
     ({"columns": 3}, "columns=3 | columns is a list of columns"),
     ({"columns": [3]}, "columns[0]=3 | columns[0] is an object with named fields"),
     ({**column("sum", frame=ROWS), "trigger": None}, "trigger=None | the known fields are"),
-    (column("ntile"), "columns[0].fn='ntile' | the functions are"),
-    (column("sum"), "sum(v) without a frame | it reads the rows of a frame"),
+    (column("ntile"), "columns[0].fn='ntile' | the functions of aggregates are"),
+    (column("sum"), "sum(v) without a frame | sum(v) reads the rows of a frame"),
     (column("sum", frame={"start": -1}), "columns[0].frame.kind is missing"),
     (column("sum", frame={"kind": "rows", "begin": 1}), "columns[0].frame.begin=1 | the known fields are"),
     (column("lag", frame=ROWS), "lag(v, 1) with Frame("),
@@ -122,7 +122,7 @@ DOCUMENTS: list[tuple[dict[str, Any], str]] = [
         "watermark.kind='outside' | the known kinds are ['fixed_lag', 'inputs', 'stream_time']",
     ),
     ({**column("lag"), "event_time": 3}, "event_time=3 | event_time is a string"),
-    ({**column("lag"), "panewise": 9}, "panewise=9 | this release reads version 1"),
+    ({**column("lag"), "panewise": 9}, "panewise=9 | this version of panewise reads format 1"),
 ]
 
 
@@ -222,7 +222,7 @@ CASES: list[tuple[Any, str]] = [
     (lambda: F.lag("v", 1, [1]), "lag(default=[1]) | only lag and lead have a default"),  # type: ignore[arg-type]
     (lambda: RowFunction("rank", "v", "r"), "rank(column='v') | rank takes no column | leave it out"),
     (lambda: RowFunction("ntile", "v", "r"), "fn='ntile' | a row function is one of"),
-    (lambda: OverColumn(F.sum("v")), "sum(v) without a frame | it reads the rows of a frame"),
+    (lambda: OverColumn(F.sum("v")), "sum(v) without a frame | sum(v) reads the rows of a frame"),
     (
         lambda: OverColumn(F.rank(), Frame("rows", -1, 0)),
         "rank() with Frame(kind='rows', start=-1, end=0) | rank reads all rows",

@@ -181,7 +181,7 @@ RULES = {
         lambda: StreamWindow.sliding(count(3), only_when_full=True),
         lambda: StreamWindow.sliding(time(3), only_when_full=True),
         ("only_when_full=True with sliding(TimePolicy(duration=Duration('3 microseconds'))) | "
-"{name} is for sliding windows that are not full when they begin | leave "
+"only_when_full is for sliding windows that are not full when they begin | leave "
 "only_when_full out"),
     ),
     "skip unchanged": Rule(
@@ -230,25 +230,26 @@ RULES = {
     "only when full of nothing": Rule(
         lambda: StreamWindow.sliding(count(3), events=["EVICTION", "TRIGGER"], only_when_full=True),
         lambda: StreamWindow.sliding(count(3), events=["EVICTION"], only_when_full=True),
-        ("only_when_full=True with events=('EVICTION',) | {name} is for events that have TRIGGER | leave "
+        ("only_when_full=True with events=('EVICTION',) | only_when_full is for events that have TRIGGER | "
+         "leave "
 "only_when_full out"),
     ),
     "skip unchanged of nothing": Rule(
         lambda: StreamWindow.sliding(count(3), time(3), events=["TRIGGER"], skip_unchanged=True),
         lambda: StreamWindow.sliding(count(3), time(3), events=["FINAL"], skip_unchanged=True),
-        ("skip_unchanged=True with events=('FINAL',) | {name} is for events that have TRIGGER | leave "
-"skip_unchanged out"),
+        ("skip_unchanged=True with events=('FINAL',) | skip_unchanged is for events that have TRIGGER | "
+         "leave skip_unchanged out"),
     ),
     "flush of nothing": Rule(
         lambda: StreamWindow.tumbling(count(3), events=["FINAL"], flush_on_final=True),
         lambda: StreamWindow.tumbling(count(3), events=["INSERTION"], flush_on_final=True),
-        ("flush_on_final=True with events=('INSERTION',) | this option is for EVICTION and "
-"FINAL | leave flush_on_final out"),
+        ("flush_on_final=True with events=('INSERTION',) | flush_on_final is for events that have "
+"EVICTION or FINAL | leave flush_on_final out"),
     ),
     "flush on final": Rule(
         lambda: StreamWindow.tumbling(count(3), flush_on_final=True),
         lambda: StreamWindow.sliding(count(3), flush_on_final=True),
-        ("flush_on_final=True with sliding(CountPolicy(n=3)) | this option is for tumbling "
+        ("flush_on_final=True with sliding(CountPolicy(n=3)) | flush_on_final is for tumbling "
 "windows | leave flush_on_final out"),
     ),
     "null keys": Rule(
@@ -348,7 +349,7 @@ READ = [
     ),
     (
         {"stream_window": "tumbling", "evict": {"kind": "count", "n": 1}, "listener": {"name": "it"}},
-        "listener.name='it' | the listeners given are [] | give user_listeners={'it': ...}",
+        "listener.name='it' | the listeners that are given are [] | give user_listeners={'it': ...}",
     ),
 ]  # fmt: skip
 
