@@ -76,6 +76,7 @@ def test_a_message_of_one_part() -> None:
         ("RefusedNameError", AttributeError),
         ("InputError", ValueError),
         ("SetupError", RuntimeError),
+        ("MissingExtraError", ModuleNotFoundError),
         ("ConcurrentCallError", RuntimeError),
         ("DeliveryDisabledError", RuntimeError),
         ("StateError", RuntimeError),

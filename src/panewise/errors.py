@@ -6,6 +6,7 @@ PanewiseError
 │   └── SqlError                     a text of SQL breaks a rule; it names the place
 ├── InputError (ValueError)         rows, columns or events do not fit the specification
 ├── SetupError (RuntimeError)       Spark, Java or a setting is not what the operator needs
+│   └── MissingExtraError (ModuleNotFoundError)  a package of an extra is not installed
 ├── ConcurrentCallError (RuntimeError)  two threads called one operator or store at the same time
 ├── DeliveryDisabledError (RuntimeError)  a downstream refused an emission, which still waits
 ├── StateError (RuntimeError)       state is corrupt, of an unknown format, or of another specification
@@ -36,6 +37,7 @@ __all__ = [
     "IdleTriggerWarning",
     "InputError",
     "ManyWindowsWarning",
+    "MissingExtraError",
     "PanewiseError",
     "RefusedNameError",
     "RetiredNameError",
@@ -168,6 +170,10 @@ class InputError(PanewiseError, ValueError):
 
 class SetupError(PanewiseError, RuntimeError):
     """Spark, Java or one of their settings is not what the operator needs."""
+
+
+class MissingExtraError(SetupError, ModuleNotFoundError):
+    """A package is not installed; the message names the extra of panewise that has it."""
 
 
 class StateError(PanewiseError, RuntimeError):

@@ -29,7 +29,7 @@ def no_attribute(module: str, name: str) -> NoReturn:
     >>> no_attribute("panewise", "FrameColumn")
     Traceback (most recent call last):
     panewise.errors.RetiredNameError: panewise.FrameColumn | another name has replaced this one
-    | use panewise.OverColumn
+    | use panewise.OverColumn [PW-SPEC-001]
     """
     new = REPLACED.get(module, {}).get(name)
     if new is None:

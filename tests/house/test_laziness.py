@@ -32,16 +32,29 @@ def test_oracle_loads_nothing_heavy() -> None:
     assert loaded_by("import panewise.oracle").isdisjoint(HEAVY)
 
 
-def test_the_processor_on_the_driver_loads_no_operator() -> None:
-    loaded = modules_of("import panewise.spark.workers.processor")
-    assert {name for name in loaded if name.startswith("panewise.engine.")} == {
-        "panewise.engine.columns",
-        "panewise.engine.ingest",
-        "panewise.engine.ingest.output",
-        "panewise.engine.kernels",
-        "panewise.engine.kernels.column_types",
-    }
-    assert "pandas" not in loaded
+_ON_DRIVER = """
+import sys
+import polars as pl
+from pyspark import cloudpickle
+import panewise as pw
+from panewise import functions as F
+from panewise.spark.workers.processor import Processor
+from panewise.spark.workers.processor_settings import Settings
+
+spec = pw.WindowOperator(window=pw.Tumbling(5), aggregates=[F.count().alias('n')])
+processor = Processor(Settings(spec, {'input': {'event_time': pl.Int64()}}, 1))
+sys.stdout.write(cloudpickle.dumps(processor).hex())
+"""
+
+
+def test_the_processor_on_the_driver_loads_no_operator_and_no_polars() -> None:
+    """The first micro-batch waits for it. It only declares the state."""
+    done = subprocess.run([sys.executable, "-c", _ON_DRIVER], capture_output=True, text=True, check=True)
+    statement = f"from pyspark import cloudpickle; cloudpickle.loads(bytes.fromhex('{done.stdout}'))"
+    loaded = modules_of(statement)
+    assert "panewise.spark.workers.processor" in loaded
+    assert not {name for name in loaded if name.startswith(("panewise.engine", "panewise.state"))}
+    assert {"polars", "pyarrow", "pandas", "numpy"}.isdisjoint(loaded)
 
 
 _PLANS = """

@@ -52,7 +52,7 @@ ERRORS: Final = [
     (f"SELECT sum(v, 3) AS n {WINDOW}", "sum has columns only"),
     ("SELECT count(*) AS n FROM t GROUP BY window(ts, '1 hour'), window(ts, '1 day')", "one window"),
     ("SELECT count(*) AS n FROM t GROUP BY GROUPING SETS ((window(ts, '1 hour'), k), (k))", "has the window"),
-    (f"SELECT grouping(v) AS n {WINDOW}, CUBE (k)", "its arguments are keys"),
+    (f"SELECT grouping(v) AS n {WINDOW}, CUBE (k)", "the arguments of GROUPING and GROUPING_ID are keys"),
     (f"SELECT count(*) AS n {WINDOW}, CUBE (a, b, c, d, e, f, g, h, i, j, k)", "at most 1,024 times"),
     ("SELECT count(*) AS n FROM t GROUP BY window(ts, '1 hour x')", ""),
     ("SELECT count(*) AS n FROM TUMBLE(t, ts, INTERVAL '') GROUP BY window_start", "an interval"),

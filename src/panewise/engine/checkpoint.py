@@ -3,7 +3,7 @@
 The format is not here: :mod:`panewise.state.manifest` has that of the manifest, and
 :mod:`panewise.state.run_format` that of a run. docs/state-format.md describes both.
 
-A step adds one run to each table that it changes, with the changed rows
+A commit adds one run to each table that has changed, with the changed rows
 (:mod:`panewise.engine.store.stored_table`). So what it writes does not depend on the size of the state.
 
 A state consists of named tables and a header (:class:`panewise.engine.protocol.OperatorState`). On disk a

@@ -9,6 +9,7 @@ few of these names.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from panewise.extras import from_extra
 from panewise.replaced_names import no_attribute
 from panewise.spark.workers import worker  # noqa: F401 - before anything that imports Polars
 
@@ -115,7 +116,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         no_attribute(__name__, name)
-    globals()[name] = value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    with from_extra("spark", "panewise.spark runs on PySpark"):
+        globals()[name] = value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     return value
 
 

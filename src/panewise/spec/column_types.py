@@ -123,7 +123,7 @@ def check_bytes(what: str, names: Iterable[str], types: Mapping[str, Type]) -> N
     panewise.errors.SpecError: key k: string collate UTF8_LCASE | strings are compared by their bytes, so a
     collation would have no effect (semantics 24.21) | before the operator add a column that has equal bytes
     for equal strings, such as SF.lower('k').cast('string') for UTF8_LCASE, or SF.col('k').cast('string') to
-    compare bytes
+    compare bytes [PW-SPEC-009]
     """
     rule = "strings are compared by their bytes, so a collation would have no effect (semantics 24.21)"
     for name in names:

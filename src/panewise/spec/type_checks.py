@@ -37,7 +37,7 @@ def check_types(spec: Specification, types: Types) -> None:
     >>> check_types(spec, {"name": Type("string")})
     Traceback (most recent call last):
     panewise.errors.SpecError: 'sum(name)' over name: string | sum takes numbers | cast name to a number, or
-    use another aggregate
+    use another aggregate [PW-AGG-037]
     """
     parts(spec).check_types(spec, {INPUT: types})
 

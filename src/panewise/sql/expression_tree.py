@@ -68,7 +68,7 @@ def tree_of(text: str) -> Node:
     >>> tree_of("v[0]")
     Traceback (most recent call last):
     panewise.errors.SqlError: v[0] | in process an expression has columns, constants and known functions |
-    run it on Spark
+    run it on Spark [PW-SQL-027]
     line 1, column 1:
       v[0]
       ^^^^

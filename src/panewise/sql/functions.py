@@ -138,7 +138,7 @@ def aggregate_of(call: AggregateCall, mask: Callable[[str, str], str]) -> Aggreg
     >>> aggregate_of(AggregateCall("sum", ("v",), distinct=True), lambda condition, column: column).fn
     'sum_distinct'
     """
-    aggregate = _made(call)
+    aggregate = _unfiltered(call)
     if call.condition is None:
         return aggregate
     if aggregate.column is None:
@@ -150,7 +150,8 @@ def aggregate_of(call: AggregateCall, mask: Callable[[str, str], str]) -> Aggreg
     return replace(aggregate, column=mask(call.condition, aggregate.column))
 
 
-def _made(call: AggregateCall) -> Aggregate:
+def _unfiltered(call: AggregateCall) -> Aggregate:
+    """Returns the aggregate of a call without its FILTER."""
     name, count = call.name, len(call.columns)
     if name in _REFUSED:
         rule, remedy = F._REFUSED.get(name, F._REFUSED["percentile_approx"])
@@ -162,23 +163,31 @@ def _made(call: AggregateCall) -> Aggregate:
         rule = f"{name} has {wanted} column{'s' if wanted > 1 else ''}"
         raise SpecError(f"{name} with {count}", rule, "write as many")
     if call.distinct:
-        if name not in _DISTINCT or call.constants:
-            raise SpecError(
-                f"{name}(DISTINCT ...)",
-                f"the functions that take DISTINCT are {sorted(_DISTINCT)}",
-                "leave it out",
-            )
-        return _DISTINCT[name](*call.columns)
-    if name in _FIRST:
-        ignore = call.ignore_nulls or call.constants == (True,)
-        if call.constants not in ((), (True,), (False,)):
-            raise SpecError(
-                f"{name}(..., {call.constants})",
-                f"{name} has a Boolean as its second argument",
-                "leave it out",
-            )
-        return _FIRST[name](call.columns[0], ignore)
-    return _with_constants(call)
+        return _of_distinct(call)
+    return _first_or_last(call) if name in _FIRST else _with_constants(call)
+
+
+def _of_distinct(call: AggregateCall) -> Aggregate:
+    name = call.name
+    if name not in _DISTINCT or call.constants:
+        raise SpecError(
+            f"{name}(DISTINCT ...)",
+            f"the functions that take DISTINCT are {sorted(_DISTINCT)}",
+            "leave it out",
+        )
+    return _DISTINCT[name](*call.columns)
+
+
+def _first_or_last(call: AggregateCall) -> Aggregate:
+    name = call.name
+    ignore = call.ignore_nulls or call.constants == (True,)
+    if call.constants not in ((), (True,), (False,)):
+        raise SpecError(
+            f"{name}(..., {call.constants})",
+            f"{name} has a Boolean as its second argument",
+            "leave it out",
+        )
+    return _FIRST[name](call.columns[0], ignore)
 
 
 def _with_constants(call: AggregateCall) -> Aggregate:

@@ -28,7 +28,8 @@ def check_words(call: str, others: Mapping[str, object]) -> None:
     >>> check_words("finish", {"side": "left"})
     Traceback (most recent call last):
         ...
-    panewise.errors.InputError: finish(side='left') | an input is named by input=... | say input='left'
+    panewise.errors.InputError: finish(side='left') | an input is named by input=... |
+    say input='left' [PW-LOCAL-002]
     """
     for name, value in others.items():
         if name in WRONG_WORDS:

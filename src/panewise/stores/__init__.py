@@ -1,6 +1,7 @@
 """Stores for services: ordered maps, and stores of windows, sessions, time series and messages.
 
-Operators do not need them. They store runs (:mod:`panewise.state`), and only retained windows use these maps.
+No operator has its state in them: that is stored as runs (:mod:`panewise.state`). Retained windows use these
+maps, and a standalone operator can put its current results into a store.
 
 A store is in memory, or durable in a directory. See docs/stores.md.
 """

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
-
 from panewise.errors import InputError
+from panewise.extras import from_extra
+
+with from_extra("spark", "DataFrames are those of PySpark"):
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 __all__ = ["DataFrameStream"]
 

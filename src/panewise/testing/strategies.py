@@ -34,22 +34,25 @@ Columns that the samples do not have are bigint. Give the types of others to the
 >>> both_agree()
 """
 
-from panewise.testing.aggregates import aggregates
-from panewise.testing.chains import chains
-from panewise.testing.cogroups import cogroup_specs
-from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
-from panewise.testing.event_strategies import events
-from panewise.testing.join_events import join_events, join_types
-from panewise.testing.joins import join_specs, window_join_specs
-from panewise.testing.matches.streams import windowed_streams
-from panewise.testing.nested import column_types, values_of
-from panewise.testing.over_specs import frame_events, frame_specs
-from panewise.testing.policy_events import stream_events, stream_types
-from panewise.testing.policy_specs import stream_windows
-from panewise.testing.samples import types_of
-from panewise.testing.triggers import composites, leaves, triggers
-from panewise.testing.window_specs import ALL_KINDS, COUNTED_KINDS, KINDS, evictors, specs, windows
-from panewise.testing.windowed_joins import windowed_join_specs
+from panewise.extras import from_extra
+
+with from_extra("testing", "strategies are those of Hypothesis"):
+    from panewise.testing.aggregates import aggregates
+    from panewise.testing.chains import chains
+    from panewise.testing.cogroups import cogroup_specs
+    from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
+    from panewise.testing.event_strategies import events
+    from panewise.testing.join_events import join_events, join_types
+    from panewise.testing.joins import join_specs, window_join_specs
+    from panewise.testing.matches.streams import windowed_streams
+    from panewise.testing.nested import column_types, values_of
+    from panewise.testing.over_specs import frame_events, frame_specs
+    from panewise.testing.policy_events import stream_events, stream_types
+    from panewise.testing.policy_specs import stream_windows
+    from panewise.testing.samples import types_of
+    from panewise.testing.triggers import composites, leaves, triggers
+    from panewise.testing.window_specs import ALL_KINDS, COUNTED_KINDS, KINDS, evictors, specs, windows
+    from panewise.testing.windowed_joins import windowed_join_specs
 
 __all__ = [
     "ALL_KINDS",

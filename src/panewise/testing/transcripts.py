@@ -21,13 +21,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from panewise.errors import InputError
+from panewise.extras import from_extra
 from panewise.spec import Custom, UserAggregate, WindowListener
 from panewise.spec.codec import from_dict
 from panewise.testing.compare import assert_entries
 from panewise.testing.runner import run
+
+with from_extra("testing", "transcripts are YAML"):
+    import yaml
 
 _NEEDED = {"name", "cites", "spec", "events"}
 _ALLOWED = _NEEDED | {"types"}

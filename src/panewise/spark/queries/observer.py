@@ -20,6 +20,7 @@ from pyspark.sql.streaming.listener import (
 )
 
 from panewise.errors import SetupError
+from panewise.extras import from_extra
 from panewise.observe.activity import merged
 from panewise.observe.entries import Ended, Entry, Started
 from panewise.observe.journal import DEFAULT_MB, Journal
@@ -227,12 +228,10 @@ def _prometheus_metrics(*, needed: bool) -> "PrometheusMetrics | None":
 
 
 def _needed_metrics() -> "PrometheusMetrics":
-    try:
+    with from_extra("metrics", "metrics need the package prometheus-client"):
         from panewise.observe.prometheus import PrometheusMetrics  # noqa: PLC0415 - of an extra
-    except ImportError as error:
-        rule = "metrics need the package prometheus-client"
-        raise SetupError(str(error), rule, "install panewise[metrics]") from None
-    return PrometheusMetrics()
+
+        return PrometheusMetrics()
 
 
 def _reason(report: str | None) -> str | None:

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from panewise.errors import SetupError
+from panewise.extras import from_extra
 
 COPIED: Final = "attempt STRING, copied BIGINT"  # what a task returns
 
@@ -17,13 +17,10 @@ def psycopg() -> Any:
     """Returns the package psycopg.
 
     Raises:
-        SetupError: if it is missing.
+        MissingExtraError: if it is missing.
     """
-    try:
+    with from_extra("postgres", "a PostgresSink needs psycopg, on the driver and on the workers"):
         return import_module("psycopg")
-    except ImportError as error:
-        rule = "a PostgresSink needs psycopg, on the driver and on the workers"
-        raise SetupError("psycopg cannot be imported", rule, "install panewise[postgres]") from error
 
 
 @dataclass(frozen=True)

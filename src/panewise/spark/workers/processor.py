@@ -1,11 +1,13 @@
 """The stateful processor, and the run store in Spark's state store.
 
-Spark creates a processor in each task, and one on the driver before the first micro-batch.
+Spark creates a processor in each task, and one on the driver before the first micro-batch. The query waits
+for the latter. So this module imports nothing that only the tasks need.
 """
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pyspark.serializers import CloudPickleSerializer
 from pyspark.sql.streaming.stateful_processor import (
     ExpiredTimerInfo,
     MapState,
@@ -15,18 +17,17 @@ from pyspark.sql.streaming.stateful_processor import (
 )
 from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 
-from panewise.spark.workers.processor_settings import Settings
-from panewise.state.run_store import missing
-
 if TYPE_CHECKING:
     import pandas as pd
 
     from panewise.spark.workers.microbatch import ShardRunner
+    from panewise.spark.workers.processor_settings import Settings
 
 _MANIFEST = "manifest"  # not the name of a run: those begin with a number
 # Types instead of DDL text: the JVM would have to parse the text, in four round trips in each micro-batch.
 _NAME = StructType([StructField("name", StringType())])
 _DATA = StructType([StructField("data", BinaryType())])
+_SERIALIZER: Any = CloudPickleSerializer()  # with which Spark writes the processor itself
 
 
 class SparkRunStore:
@@ -56,6 +57,8 @@ class SparkRunStore:
         """Returns a run."""
         row: Any = self._state.getValue((name,))
         if row is None:
+            from panewise.state.run_store import missing  # noqa: PLC0415 - only tasks need the package
+
             raise missing(name)
         return bytes(row[0])
 
@@ -73,12 +76,12 @@ class SparkRunStore:
 class Processor(StatefulProcessor):
     """The operator as Spark calls it.
 
-    The processor on the driver only declares the state variables. So the engine is imported by the first call
-    that has work to do.
+    The processor on the driver only declares the state variables. So the engine is imported, and the settings
+    are read, by the first call that has work to do. The types of columns in the settings need Polars.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: "Settings") -> None:
+        self._settings = _SERIALIZER.dumps(settings)
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Opens the state."""
@@ -113,5 +116,5 @@ class Processor(StatefulProcessor):
             # The import takes a quarter of a second, and the driver does not need it.
             from panewise.spark.workers.microbatch import ShardRunner  # noqa: PLC0415
 
-            self._opened = ShardRunner(self._settings, self._handle, self._store)
+            self._opened = ShardRunner(_SERIALIZER.loads(self._settings), self._handle, self._store)
         return self._opened

@@ -33,7 +33,7 @@ def check_condition(condition: nodes.Node, left: Types, right: Types) -> None:
     ...     {"s": Type("string")}, {"n": Type("bigint")})
     Traceback (most recent call last):
     panewise.errors.SpecError: left.s < right.n: string and bigint | a comparison is of two numbers, or of two
-    values of one type (semantics 38.5) | cast one of them before the join
+    values of one type (semantics 38.5) | cast one of them before the join [PW-JOIN-016]
     """
     _require_boolean(condition, condition, {"left": left, "right": right})
 

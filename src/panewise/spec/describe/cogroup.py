@@ -4,7 +4,7 @@ from typing import Final
 
 from panewise.spec.aggregates.functions import count
 from panewise.spec.describe import windows
-from panewise.spec.describe.added import of_added
+from panewise.spec.describe.added_later import of_added
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed, without_paragraphs
 from panewise.spec.describe.sides import idle_sides, keys_of_sides, watermark_of

@@ -6,7 +6,7 @@ Each private function describes one aspect of the specification; :func:`describe
 from datetime import UTC, datetime, timedelta
 
 from panewise.chrono import Duration
-from panewise.spec.describe.added import of_added
+from panewise.spec.describe.added_later import of_added
 from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
 from panewise.spec.describe.membership import of_sliding_windows, of_windows_of_rows, progress_in_rows

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any, Final, Protocol, TypeAlias
 
 from panewise.errors import InputError
+from panewise.extras import from_extra
 from panewise.testing.events import Script
 
 Counts: TypeAlias = dict[str, dict[str, int]]  # by input
@@ -30,7 +31,8 @@ def runtime(name: str) -> Play:
     """
     if name not in RUNTIMES:
         raise InputError(f"runtime={name!r}", f"the runtimes are {list(RUNTIMES)}", "give one of these")
-    play: Play = import_module(f"panewise.testing.runtimes.{name}").play
+    with from_extra("spark", f"the runtime {name} needs it"):
+        play: Play = import_module(f"panewise.testing.runtimes.{name}").play
     return play
 
 
