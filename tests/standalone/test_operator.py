@@ -466,11 +466,11 @@ def test_positions_of_the_specification() -> None:
         ),
         (
             lambda: StandaloneOperator(SPEC, TYPES, buffer=0),
-            "buffer=0 | capacity is a whole number above zero | give 1 or more",
+            "buffer=0 | buffer is a whole number above zero | give 1 or more",
         ),
         (
             lambda: StandaloneOperator(SPEC, TYPES, commit_rows=True),
-            "commit_rows=True | capacity is a whole number above zero | give 1 or more",
+            "commit_rows=True | commit_rows is a whole number above zero | give 1 or more",
         ),
         (
             lambda: StandaloneOperator(SPEC, ["k"]),  # type: ignore[arg-type]
@@ -479,7 +479,7 @@ def test_positions_of_the_specification() -> None:
         (
             lambda: StandaloneOperator(JOIN, TYPES),
             (
-                "a schema for ['event_time', 'k', 'v'] | this operator has the inputs ['left', "
+                "a schema for ['event_time', 'k', 'v'] | the inputs of the operator are ['left', "
                 "'right'] | give the columns of each input by its name"
             ),
         ),

@@ -186,7 +186,7 @@ def test_a_copy_that_lacks_aggregates_of_an_operator_without_a_state_is_refused(
     more = replace(SPEC, aggregates=[*SPEC.aggregates, F.count().alias("later")])
     with (
         StandaloneOperator(more, TYPES, store=tmp_path) as operator,
-        pytest.raises(StateError, match=r"^the saved state 'x' \| it lacks aggregates"),
+        pytest.raises(StateError, match=r"^the saved state 'x' \| .* all aggregates"),
     ):
         operator.life_cycle.reset("x")
     with StandaloneOperator(SPEC, TYPES, store=tmp_path) as operator:
@@ -212,9 +212,9 @@ def test_a_store_belongs_to_one_process(tmp_path: Path) -> None:
         done = subprocess.run(
             [sys.executable, "-c", probe, str(tmp_path)], capture_output=True, text=True, check=True
         )
-    assert done.stdout == (
+    assert done.stdout.startswith(
         f"cannot open {tmp_path / FILE}: database is locked | one process at a time has a store open | "
-        "close it there first\n"
+        "close it there first [PW-"
     )
     StandaloneOperator(SPEC, TYPES, store=tmp_path).close()
 

@@ -24,7 +24,7 @@ from tests.standalone.test_killed import MODES, Model, state
 MESSAGES = 60
 ROOM = 2 << 20
 CANNOT_WRITE = r"^cannot .* \| a store is in a directory that can be written, on a disk with free space \| "
-FULL = r"disk is full \| .* \| .* as after its last commit$"
+FULL = r"disk is full \| .* \| .* as after its last commit \[PW-"
 SOME = ("hopping", "join", "sliding policy")  # in `make test`: windows, two inputs, and policy windows
 _CASES = list(zip(SPECS, cycle(MODES), strict=False))
 EACH = pytest.mark.parametrize(

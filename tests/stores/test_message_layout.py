@@ -38,8 +38,8 @@ def test_the_matrix(measure: Any, use: Any, equal: Any, ranges: Any, sizes: Any,
 @pytest.mark.parametrize(
     ("names", "rule"),
     [
-        ({"measure": "rows"}, "measure is 'tuple' or 'time'"),
-        ({"use": "sum"}, "use is 'aggregate' or 'join'"),
+        ({"measure": "rows"}, "measure is one of the values 'tuple' or 'time'"),
+        ({"use": "sum"}, "use is one of the values 'aggregate' or 'join'"),
         ({"window_size": "huge"}, "window_size is one of the values 'small' or 'large' or None"),
         ({"use": "aggregate", "equal_join": True}, "only a join has conditions"),
         ({"use": "aggregate", "time_range_join": True}, "only a join has conditions"),

@@ -162,7 +162,7 @@ def test_messages_can_be_stored_for_sums_too() -> None:
     assert operator.get_messages(0, 9) == [{"event_time": 1, "v": 1}]
     with pytest.raises(InputError, match="stores results, and no messages"):
         tumbling().get_messages(0, 9)
-    with pytest.raises(SpecError, match="these aggregates are computed from"):
+    with pytest.raises(SpecError, match="some of the aggregates are computed from"):
         tumbling([F.mode("v").alias("m")], settings={"message_store": False})
 
 
