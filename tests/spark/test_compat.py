@@ -190,7 +190,7 @@ def test_late_and_invalid_rows_are_with_the_operator(feed: Feed) -> None:
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
-        (lambda: [F.ntile(4).over(W)], "counts the rows of the whole partition"),
+        (lambda: [F.ntile(4).over(W)], "count a whole partition, which has no end on a stream"),
         (lambda: [F.upper("k").over(W)], "functions over windows are those of panewise.functions"),
         (lambda: [F.count_distinct("v", "k").over(W)], "reads one column"),
         (lambda: [F.percentile("v", 0.5, 2).over(W)], "reads one column, each row once"),

@@ -176,7 +176,7 @@ def test_a_forked_process_takes_nothing_away(how: str, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == (
         f"{tmp_path / FILE} in a forked process | one process at a time has a store open | "
-        "open it in one process\n"
+        "open it in one process [PW-STATE-061]\n"
     )
     store = FileRunStore(tmp_path)
     assert (store.run("1-1"), store.run("1-2")) == (b"before", b"after")

@@ -139,7 +139,7 @@ def test_what_is_refused(feed: Feed) -> None:
         began.on(("k", "v")).window(TEN).agg(left=[F.count().alias("n")])
     with pytest.raises(SpecError, match=r"^shards=3 \| without keys all rows have equal keys"):
         began.window(TEN).shards(3).agg(left=[F.count().alias("n")])
-    with pytest.raises(SpecError, match=r"^option 'how' \| the options are "):
+    with pytest.raises(SpecError, match=r"^option 'how' \| the options of the operator are "):
         began.options(how="left")
     with pytest.raises(SpecError, match=r"^cogrouped\(right=\.\.\.\), of str \| the sides of a cogroup are "):
         cogrouped(feed.batch(), "right")  # type: ignore[arg-type]

@@ -334,5 +334,5 @@ def test_what_is_refused(feed: Feed) -> None:
         SpecError, match=r"lag\(v, 1, x\).*default='x' \| the default has the type of the column"
     ):
         _ = ours(feed).withColumn("lag(v, 1, x)", F.lag("v", 1, "x").over(w)).rows
-    with pytest.raises(SpecError, match=r"option 'lateness' \| the options are"):
+    with pytest.raises(SpecError, match=r"option 'lateness' \| the options of the operator are"):
         ours(feed).options(lateness=1)

@@ -156,9 +156,7 @@ def test_results_without_an_output_watermark(feed: Feed, other: Feed) -> None:
         windowed(feed.stream().withWatermark("ts", "1 second"), "ts").options(timestamp="end").groupBy("k")
     )
     retracting = stamped.window(TEN).accumulation("retracting").agg(F.count())
-    refused(
-        retracting, r"^accumulation='retracting' before a second operator \| .* takes no retractions \| use"
-    )
+    refused(retracting, r"^accumulation='retracting' before a second operator \| .* are not retracted \| use")
     of_keys = stamped.window(TEN).watermark(pw.StreamTime()).agg(F.count())
     refused(
         of_keys, r"^windows of rows, or StreamTime of each key, before a second operator \| the panes have no"

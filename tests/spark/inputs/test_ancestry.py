@@ -19,7 +19,7 @@ REFUSED = (
     r"^a stream that another operator emits \| an operator waits for the query's watermark, "
     r"which waits for the output of the operator before it: neither would ever emit "
     r"\| add a stage with result.then\(...\), give the result itself, as in windowed\(result\), or write the "
-    r"panes and read them in a second query$"
+    r"panes and read them in a second query \[PW-"
 )
 
 

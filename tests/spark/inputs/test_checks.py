@@ -70,7 +70,11 @@ CASES: list[tuple[Callable[[DataFrame, DataFrame], object], type[PanewiseError],
         SpecError,
         "'sum(k)' over k: string | sum takes numbers",
     ),
-    (lambda s, b: windowed(b, "ts").options(lateness=1), SpecError, "option 'lateness' | the options are"),
+    (
+        lambda s, b: windowed(b, "ts").options(lateness=1),
+        SpecError,
+        "option 'lateness' | the options of the operator are",
+    ),
     (
         lambda s, b: windowed(b, "ts").window(MINUTE).shards(0).agg(COUNT),
         SpecError,

@@ -13,7 +13,7 @@ from panewise.spark import compat, over, windowed
 from tests.spark.conftest import Feed
 
 MINUTE = pw.Tumbling("1 minute")
-RULE = r" of emitted rows \| it would wait for these rows, and they wait .* \| "
+RULE = r" of emitted rows \| the watermark waits for these rows, and they wait .* \| "
 
 
 def counts(df: DataFrame, timestamp: str | None = None) -> pw.spark.WindowResult:

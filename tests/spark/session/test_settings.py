@@ -88,7 +88,7 @@ def test_many_shuffle_partitions(spark: SparkSession) -> None:
         match=r"^spark.sql.shuffle.partitions=9 on 2 cores \| each partition costs a Python task and a "
         r"commit in every micro-batch, and a "
         r"checkpoint fixes their number \| call configure\(spark, shuffle_partitions=2\) before "
-        r"the first start$",
+        r"the first start \[PW-",
     ) as caught:
         build(9)
     (shown,) = (one for one in caught if issubclass(one.category, ShufflePartitionsWarning))

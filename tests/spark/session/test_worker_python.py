@@ -35,7 +35,7 @@ def test_workers_that_cannot_import_panewise(
         match=r"^workers run .*python.*, which has no panewise, polars, .* \| operators run in Spark's "
         r"Python workers, which import "
         r"panewise \| set PYSPARK_PYTHON=.* before the session starts, or install panewise\[spark\] "
-        r"where the workers run$",
+        r"where the workers run \[PW-",
     ):
         configure(spark.newSession())
     configure(spark.newSession(), check=False)
@@ -69,7 +69,7 @@ def test_a_driver_that_cannot_start_the_interpreter(
         match=r'^the driver cannot start the interpreter of the workers: .*"\./environment/bin/python".* \| '
         r"Spark starts the interpreter of its workers on the driver, too, when a streaming query starts \| "
         r"unpack the environment where the driver runs, so that the same path exists there, or give a path "
-        r"that exists everywhere \(docs/operations/deployment\.md\)$",
+        r"that exists everywhere \(docs/operations/deployment\.md\) \[PW-",
     ):
         stream_of(session)
     rows = session.sql("SELECT now() AS timestamp")  # the driver starts nothing for a batch
@@ -86,7 +86,7 @@ def test_a_driver_whose_interpreter_has_no_panewise(
         SetupError,
         match=r"^the driver runs .*python.*, which has no .*polars, .* \| Spark starts .* \| install "
         r"them there\. Spark does not give it the files of --py-files: set PYTHONPATH to them before "
-        r"spark-submit or the Connect server starts \(docs/operations/deployment\.md\)$",
+        r"spark-submit or the Connect server starts \(docs/operations/deployment\.md\) \[PW-",
     ):
         check_driver_python(spark)
 
@@ -134,7 +134,7 @@ def test_a_server_that_cannot_call_sinks(
         SetupError,
         match=r"^the server runs .*python.*, which has no grpc, .*zstandard \| on a Connect server sinks are "
         r"called by a process that is itself a client of the server \| install panewise\[connect\] there "
-        r"\(docs/operations/deployment\.md\)$",
+        r"\(docs/operations/deployment\.md\) \[PW-",
     ):
         stream_of(session).write(panes=str(tmp_path / "panes"), checkpoint=str(tmp_path / "checkpoint"))
     assert not (tmp_path / "checkpoint").exists()
