@@ -60,7 +60,7 @@ def test_the_descending_order_of_arrival(call: str) -> None:
 @pytest.mark.parametrize("call", ["percent_rank()", "cume_dist()", "ntile(4)"])
 def test_functions_of_whole_partitions(call: str) -> None:
     """semantics 46.86"""
-    with pytest.raises(SqlError, match=r"counts the rows of the whole partition.* \| use row_number, rank"):
+    with pytest.raises(SqlError, match=r"count a whole partition.* \| use row_number, rank"):
         compile_sql(f"SELECT {call} OVER (PARTITION BY k ORDER BY ts) FROM t")
 
 

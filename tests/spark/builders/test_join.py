@@ -370,7 +370,7 @@ def test_a_self_join_and_two_operators_in_one_query(feed: Feed) -> None:
         (lambda x, y: described(joined(x, y, "ts")).on(("k", "k", "k")), r"on=.* \| .* or a pair \[PW-"),
         (lambda x, y: described(joined(x, y, "ts")).on("v"), r"on=.* after on=.* \| a description names"),
         (lambda x, y: described(joined(x, y, "ts")).how("outer"), r"how='outer' \| how is one of"),
-        (lambda x, y: described(joined(x, y, "ts")).options(late=1), r"option 'late' \| the options of the op"),
+        (lambda x, y: described(joined(x, y, "ts")).options(late=1), r"option 'late' \| the options of"),
         (lambda x, y: joined(x, y, "ts").on("k").within(0, 1).select("v").how("inner"),
          r"select\('v'\), a column of both sides \| .* \| give a name such as"),
         (lambda x, y: joined(x, y, "ts").on("k").within(0, 1).select("x").how("inner"),
