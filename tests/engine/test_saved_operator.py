@@ -31,12 +31,12 @@ def test_saved_and_restored_is_the_same_operator() -> None:
 
 def test_a_value_that_is_cut_is_refused() -> None:
     whole = save(operator())
-    with pytest.raises(StateError, match=rf"of {len(whole) - 1} bytes \| this one has {len(whole)} bytes"):
+    with pytest.raises(StateError, match=rf"of {len(whole) - 1} bytes \| its parts have {len(whole)} bytes"):
         restore(SPEC, SCHEMA, whole[:-1])
 
 
 def test_a_value_with_more_tables_is_refused() -> None:
     whole = save(operator())
     run = whole[4 + int.from_bytes(whole[:4], "little") :]
-    with pytest.raises(StateError, match=r"a saved operator with 2 tables \| this one has 1"):
+    with pytest.raises(StateError, match=r"a saved operator with 2 tables \| its state has 1 tables"):
         restore(SPEC, SCHEMA, whole + run)

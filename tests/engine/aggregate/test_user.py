@@ -52,7 +52,7 @@ def test_a_result_of_another_type_is_an_error(result: str, value: Any, runtime: 
         f"the result of a user-defined aggregate is of its declared type, {result}, or None (semantics 24.20)"
     )
     assert (
-        str(caught.value)
+        caught.value.args[0]
         == f"'mine': result {value!r} | {rule} | give such a value in finish, or declare another result"
     )
 
@@ -88,7 +88,7 @@ def test_a_state_that_is_no_json_is_an_error(state: Any, runtime: str) -> None:
         result_of(with_state(state)("v"), [{"v": 1}], runtime)
     rule = "the state of a user-defined aggregate is a JSON value (semantics 24.7)"
     assert (
-        str(caught.value)
+        caught.value.args[0]
         == f"'mine': state {state!r} | {rule} | use None, numbers, strings, lists and dicts with string keys"
     )
 

@@ -31,7 +31,7 @@ def refusal(make: Callable[[], Any], runtime: str, error: type[Exception] = Inpu
     listener = WindowListener(make, name="wrong", outputs={"x": "bigint"})
     with pytest.raises(error) as caught:
         run(StreamWindow.tumbling(count(2), listener=listener), ADD, runtime)
-    return str(caught.value)
+    return str(caught.value.args[0])
 
 
 class Wrong:
