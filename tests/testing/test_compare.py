@@ -174,7 +174,7 @@ def test_a_map_that_differs_is_shown_as_a_dict() -> None:
 def test_what_is_expected_is_a_list_of_dicts(expected: Any) -> None:
     message = (
         r"^expected=.* \| the expected panes are a list with a dict for each of them \| "
-        r"give such as \[\{'total': 5\}\], or \[\] for none$"
+        r"give such as \[\{'total': 5\}\], or \[\] for none \[PW-"
     )
     with pytest.raises(InputError, match=message):
         assert_panes([{"t": 20}], expected)
@@ -197,6 +197,6 @@ def test_an_output_has_panes() -> None:
     with pytest.raises(InputError) as caught:
         assert_panes({"late": []}, [])
     assert (
-        str(caught.value)
+        caught.value.args[0]
         == "output={'late': []} | an output has panes | give what run returns, or a list of panes"
     )

@@ -380,7 +380,7 @@ def test_a_datetime_without_a_zone_is_no_instant(event: dict[str, Any], given: s
     with pytest.raises(InputError) as caught:
         run(SPEC, [event], runtime)
     assert (
-        str(caught.value)
+        caught.value.args[0]
         == f"{given} | an instant has a time zone (semantics 1) | give tzinfo=UTC, or an int of microseconds"
     )
 
