@@ -11,11 +11,11 @@ from panewise import AfterCount, AfterWatermark, Always, Calendar, Hopping, Side
 from panewise.engine.family_parts import engine_parts
 from panewise.engine.join.same_window.base import WINDOWS
 from panewise.engine.join.same_window.operator import WindowJoinEngine
-from panewise.engine.join.same_window.single_firing import SingleFiringEngine, fires_once
+from panewise.engine.join.same_window.single_firing import SingleFiringEngine
 from panewise.engine.registry import operator_for
 from panewise.engine.saved_operator import restore, save
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.same_window import SameWindow
+from panewise.spec.operators.join.same_window import SameWindow, fires_once
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
 from tests.engine.effort import FEW, SOAK
