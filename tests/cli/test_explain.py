@@ -49,3 +49,10 @@ def test_what_is_no_specification(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert "a specification is read from JSON" in capsys.readouterr().err
     assert main(["explain", str(tmp_path / "none.json")]) == 2
     assert "give its path" in capsys.readouterr().err
+
+
+def test_a_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "pw-time-002"]) == 0
+    assert capsys.readouterr().out.startswith("PW-TIME-002: a duration fits in 64 bits\n")
+    assert main(["explain", "PW-TIME-999"]) == 2
+    assert "code PW-TIME-999 | an error prints its code" in capsys.readouterr().err

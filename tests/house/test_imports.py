@@ -53,7 +53,7 @@ MAY_IMPORT = {
     "checkpoints": RUNTIME,
     "spark": RUNTIME | {"checkpoints", "observe", "sql"},
     "sizing": {"errors"},
-    "cli": FRONT | {"sizing"},
+    "cli": FRONT | {"error_codes", "sizing"},
     "demo": FRONT - {"oracle"},
     "testing": FRONT | {"cli", "demo"},
 }
