@@ -1,7 +1,8 @@
 """The table of error codes, src/panewise/error_codes.json, and the page of it: `make names`.
 
-A rule keeps its code. A new rule gets the next number of its subject, and the code of a rule that is gone is
-removed. To reword a rule, change the sources and the table: otherwise it is a new rule.
+A rule keeps its code. A new rule gets the next number of its subject. A rule that the sources no longer have
+stays in the table, marked as removed. To reword a rule, change the sources and the table: otherwise it is a
+new rule.
 """
 
 import json
