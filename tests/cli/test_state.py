@@ -30,6 +30,8 @@ from tests.house.sources import ROOT
 from tests.nightly import first_here
 from tests.spark.conftest import START, Feed, read_state
 
+pytestmark = pytest.mark.usefixtures("two_partitions")
+
 START_US = int(START.timestamp()) * 1_000_000
 FED = [
     [(1, f"key {n}", n) for n in range(20)] + [(5, "key 0", 1), (61, "key 1", 1)],

@@ -29,7 +29,7 @@ SET panewise.trigger = 'available now';
 CREATE TEMPORARY VIEW m (
   id BIGINT, ts TIMESTAMP, k STRING, v BIGINT, WATERMARK ts DELAY OF INTERVAL '2' DAYS
 ) USING kafka OPTIONS (kafka.bootstrap.servers '{broker}', subscribe '{topic}', startingOffsets 'earliest',
-    maxOffsetsPerTrigger {batch}, include 'partition, offset');
+    maxOffsetsPerTrigger 60, include 'partition, offset');
 CREATE TABLE panes USING delta LOCATION '{out}/panes';
 CREATE TABLE counts USING kafka OPTIONS (kafka.bootstrap.servers '{broker}', topic 'counts', key 'k');
 INSERT INTO panes SELECT k, window_start, collect_list(id) AS ids FROM TUMBLE(m, ts, INTERVAL '1' MINUTE)
@@ -40,9 +40,9 @@ INSERT INTO counts SELECT k, count(*) AS n, max(partition) AS p FROM m WHERE k I
 """
 
 
-def run_script(spark: SparkSession, broker: str, out: str, batch: int = 60) -> None:
-    """Runs the script over what is new, in micro-batches of so many messages, and copies its outputs."""
-    text = SCRIPT.format(broker=broker, out=out, topic=TOPIC, batch=batch)
+def run_script(spark: SparkSession, broker: str, out: str) -> None:
+    """Runs the script over what is new, and copies its outputs."""
+    text = SCRIPT.format(broker=broker, out=out, topic=TOPIC)
     run = ScriptRun(spark, compile_script(text, {}), _wait)
     run.start()
     _wait(run.queries)

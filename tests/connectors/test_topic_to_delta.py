@@ -40,22 +40,16 @@ def run(tmp_path: Path, phases: int, settings: Mapping[str, str]) -> Path:
 
 
 def test_one_phase_of_a_topic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Messages that come twice count once, and topics have the answer (semantics 49.11, 49.40, 49.41).
-
-    A script of SQL has each message of the topic once (semantics 46.45).
-    """
+    """Messages that come twice count once, and topics have the answer (semantics 49.11, 49.40, 49.41)."""
     monkeypatch.setenv("SPARK_HOME", str(spark_home(tmp_path)))
     once = {"spark.task.maxFailures": "1"}  # a task that is repeated produces messages again
-    out = run(tmp_path, 1, {"spark.master": "local-cluster[1,1,1024]", **once, **shipped(tmp_path)})
+    small = {"spark.master": "local-cluster[1,1,1024]", "spark.sql.shuffle.partitions": "1"}
+    out = run(tmp_path, 1, {**small, **once, **shipped(tmp_path)})
     check_shipped((tmp_path / "printed").read_text(encoding="utf-8", errors="replace"))
     table = pl.read_parquet(out / "merged-copy" / "part-*.parquet")
     ids = table["ids"].explode(empty_as_null=False).to_list()
     assert Counter(ids) == Counter(APPLIED & set(range(PHASE)))
     test_kafka_sink.check(out / "kafka", kafka_sink_job.PHASE)
-    panes = pl.read_parquet(out / "script" / "panes-copy" / "part-*.parquet")
-    assert Counter(panes["ids"].explode(empty_as_null=False).to_list()) == Counter(ids)
-    counts = pl.read_parquet(out / "script" / "counts-copy" / "part-*.parquet").unnest("v")
-    assert counts.group_by("key").agg(pl.col("n").max())["n"].sum() == PHASE
 
 
 @pytest.mark.nightly

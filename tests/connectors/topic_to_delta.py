@@ -3,7 +3,7 @@
 ``python -m tests.connectors.topic_to_delta BROKER OUT JARS PHASES [KEY=VALUE ...]``, with settings of Spark.
 If there are several phases, the first query fails in a micro-batch after both tables are written. The next
 query resumes from its checkpoint, repeats that micro-batch and ends the input. With one phase the query only
-writes the table of newest panes. A script of SQL then reads the same topic and appends to another table.
+writes the table of newest panes, and another query writes sessions to a topic.
 """
 
 import sys
@@ -17,7 +17,6 @@ from panewise.spark import QueryError, WindowQuery, WindowResult, configure, win
 from tests.connectors import kafka_sink_job
 from tests.connectors.delta_sink import SETTINGS, Tables
 from tests.connectors.kafka_job import PHASE, produce, topic_twice
-from tests.connectors.script_job import run_script
 from tests.faults.job import CONF, report_panewise
 
 PHASES, FAILS_AT = 3, 1  # three micro-batches with messages; the third one has the late messages
@@ -59,7 +58,6 @@ def main(broker: str, out: str, jars: str, phases: str, *settings: str) -> None:
     Tables(Path(out), None, _fail, tables).copy(spark)
     if int(phases) == 1:
         _to_kafka(spark, broker, f"{out}/kafka")
-        run_script(spark, broker, f"{out}/script", PHASE)
     spark.stop()
 
 

@@ -19,6 +19,8 @@ from panewise.streamwindow import count
 from tests.nightly import first_here
 from tests.spark.conftest import START, Feed, emitted, read_state, write
 
+pytestmark = pytest.mark.usefixtures("two_partitions")
+
 ROWS = [
     ((0, "a", 1), (1, "a", 2), (None, "a", 3), (2, None, 4)),
     ((90, "b", 5),),

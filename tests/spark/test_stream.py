@@ -14,6 +14,8 @@ from panewise.errors import StateError, UnguardedWatermarkWarning
 from panewise.spark import ParquetSink, WindowBuilder, windowed
 from tests.spark.conftest import Feed, at, beside, emitted, sums, write
 
+pytestmark = pytest.mark.usefixtures("two_partitions")
+
 AGGREGATES = (F.count().alias("n"), F.sum("v").alias("s"))
 
 

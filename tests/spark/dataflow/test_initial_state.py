@@ -20,6 +20,8 @@ from panewise.standalone import StandaloneOperator
 from panewise.state import Manifest
 from tests.spark.conftest import Feed, at, beside
 
+pytestmark = pytest.mark.usefixtures("two_partitions")
+
 ROWS = [
     [(1, "a", 1), (5, "b", 2), (12, "c", 3)],
     [(30, "a", 4), (2, "a", 5), (31, "d", 6)],

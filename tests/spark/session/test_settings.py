@@ -62,7 +62,8 @@ def test_shuffle_partitions(spark: SparkSession) -> None:
     """The number is set in the configured session alone."""
     session = configure(spark.newSession(), shuffle_partitions=4)
     assert session.conf.get("spark.sql.shuffle.partitions") == "4"
-    assert configure(spark.newSession()).conf.get("spark.sql.shuffle.partitions") == "2"
+    number = spark.newSession().conf.get("spark.sql.shuffle.partitions")
+    assert configure(spark.newSession()).conf.get("spark.sql.shuffle.partitions") == number != "4"
 
 
 def test_many_shuffle_partitions(spark: SparkSession) -> None:
