@@ -98,7 +98,7 @@ def restored_settings(spark: "SparkSession") -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def two_partitions(spark: "SparkSession") -> Iterator[None]:
-    """Runs the queries of a module with two partitions of state, as `make nightly` runs those of all modules."""
+    """Runs the queries of a module with two partitions of state. In `make nightly` all queries have two."""
     before = spark.conf.get("spark.sql.shuffle.partitions")
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     yield
