@@ -254,7 +254,7 @@ def merged_windows(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by:
         known.with_columns_seq(pl.lit(True).alias(WAS_STORED)),
         new.with_columns_seq(pl.lit(False).alias(WAS_STORED)),
     ]
-    trigger = plan.trigger.merging(pl.col(WAS_STORED))
+    trigger = plan.tree.merging(pl.col(WAS_STORED)) if plan.tree else []
     return window_table.merged(
         pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic
     )
@@ -267,5 +267,5 @@ def triggered(
 
     `same` is that of :meth:`TriggerTree.after_rows`.
     """
-    windows = plan.trigger.after_rows(windows, now, same)
+    windows = plan.tree.after_rows(windows, now, same) if plan.tree else windows
     return typed(windows, plan.table_schema)
