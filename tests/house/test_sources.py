@@ -60,7 +60,6 @@ FILE_STOP = 400  # lines
 LONGER_FILES = {
     "engine/store/stored_table.py": "the window table",
     "engine/windows/operator.py": "the window operator",
-    "spark/dataflow/dataflow.py": "the dataflow of an operator",
     "sql/stages.py": "the stages that SQL is compiled to",
     "standalone/operator_core.py": "the steps of an operator in process",
 }

@@ -279,3 +279,8 @@ class Control:
         for arrived in batches:
             for note in arrived.column(0).to_pylist():
                 yield batch([(shard, "control", note.encode()) for shard in self.shards])
+
+
+def note(**values: int | str) -> str:
+    """Returns a control note as JSON. With several inputs, a watermark comes with the name of its `input`."""
+    return json.dumps(values)

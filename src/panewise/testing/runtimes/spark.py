@@ -25,11 +25,11 @@ from pyspark.sql.types import StructType
 
 from panewise.errors import InputError
 from panewise.spark.columns.types import spark_schema, spark_type
-from panewise.spark.dataflow.dataflow import Dataflow, note
+from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.session.settings import configure
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.shuffle.envelope import decode, kind_of, port_of
-from panewise.spark.workers.pack import NOW
+from panewise.spark.workers.pack import NOW, note
 from panewise.spark.workers.unpack import ArrowColumns
 from panewise.spec.column_values import ColumnType
 from panewise.testing.columns import Row
