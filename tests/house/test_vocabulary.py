@@ -91,13 +91,6 @@ def test_texts_have_no_replaced_words() -> None:
 
 # What has a right use in prose: Polars gathers rows by their positions.
 RIGHT_IN_PROSE = {"gathers", "gathering"}
-# Files whose prose is not yet without them.
-UNREVISED = (
-    "engine/redistribution.py",
-    "spark/session/settings.py",
-    "spark/session/worker_python.py",
-    "spark/workers/pack.py",
-)
 
 
 @cache
@@ -124,7 +117,7 @@ def replaced_in_prose(path: Path) -> list[str]:
 
 
 def test_docstrings_and_comments_have_no_replaced_words() -> None:
-    check_each([path for path in files() if shown(path) not in UNREVISED], replaced_in_prose)
+    check_each(files(), replaced_in_prose)
 
 
 def inverted(path: Path) -> list[str]:

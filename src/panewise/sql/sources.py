@@ -13,11 +13,11 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     UNGROUPED,
     AssignedStage,
-    Mark,
-    MarkedStage,
     SparkStage,
     Stage,
     TableStage,
+    TableWatermark,
+    WatermarkedStage,
     is_ours,
 )
 from panewise.sql.syntax import (
@@ -121,7 +121,7 @@ class SourceCompiler:
             raise self.parser.fail("a join", rule, "write it in parentheses: (SELECT ...)", source.span)
         mark = source.watermark
         if isinstance(source, Derived) and mark is not None:
-            stage = MarkedStage(stage, self._watermark(mark), alias)
+            stage = WatermarkedStage(stage, self._watermark(mark), alias)
         names = frozenset() if alias is None else frozenset({alias.lower()})
         return OperatorInput(stage, alias, names, None if mark is None else mark.name)
 
@@ -199,9 +199,9 @@ class SourceCompiler:
         assert isinstance(leaf, NamedTable)
         return self.table(leaf, known), leaf.alias or last_name(leaf.name)
 
-    def _watermark(self, mark: Watermark) -> Mark:
-        text = None if mark.computed is None else self.parser.characters(mark.computed.span)
-        return Mark(mark.name, self.parser.duration_of(mark.delay), text)
+    def _watermark(self, watermark: Watermark) -> TableWatermark:
+        text = None if watermark.computed is None else self.parser.characters(watermark.computed.span)
+        return TableWatermark(watermark.name, self.parser.duration_of(watermark.delay), text)
 
     def _renamed(self, stage: Stage, source: Derived) -> Stage:
         if not source.columns:

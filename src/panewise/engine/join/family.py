@@ -99,5 +99,6 @@ PARTS: Final = EngineParts(
     inspect=lambda spec, header, read: _match_engine(spec).inspect(spec, header, read),
     take_over=on_call("panewise.engine.join.evolution:take_over"),
     division=on_call("panewise.engine.join.division:division"),
+    header_rules=on_call("panewise.engine.join.division:header_rules"),
     settled=on_call("panewise.engine.join.division:with_least_waiting"),
 )

@@ -149,9 +149,9 @@ def next_due(
     spec = plan.spec
     if clocks.by_key or clocks.counted or spec.time == "processing":
         return None
-    mark = windows.next_mark(clocks.watermark)
+    deadline = windows.next_event_deadline(clocks.watermark)
     if isinstance(spec.window, Global):
-        return mark
+        return deadline
     flip, expiry = windows.next_end(clocks.watermark), None
     if spec.lateness_us:
         first = windows.next_end(clocks.horizon(spec))
@@ -161,7 +161,7 @@ def next_due(
         if slices is None or not plan.made_when_complete
         else plan.slide.next_completion(slices.next_end, clocks.watermark)
     )
-    instants = [at for at in (flip, expiry, mark, completion) if at is not None and at <= MAX_INSTANT]
+    instants = [at for at in (flip, expiry, deadline, completion) if at is not None and at <= MAX_INSTANT]
     return min(instants, default=None)
 
 

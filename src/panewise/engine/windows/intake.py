@@ -94,7 +94,7 @@ def of_rows(
     if plan.by_key and plan.counted:  # no row finds its window complete; key watermarks move after the batch
         pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_WATERMARK))
     elif plan.by_key:
-        pieces = key_watermarks.marked(pieces, rows, plan.keys).filter(
+        pieces = key_watermarks.with_watermarks(pieces, rows, plan.keys).filter(
             ~clocks.expired(plan.spec, pl.col(END))
         )
     intake = _into_windows(plan, stored, pieces, once, closed, clocks)

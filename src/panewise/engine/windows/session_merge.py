@@ -95,7 +95,7 @@ def _newborn(plan: WindowPlan, assigned: Assigned, clocks: Clocks) -> pl.DataFra
     named = _of_sessions(partials[SESSION], assigned.sessions, [*plan.keys, START, END])
     partials = partials.hstack(named)
     if plan.by_key:
-        partials = key_watermarks.marked(partials, assigned.rows, plan.keys)
+        partials = key_watermarks.with_watermarks(partials, assigned.rows, plan.keys)
     schema = {**plan.intake_schema, SESSION: assigned.rows.schema[SESSION]}
     return window_table.newborn(partials, schema, born=clocks.processing_time, open_=True)
 

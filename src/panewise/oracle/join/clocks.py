@@ -54,10 +54,10 @@ class SideClocks:
 
     def horizon(self, side: str) -> float:
         """Returns the horizon of a side: its watermark less its allowed lateness (semantics 36.3)."""
-        mark = self.watermark(side)
-        if math.isinf(mark):
-            return mark
-        horizon = saturating_add(int(mark), -self._spec.sides[side].allowed_lateness.us)
+        watermark = self.watermark(side)
+        if math.isinf(watermark):
+            return watermark
+        horizon = saturating_add(int(watermark), -self._spec.sides[side].allowed_lateness.us)
         return math.inf if horizon == MAX_INSTANT else max(horizon, self._floors.get(side, -math.inf))
 
     def last_mark(self, side: str) -> float:
@@ -74,8 +74,8 @@ class SideClocks:
 
     def late_by(self, side: str, time: int) -> int | None:
         """Returns how far an event time is behind the watermark of its side (semantics 13.4)."""
-        mark = self.watermark(side)
-        return None if math.isinf(mark) else min(max(0, int(mark) - time), MAX_INSTANT)
+        watermark = self.watermark(side)
+        return None if math.isinf(watermark) else min(max(0, int(watermark) - time), MAX_INSTANT)
 
     def read(self, to: int) -> None:
         """Moves processing time, and the watermarks that follow it (semantics 2.1, 12.4, 36.5)."""
@@ -84,9 +84,9 @@ class SideClocks:
             self._reading = True
             self._reported_at = dict.fromkeys(self._sides, now)
         for side in self._sides:
-            mark = self._spec.sides[side].watermark
-            if isinstance(mark, FixedLag):
-                self._raise(side, saturating_add(now, -mark.lag.us))
+            watermark = self._spec.sides[side].watermark
+            if isinstance(watermark, FixedLag):
+                self._raise(side, saturating_add(now, -watermark.lag.us))
         self._raise_idle()
 
     def report(self, to: int, side: str | None) -> None:
@@ -119,9 +119,9 @@ class SideClocks:
             return
         reported = {}
         for side, time in seen.items():
-            mark = self._spec.sides[side].watermark
-            if isinstance(mark, StreamTime):
-                reported[side] = saturating_add(time, -mark.delay.us)
+            watermark = self._spec.sides[side].watermark
+            if isinstance(watermark, StreamTime):
+                reported[side] = saturating_add(time, -watermark.delay.us)
         self._report(reported)
 
     def finish(self, side: str | None) -> None:

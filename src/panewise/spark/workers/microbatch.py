@@ -224,8 +224,8 @@ class ShardRunner:
         """
         if not self._settings.reports:
             return []
-        mark = MAX_INSTANT if operator.state.clocks.finished else operator.output_watermark()
-        return [] if mark is None else [(KIND, report(shard, mark))]
+        watermark = MAX_INSTANT if operator.state.clocks.finished else operator.output_watermark()
+        return [] if watermark is None else [(KIND, report(shard, watermark))]
 
     def _feeds(self, stored: StoredOperator, shard_batch: ShardBatch) -> dict[str, Reports]:
         """Returns the reports of the operators whose rows are inputs, by port: stored ones and new ones."""
@@ -248,8 +248,8 @@ class ShardRunner:
         own = map(self._source, self._settings.query_ports)
         sources = [shard_batch.control.get("input")] if control else own
         moves = {} if watermark is None else dict.fromkeys(sources, watermark)
-        marks = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
-        of_feeds = {self._source(port): mark for port, mark in marks.items() if mark is not None}
+        reported = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
+        of_feeds = {self._source(port): least for port, least in reported.items() if least is not None}
         return {**moves, **of_feeds}
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
@@ -261,8 +261,8 @@ class ShardRunner:
         if self._settings.clocks == "control":
             return shard_batch.control.get("clock"), shard_batch.control.get("watermark")
         now, watermark = timers.getCurrentProcessingTimeInMs() * 1000, timers.getCurrentWatermarkInMs()
-        marks = [self._settings.least_watermark, watermark * 1000 if watermark > 0 else None]
-        return now, max((mark for mark in marks if mark is not None), default=None)
+        known = [self._settings.least_watermark, watermark * 1000 if watermark > 0 else None]
+        return now, max((at for at in known if at is not None), default=None)
 
     def _source(self, port: str) -> str | None:
         """Returns a port as the source of a watermark; None for the only one of an operator."""

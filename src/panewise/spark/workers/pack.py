@@ -268,7 +268,7 @@ def _typed(chunk: pa.Table, plan: Port) -> pl.DataFrame:
 class Control:
     """The function that ``mapInArrow`` calls with control notes (JSON text in one column).
 
-    Each note goes to every shard.
+    Every shard gets each note.
     """
 
     shards: list[int]

@@ -75,8 +75,8 @@ class SameWindowEngine(WindowsOfSides):
         """Returns the watermark of the emitted rows (semantics 40.4)."""
         if self.state.clocks.finished:
             return MAX_INSTANT
-        mark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
-        return None if mark is None or behind is None else saturating_add(mark, -behind)
+        watermark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
+        return None if watermark is None or behind is None else saturating_add(watermark, -behind)
 
     @abstractmethod
     def live(self) -> pl.DataFrame:
