@@ -377,3 +377,26 @@ def turning(path: Path) -> list[str]:
 
 def test_only_rows_of_a_batch_have_turns() -> None:
     check_each([path for path in files() if not shown(path).startswith(TURNING)], turning)
+
+
+# A mark is the highest offset of received rows, in these files; on pictures, what is drawn.
+MARKING = (
+    *("engine/ingest/", "engine/join/batch/", "engine/join/two_sides.py", "engine/join/windows_of_sides.py"),
+    *("engine/merged_header.py", "engine/nested/operator.py", "engine/protocol.py"),
+    *("observe/", "spark/workers/", "standalone/operator.py", "standalone/positions.py"),
+    *("standalone/retained/", "state/manifest.py"),
+)
+
+
+def marking(path: Path) -> list[str]:
+    if not re.search(r"(?<![a-z])marks?(?![a-z])", text(path), re.IGNORECASE):
+        return []
+    return [
+        f"{shown(path)}:{line}: {name}"
+        for line, name in identifiers(tree(path))
+        if {"mark", "marks"} & set(snake_case(name).lower().split("_"))
+    ]
+
+
+def test_a_mark_is_not_a_watermark() -> None:
+    check_each([path for path in files() if not shown(path).startswith(MARKING)], marking)

@@ -119,11 +119,11 @@ class SourceCompiler:
         else:
             rule = "a window function has a table or a query"
             raise self.parser.fail("a join", rule, "write it in parentheses: (SELECT ...)", source.span)
-        mark = source.watermark
-        if isinstance(source, Derived) and mark is not None:
-            stage = WatermarkedStage(stage, self._watermark(mark), alias)
+        watermark = source.watermark
+        if isinstance(source, Derived) and watermark is not None:
+            stage = WatermarkedStage(stage, self._watermark(watermark), alias)
         names = frozenset() if alias is None else frozenset({alias.lower()})
-        return OperatorInput(stage, alias, names, None if mark is None else mark.name)
+        return OperatorInput(stage, alias, names, None if watermark is None else watermark.name)
 
     def table(self, table: NamedTable, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a table, or of a query of WITH.
@@ -215,8 +215,10 @@ class SourceCompiler:
         start = source.span.start if select.source_span is None else select.source_span.start
         names = frozenset(name.lower() for name in names_of(source))
         stage = self.cut(TextSpan(start, end), list(leaves(source)), known, "SELECT * FROM ", windows=False)
-        marks = [leaf.watermark for leaf in leaves(source) if isinstance(leaf, NamedTable) and leaf.watermark]
-        return OperatorInput(stage, None, names, marks[0].name if len(marks) == 1 else None)
+        watermarks = [
+            leaf.watermark for leaf in leaves(source) if isinstance(leaf, NamedTable) and leaf.watermark
+        ]
+        return OperatorInput(stage, None, names, watermarks[0].name if len(watermarks) == 1 else None)
 
 
 def leaves(source: Source) -> Iterator[Source]:

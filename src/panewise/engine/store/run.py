@@ -136,8 +136,8 @@ class RunRows:
             waiting = self.frame.select_seq(waits.min()).item()
         low, high = cast(int, ends.min()), cast(int, ends.max())
         deadline = self._earliest(earliest_deadline(self.frame.columns))
-        mark = self._earliest(earliest_event_deadline(self.frame.columns))
-        return Run(name, self.frame.height, low, high, waiting, part, deadline, mark)
+        event_deadline = self._earliest(earliest_event_deadline(self.frame.columns))
+        return Run(name, self.frame.height, low, high, waiting, part, deadline, event_deadline)
 
     def _earliest(self, instant: pl.Expr | None) -> int | None:
         """Returns the earliest of these instants among the open windows."""

@@ -32,7 +32,7 @@ class SideClocks:
         self._sides = tuple(spec.sides)
         self.processing_time = 0
         self._reading = False  # whether the clock was read
-        self._marks: dict[str, int] = {}  # the watermark of each side that has one
+        self._watermarks: dict[str, int] = {}  # the watermark of each side that has one
         self._reported_at: dict[str, int] = {}
         self._seen: dict[str, int] = {}  # the highest event time of each side in the current batch
         self._ended: set[str] = set()
@@ -50,7 +50,7 @@ class SideClocks:
         """Returns the watermark of a side."""
         if side in self._ended:
             return math.inf
-        return self._marks.get(side, -math.inf)
+        return self._watermarks.get(side, -math.inf)
 
     def horizon(self, side: str) -> float:
         """Returns the horizon of a side: its watermark less its allowed lateness (semantics 36.3)."""
@@ -60,9 +60,9 @@ class SideClocks:
         horizon = saturating_add(int(watermark), -self._spec.sides[side].allowed_lateness.us)
         return math.inf if horizon == MAX_INSTANT else max(horizon, self._floors.get(side, -math.inf))
 
-    def last_mark(self, side: str) -> float:
+    def last_watermark(self, side: str) -> float:
         """Returns the last watermark of a side, which the end of its input does not move (37.18)."""
-        return self._marks.get(side, -math.inf)
+        return self._watermarks.get(side, -math.inf)
 
     def lower(self) -> float:
         """Returns the lower watermark of both sides, which is that of windows (semantics 37.11)."""
@@ -137,13 +137,13 @@ class SideClocks:
         self._raise_idle()
 
     def _raise(self, side: str, to: int) -> None:
-        self._marks[side] = max(to, self._marks.get(side, to))
+        self._watermarks[side] = max(to, self._watermarks.get(side, to))
 
     def _raise_idle(self) -> None:
         """Raises the watermark of an idle side to that of the other, if that is not idle (semantics 36.5)."""
         for side, other in (self._sides, self._sides[::-1]):
-            if self._is_idle(side) and not self._is_idle(other) and other in self._marks:
-                self._raise(side, self._marks[other])
+            if self._is_idle(side) and not self._is_idle(other) and other in self._watermarks:
+                self._raise(side, self._watermarks[other])
 
     def _is_idle(self, side: str) -> bool:
         wait = self._spec.idle_after

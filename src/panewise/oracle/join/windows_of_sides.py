@@ -73,14 +73,14 @@ class WindowsOfSides:
 
     def _moved(self) -> list[dict[str, Any]]:
         """Moves the clocks of the windows. Returns the panes since the last call."""
-        now, mark = self._clocks.processing_time, self._clocks.lower()
-        if (now, mark) != self._given and mark == math.inf:
+        now, lower = self._clocks.processing_time, self._clocks.lower()
+        if (now, lower) != self._given and lower == math.inf:
             self._panes += self._operator.advance(now, None)["panes"]
             self._panes += self._operator.finish()["panes"]
-        elif (now, mark) != self._given:
-            watermark = None if mark == -math.inf else int(mark)
+        elif (now, lower) != self._given:
+            watermark = None if lower == -math.inf else int(lower)
             self._panes += self._operator.advance(now, watermark)["panes"]
-        self._given = now, mark
+        self._given = now, lower
         panes, self._panes = self._panes, []
         return panes
 

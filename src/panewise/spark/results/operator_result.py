@@ -251,8 +251,8 @@ class OperatorResult:
             rule = "the history of an operator are batch DataFrames (semantics 48.5)"
             remedy = "read it as a batch; of a query over streams use `panewise state export CHECKPOINT FILE`"
             raise SpecError(f"export_state({str(file)!r}) of a {self!r}", rule, remedy)
-        mark = None if watermark is None else instant_us(watermark, "watermark")
-        export_history(self.dataflow, Path(file), time.time_ns() // 1000, mark, replace=replace)
+        until = None if watermark is None else instant_us(watermark, "watermark")
+        export_history(self.dataflow, Path(file), time.time_ns() // 1000, until, replace=replace)
 
     def _write(
         self, sinks: Mapping[str, AnySink | None], options: WriteOptions, others: Mapping[str, AnySink | None]
