@@ -37,7 +37,6 @@ LONGER = {
     "engine/windows/records.py": {"_pane_columns"},
     "spark/builders/apply_spec.py": {"apply"},
     "spark/queries/writer.py": {"start", "_prepared"},
-    "spark/workers/microbatch.py": {"_run_step"},
     "spec/describe/triggers.py": {"_leaf"},
     "sql/expression_tree.py": {"_special"},
     "sql/groups.py": {"group"},

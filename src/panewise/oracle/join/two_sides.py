@@ -134,7 +134,7 @@ class TwoSidedInterpreter:
             output.count(side, "late")
             late_by = self._clocks.late_by(side, row.time)
             reason = {"reason": "behind", "windows": list[Any](), "late_by": late_by, "partial": False}
-            output.late.append({"row": dict(row.given), **reason, "input": side})
+            output.late.append({"row": dict(row.added), **reason, "input": side})
         else:
             output.count(side, "applied")
             self._method.apply(side, row)

@@ -330,7 +330,7 @@ class Interpreter:
         reason = next(r for r in ("expired", "closed", "full", "behind", *reasons) if r in reasons)
         watermark = self._clocks.of_key(row.key).watermark
         return {
-            "row": dict(row.given),
+            "row": dict(row.added),
             "reason": reason,
             "windows": [list(output_bounds(self._spec.window, bounds)) for bounds in missed],
             "late_by": None

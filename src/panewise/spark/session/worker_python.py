@@ -133,7 +133,7 @@ def _table_function(look: Callable[[int], str]) -> UserDefinedTableFunction:
 def look_for(needed: tuple[str, ...], *, shipped: bool = True) -> Callable[[int], str]:
     """Returns a function whose result is the interpreter, "|", and the packages that it lacks.
 
-    It is nested, so that Spark pickles its code and the interpreter need not import this module. Without
+    It is nested, so that Spark ships its code, and the interpreter need not import this module. Without
     `shipped` it does not look into files that Spark has shipped.
     """
 

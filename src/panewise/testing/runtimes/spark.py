@@ -53,7 +53,7 @@ def play(script: Script) -> list[dict[str, Any]]:
         stage = _Stage(script, Path(scratch))
         with stage.running():
             return [
-                stage.after(event, batch) for event, batch in zip(script.events, script.given, strict=True)
+                stage.after(event, batch) for event, batch in zip(script.events, script.added, strict=True)
             ]
 
 
