@@ -129,7 +129,7 @@ class _Columns:
 
 @dataclass
 class _Row:
-    """What has the same arrival, None if that was not recorded."""
+    """The panes, late rows and watermark of one arrival; `at` is None if it was not recorded."""
 
     at: int | None
     until: int | None = None

@@ -62,7 +62,7 @@ class InputWatermarks:
         return after
 
     def active(self, now: int) -> "InputWatermarks":
-        """Returns the inputs if all of them have rows now, whose event times are not known yet."""
+        """Returns the inputs as if all of them reported now, for rows whose event times are not known yet."""
         if self.since is None:
             return self
         return replace(

@@ -76,7 +76,7 @@ def of_sessions(
 
 
 def _with_same_bounds(known: pl.DataFrame, sessions: pl.DataFrame) -> Integers:
-    """Returns the numbers of the merged sessions whose bounds are those of a stored session in them."""
+    """Returns the numbers of the merged sessions that have the bounds of a stored session."""
     at = np.searchsorted(sessions[SESSION].to_numpy(), known[SESSION].to_numpy())
     same = np.logical_and.reduce(
         [sessions[bound].to_numpy()[at] == known[bound].to_numpy() for bound in (START, END)]

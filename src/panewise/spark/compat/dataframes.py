@@ -62,7 +62,7 @@ class ResultBehind(OverResult):
         return super()._write(sinks, options, others)
 
     def check_input(self) -> None:
-        """Refuses these rows as an input: the second operator would not get what Spark computes."""
+        """Refuses these rows as an input: a second operator would lack the columns that Spark adds."""
         raise _without_steps("an operator")
 
     def _alone(self, kind: str) -> DataFrame:

@@ -262,7 +262,7 @@ def _without(columns: KnownColumns, names: Iterable[str]) -> Iterator[KnownColum
 
 
 def _with_watermark(known: KnownTable, output: OutputColumn, columns: KnownColumns) -> set[str]:
-    """Returns the columns that have a watermark: those of `*`, and a column with one under its new name."""
+    """Returns the selected columns that have a watermark, by their new names."""
     known_names, column = known.watermarks or frozenset(), column_of(output.text)
     if star_of(output.text) is not None:
         return {column.name.lower() for column in columns if column.name is not None} & known_names

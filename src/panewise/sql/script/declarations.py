@@ -28,7 +28,7 @@ _SINK_OPTIONS: Final = {"memory": frozenset[str](), "console": frozenset({"numro
 
 
 def source_step(statement: SourceView, script: SqlScript) -> tuple[SourceStep, KnownTable]:
-    """Returns what a source becomes, and what is known about its rows.
+    """Returns the step of a CREATE TABLE of a source, and the columns and watermark of its rows.
 
     Raises:
         SqlError: if it breaks a rule.

@@ -104,7 +104,7 @@ class ReleaseRules:
     match: WindowedStreams
 
     def by_batch(self, state: StreamsState, batch: JoinBatch) -> Releases:
-        """Returns what a batch releases: its own rows, and those whose windows it completes."""
+        """Returns the rows that a batch releases: rows of its own, and rows whose windows it completes."""
         steps = {}
         for side in self.plan.ports:
             new, after = self._arriving(side, state, batch), batch.watermarks.after[side]

@@ -33,7 +33,7 @@ def incomplete_windows(
 ) -> pl.DataFrame:
     """Returns the windows that are not complete, as rows of the window table whose rows arrive now.
 
-    `marks` are the watermarks of the keys, if each key has its own.
+    `watermarks` are those of the keys, if each key has its own.
     """
     of_time = slices.by_time.all()
     marked = key_watermarks.with_watermarks(of_time, watermarks, plan.keys) if plan.by_key else of_time

@@ -34,10 +34,10 @@ _NEW, _LOW = "__is_new", "__low"
 def completed(
     plan: WindowPlan, slices: Slices, before: Clocks, now: Clocks, watermarks: Callable[[], pl.DataFrame]
 ) -> tuple[pl.DataFrame, Slices]:
-    """Returns the windows that are made because a move of the clocks completes them, and the slices.
+    """Returns the windows that a move of the clocks completes and so makes, and the slices.
 
     The windows are returned as they were before the move. If each key has its own watermark, only the end of
-    input completes windows here. Then `marks` is called, which returns the watermarks of all keys.
+    input completes windows here. Then `watermarks` is called, which returns those of all keys.
     """
     if not plan.made_when_complete or (before.watermark == now.watermark and before.finished == now.finished):
         return plan.no_windows, slices
@@ -118,7 +118,7 @@ def unmade_with(
 ) -> pl.DataFrame:
     """Returns the windows of :func:`unmade` that contain or are made by one of the slices `news`.
 
-    They are rows of the window table. `marks` are the watermarks of the keys of `news`, if each key has its
+    They are rows of the window table. `watermarks` are those of the keys of `news`, if each key has its
     own. Only slices within the reach of `news` are read.
     """
     near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
