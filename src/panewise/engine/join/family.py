@@ -80,16 +80,20 @@ Horizons of tables 0 and 1:
 - all others: H of the other side
 """
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from panewise.engine.family_parts import EngineParts, on_call
 from panewise.engine.join.plan import JoinPlan
 from panewise.families import part
 from panewise.spec import JoinOperator
 
+if TYPE_CHECKING:
+    from panewise.engine.join.match_engine import MatchEngine
 
-def _match_engine(spec: JoinOperator) -> Any:
-    return part("panewise.engine.join.match_engine:match_engine")(spec.match)
+
+def _match_engine(spec: JoinOperator) -> "MatchEngine":
+    engine: MatchEngine = part("panewise.engine.join.match_engine:match_engine")(spec.match)
+    return engine
 
 
 PARTS: Final = EngineParts(
