@@ -1,4 +1,9 @@
-"""What operators with two sides have in common: clocks and replay marks in the state, and their steps."""
+"""What operators with two sides have in common: clocks and replay marks in the state, and their steps.
+
+The valid rows of both sides have one sequence of numbers, in the order in which they are applied. Invariant:
+a later row has a higher number, also after a restart, because the header has the next number. So of two rows
+the one with the lower number arrived first, whatever their sides.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
