@@ -2,15 +2,22 @@
 
 import pytest
 
-from panewise.engine.merged_header import merged_header, with_floor_of
+import panewise as pw
+from panewise import functions as F
+from panewise.engine.family_parts import engine_parts
+from panewise.engine.merged_header import HeaderRules, merged_header, with_floor_of
 from panewise.errors import StateError
+
+_JOIN = pw.JoinOperator(left=pw.Side(), right=pw.Side(prefix="r_"), match=pw.Interval(0, 5))
+_WINDOWS = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[F.count()])
+JOIN, WINDOWS = (engine_parts(spec).header_rules(spec) for spec in (_JOIN, _WINDOWS))
 
 
 def test_the_latest_clocks_hold() -> None:
     """semantics 48.11"""
     one = {"processing_time": 5, "watermark": 7, "finished": False, "received": 3, "timer": 1, "lengths": {}}
     other = {"processing_time": 9, "watermark": None, "finished": False}
-    assert merged_header([one, other]) == {
+    assert merged_header([one, other], WINDOWS) == {
         "processing_time": 9,
         "watermark": 7,
         "finished": False,
@@ -34,28 +41,31 @@ def test_marks_that_cover_most() -> None:
     assert merged_header([{"marks": it} for it in intervals]) == {"marks": intervals[1]}
     sides = {"left": [["s", 0, 4]], "right": []}
     assert merged_header(
-        [{"marks_by_side": sides}, {"marks_by_side": {"left": [], "right": [["s", 0, 1]]}}]
+        [{"marks_by_side": sides}, {"marks_by_side": {"left": [], "right": [["s", 0, 1]]}}], JOIN
     ) == {"marks_by_side": {"left": [["s", 0, 4]], "right": [["s", 0, 1]]}}
 
 
 def test_numbers_add_up_and_blocks_are_in_all_shards_or_dropped() -> None:
-    assert merged_header([{"next_number": 3, "released": 1}, {"next_number": 4, "released": 2}]) == {
-        "next_number": 7,
-        "released": 3,
-    }
-    assert merged_header([{"then": {"in_blocks": True}}, {"then": {}}]) == {"then": {"in_blocks": False}}
-    assert merged_header([{"ended": []}, {"ended": ["left"]}]) == {"ended": ["left"]}
+    counted = [{"next_number": 3, "released": 1}, {"next_number": 4, "released": 2}]
+    assert merged_header(counted, JOIN) == {"next_number": 7, "released": 3}
+    assert JOIN.counters == ("next_number", "released")
+    blocks = [{"then": {"in_blocks": True}}, {"then": {}}]
+    assert merged_header(blocks, HeaderRules(nested={"then": WINDOWS})) == {"then": {"in_blocks": False}}
+    assert merged_header(blocks[:1], HeaderRules(nested={"then": WINDOWS})) == {"then": {"in_blocks": True}}
+    assert merged_header([{"ended": []}, {"ended": ["left"]}], JOIN) == {"ended": ["left"]}
     waiting = [{"waiting": {"left": [1, None, 4]}}, {"waiting": {"left": [3, 2, None]}}]
-    assert merged_header(waiting) == {"waiting": {"left": [1, 2, 4]}}
+    assert merged_header(waiting, JOIN) == {"waiting": {"left": [1, 2, 4]}}
 
 
 def test_a_floor_that_all_shards_have() -> None:
     """semantics 48.11: of windows over a join, too. A floor would hide live windows of shards without one."""
     assert merged_header([{"floor": 5}, {"floor": 3}]) == {"floor": 3}
-    assert merged_header([{"floor": 5, "closes": True}, {}]) == {"closes": True}
-    nested = {"windows": {"floor": 5, "watermark": 1}}
-    assert merged_header([nested, {"windows": {"watermark": 1}}]) == {"windows": {"watermark": 1}}
-    assert with_floor_of({"windows": {"watermark": 1}}, nested) == {"windows": {"watermark": 1, "floor": 5}}
+    assert merged_header([{"floor": 5, "closes": True}, {}], WINDOWS) == {"closes": True}
+    assert merged_header([{"floor_left": 5}, {"floor_left": 4}], JOIN) == {"floor_left": 4}
+    rules, nested = HeaderRules(nested={"windows": WINDOWS}), {"windows": {"floor": 5, "watermark": 1}}
+    without = {"windows": {"watermark": 1}}
+    assert merged_header([nested, without], rules) == without
+    assert with_floor_of(without, nested, rules) == {"windows": {"watermark": 1, "floor": 5}}
 
 
 def test_a_field_without_a_rule_is_equal_in_all_shards() -> None:

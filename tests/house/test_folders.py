@@ -14,7 +14,7 @@ from tests.house.sources import SRC, check_each, circles, files, imported, shown
 
 LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
-OPERATORS = {"protocol", "family_parts"}  # what operators are, and what a family supplies
+OPERATORS = {"protocol", "family_parts", "merged_header"}  # what operators are, and what a family supplies
 BELOW = {
     "columns",
     "outputs",
@@ -69,7 +69,8 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "store": {"kernels"},
         "progress": {"kernels"},
         "protocol": LOW,
-        "family_parts": {"store", "protocol"},
+        "merged_header": set(),
+        "family_parts": {"store", "protocol", "merged_header"},
         "aggregate": {"kernels"},
         "ingest": {"kernels", "aggregate", "progress", "store"},
         "windowing": LOW,

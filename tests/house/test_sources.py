@@ -37,7 +37,6 @@ LONGER = {
     "engine/windows/records.py": {"_pane_columns"},
     "spark/builders/apply_spec.py": {"apply"},
     "spark/queries/writer.py": {"start", "_prepared"},
-    "spark/workers/microbatch.py": {"_run_step"},
     "spec/describe/triggers.py": {"_leaf"},
     "sql/expression_tree.py": {"_special"},
     "sql/groups.py": {"group"},
@@ -60,7 +59,6 @@ FILE_STOP = 400  # lines
 LONGER_FILES = {
     "engine/store/stored_table.py": "the window table",
     "engine/windows/operator.py": "the window operator",
-    "spark/dataflow/dataflow.py": "the dataflow of an operator",
     "sql/stages.py": "the stages that SQL is compiled to",
     "standalone/operator_core.py": "the steps of an operator in process",
 }

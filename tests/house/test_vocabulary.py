@@ -91,13 +91,6 @@ def test_texts_have_no_replaced_words() -> None:
 
 # What has a right use in prose: Polars gathers rows by their positions.
 RIGHT_IN_PROSE = {"gathers", "gathering"}
-# Files whose prose is not yet without them.
-UNREVISED = (
-    "engine/redistribution.py",
-    "spark/session/settings.py",
-    "spark/session/worker_python.py",
-    "spark/workers/pack.py",
-)
 
 
 @cache
@@ -124,7 +117,7 @@ def replaced_in_prose(path: Path) -> list[str]:
 
 
 def test_docstrings_and_comments_have_no_replaced_words() -> None:
-    check_each([path for path in files() if shown(path) not in UNREVISED], replaced_in_prose)
+    check_each(files(), replaced_in_prose)
 
 
 def inverted(path: Path) -> list[str]:
@@ -384,3 +377,26 @@ def turning(path: Path) -> list[str]:
 
 def test_only_rows_of_a_batch_have_turns() -> None:
     check_each([path for path in files() if not shown(path).startswith(TURNING)], turning)
+
+
+# A mark is the highest offset of received rows, in these files; on pictures, what is drawn.
+MARKING = (
+    *("engine/ingest/", "engine/join/batch/", "engine/join/two_sides.py", "engine/join/windows_of_sides.py"),
+    *("engine/merged_header.py", "engine/nested/operator.py", "engine/protocol.py"),
+    *("observe/", "spark/workers/", "standalone/operator.py", "standalone/positions.py"),
+    *("standalone/retained/", "state/manifest.py"),
+)
+
+
+def marking(path: Path) -> list[str]:
+    if not re.search(r"(?<![a-z])marks?(?![a-z])", text(path), re.IGNORECASE):
+        return []
+    return [
+        f"{shown(path)}:{line}: {name}"
+        for line, name in identifiers(tree(path))
+        if {"mark", "marks"} & set(snake_case(name).lower().split("_"))
+    ]
+
+
+def test_a_mark_is_not_a_watermark() -> None:
+    check_each([path for path in files() if not shown(path).startswith(MARKING)], marking)

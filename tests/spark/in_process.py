@@ -391,7 +391,7 @@ def play(script: Script, cut: Cut | None = None, moves: Mapping[int, int] = {}) 
     shards = script.options.get("shards", 1)
     query = Query(script.spec, columns, shards, cut or Cut(), clocks="control", live=True)
     live, clock, outputs, spec = LiveWindows(), 0, [], script.spec
-    for number, (event, given) in enumerate(zip(script.events, script.given, strict=True)):
+    for number, (event, given) in enumerate(zip(script.events, script.added, strict=True)):
         shards = moves.get(number, shards)
         if shards != query.shards and event.op not in ("restart", "change") and query.entries:
             query, live = query.moved(shards, spec), LiveWindows()

@@ -112,7 +112,7 @@ def test_the_functions_of_the_page_are_entered(walk: Walk) -> None:
 
 
 def test_a_row_passes_few_files(walk: Walk) -> None:
-    assert len(walk) <= 31
+    assert len(walk) <= 30
 
 
 def test_a_row_of_a_join_passes_few_files() -> None:

@@ -152,7 +152,7 @@ def check(data: st.DataObject, kind: str, tmp_path: Any) -> None:
     store = store_for(spec)
     player = Player(played, tmp_path, store=store)
     expected = Expected(spec, dict(played.types["input"]))
-    for event, given_, output in zip(played.events, played.given, wanted, strict=True):
+    for event, given_, output in zip(played.events, played.added, wanted, strict=True):
         player.after(event, given_)
         got, right = contents(store), expected.after(output)
         shown = f"{event}\nstore {got}\noracle {right}\nspec {spec}\ntypes {types}"

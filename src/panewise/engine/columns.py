@@ -57,7 +57,7 @@ IS_BLOCK: Final = "__is_block"  # of a piece of sliding windows or ranges: wheth
 DEADLINE_SUFFIX: Final = ":deadline"  # ends the name of a trigger's deadline in processing time
 # Ends the name of a trigger's deadline in event time, which counts whether or not rows are pending.
 EVENT_DEADLINE_SUFFIX: Final = ":event_deadline"
-MARK_SUFFIX: Final = ":mark"  # ends the name of the watermark that a trigger waits for while rows are pending
+PENDING_DEADLINE_SUFFIX: Final = ":mark"  # the same of one that counts only while rows are pending
 
 # Runs
 HASH: Final = "__hash"  # the hash that a run is sorted by; not stored

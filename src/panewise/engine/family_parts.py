@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 
+from panewise.engine.merged_header import HeaderRules
 from panewise.engine.protocol import Operator, Plan, Readings, Schema, Schemas
 from panewise.engine.store.division import Division
 from panewise.families import INPUT, part
@@ -143,6 +144,7 @@ class EngineParts:
         record_windows: returns the windows of an operator of this plan as Python objects, to which rows are
             added one by one (:class:`panewise.engine.windows.records.RecordWindows`); None if it cannot.
         division: returns how each table of an operator is divided among shards, by its name (semantics 48.6).
+        header_rules: returns how the headers of shards become one, given a specification.
         settled: returns a state whose tables have been divided, with what its header says of their rows.
     """
 
@@ -154,6 +156,7 @@ class EngineParts:
     take_over: Callable[[Any, Any, Mapping[str, Any]], TakeOver] | None = None
     record_windows: Callable[[Any], Any] = _without_records
     division: Callable[[Any], Mapping[str, Division]] = division_by_keys
+    header_rules: Callable[[Any], HeaderRules] = lambda spec: HeaderRules()
     settled: Callable[[Any], Any] = _unchanged
 
 

@@ -54,7 +54,7 @@ class ImportedShard:
 
     def _store(self, *, last: bool) -> None:
         stored = self.load()
-        state: Any = stored.operator.state
+        state = stored.operator.state
         tables = dict(state.tables)
         for name, pieces in self._waiting.items():
             tables[name] = tables[name].with_stored(vstack_frames(pieces))

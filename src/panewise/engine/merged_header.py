@@ -1,23 +1,48 @@
 """The header of a state that is divided among other shards, made from the headers of all shards before.
 
 All shards of a query see the same clocks, ends of input and source positions. A shard that had nothing to
-store has older ones. So the latest ones are those of all.
+store has older ones. So the latest ones are those of all. A family adds the rules of its own fields.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from panewise.errors import StateError
 
 Header: TypeAlias = Mapping[str, Any]
+Rule: TypeAlias = Callable[[Sequence[Any]], Any]
 # Fields that describe the runs, or belong to the runtime that wrote them.
 _LEFT_OUT: Final = frozenset({"timer", "lengths", "standalone", "feeds"})
-# What ended by then has expired, in the shards that have such a field (semantics 47.5, 47.15).
-_FLOORS: Final = frozenset({"floor", "floor_left", "floor_right"})
 
 
-def merged_header(headers: Sequence[Header]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class HeaderRules:
+    """How a field of one header is made from the fields of the headers of shards.
+
+    Attributes:
+        fields: by field what it is, given the values of the shards that have it. A field with the rule `sum`
+            counts what is unique within a shard. With the rule `all` a shard without the field has False.
+            Fields without a rule must be equal in all shards.
+        floors: fields by which rows have expired, in the shards that have them (semantics 47.5, 47.15).
+        nested: fields that are the header of another operator, with their rules.
+    """
+
+    fields: Mapping[str, Rule] = field(default_factory=dict)
+    floors: frozenset[str] = frozenset({"floor"})
+    nested: "Mapping[str, HeaderRules]" = field(default_factory=dict)
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        """The fields that count what is unique within a shard."""
+        return tuple(name for name, rule in self.fields.items() if rule is sum)
+
+
+_NO_RULES: Final = HeaderRules()
+
+
+def merged_header(headers: Sequence[Header], rules: HeaderRules = _NO_RULES) -> dict[str, Any]:
     """Returns the header of each new shard.
 
     >>> merged_header([{"watermark": 5, "finished": False}, {"watermark": None, "finished": False}])
@@ -27,31 +52,38 @@ def merged_header(headers: Sequence[Header]) -> dict[str, Any]:
         StateError: if shards differ in a field that must be equal.
     """
     names = dict.fromkeys(name for header in headers for name in header if name not in _LEFT_OUT)
-    for floor in _FLOORS:
+    for floor in rules.floors:
         if not all(floor in header for header in headers):
             names.pop(floor, None)  # it would hide live windows or rows of a shard that has none
-    return {name: _merged(name, headers) for name in names}
+    return {name: _merged(name, headers, rules) for name in names}
 
 
-def with_floor_of(header: Header, own: Header) -> dict[str, Any]:
+def with_floor_of(header: Header, own: Header, rules: HeaderRules = _NO_RULES) -> dict[str, Any]:
     """Returns a header with the `floor` that another one has, or without one if that has none.
 
-    >>> with_floor_of({"watermark": 5, "floor": 1, "windows": {"floor": 1}}, {"windows": {"floor": 3}})
-    {'watermark': 5, 'windows': {'floor': 3}}
+    >>> rules = HeaderRules(nested={"windows": HeaderRules()})
+    >>> with_floor_of({"floor": 1, "windows": {"floor": 1}}, {"windows": {"floor": 3}}, rules)
+    {'windows': {'floor': 3}}
     """
-    nested = {name: with_floor_of(header[name], own.get(name, {})) for name in header if name in _NESTED}
-    others = {name: value for name, value in header.items() if name not in _FLOORS}
-    return others | nested | {name: own[name] for name in own if name in _FLOORS}
+    inner = {
+        name: with_floor_of(header[name], own.get(name, {}), of)
+        for name, of in rules.nested.items()
+        if name in header
+    }
+    others = {name: value for name, value in header.items() if name not in rules.floors}
+    return others | inner | {name: own[name] for name in own if name in rules.floors}
 
 
-def _merged(name: str, headers: Sequence[Header]) -> Any:
-    if name == "in_blocks":  # absent if it is false
-        return all(header.get(name, False) for header in headers)
+def _merged(name: str, headers: Sequence[Header], rules: HeaderRules) -> Any:
     values = [header[name] for header in headers if name in header]
-    if name in _NESTED:
-        return merged_header(values)
-    rule = _RULES.get(name)
-    return _equal(name, values) if rule is None else rule(values)
+    if name in rules.nested:
+        return merged_header(values, rules.nested[name])
+    if name in rules.floors:
+        return min(values)
+    rule = rules.fields.get(name, _RULES.get(name))
+    if rule is None:
+        return _equal(name, values)
+    return False if rule is all and len(values) < len(headers) else rule(values)
 
 
 def _equal(name: str, values: Sequence[Any]) -> Any:
@@ -61,29 +93,22 @@ def _equal(name: str, values: Sequence[Any]) -> Any:
     return values[0]
 
 
-def _highest(values: Iterable[int | None]) -> int | None:
+def highest(values: Iterable[int | None]) -> int | None:
+    """Returns the highest value; None if there is none."""
     return max((value for value in values if value is not None), default=None)
 
 
-def _lowest(values: Iterable[int | None]) -> int | None:
+def lowest(values: Iterable[int | None]) -> int | None:
+    """Returns the lowest value; None if there is none."""
     return min((value for value in values if value is not None), default=None)
 
 
-def _inputs(values: Sequence[Header]) -> dict[str, Any]:
-    """Returns the latest report of each input, and the first reading of the clock."""
-    names = dict.fromkeys(chain.from_iterable(value["told"] for value in values))
-    reports = {name: [value["told"][name] for value in values if name in value["told"]] for name in names}
-    latest = {
-        name: [_highest(column) for column in zip(*pairs, strict=True)] for name, pairs in reports.items()
-    }
-    return {"since": _lowest(value["since"] for value in values), "told": latest}
+def by_side(merge: Rule) -> Rule:
+    """Returns the rule of a field with a value for each side."""
+    return lambda values: {side: merge([value[side] for value in values]) for side in values[0]}
 
 
-def _ended(values: Sequence[list[str]]) -> list[str]:
-    return max(values, key=len)
-
-
-def _marks(values: Sequence[list[list[Any]]]) -> list[list[Any]]:
+def most_marks(values: Sequence[list[list[Any]]]) -> list[list[Any]]:
     """Returns the marks that cover most offsets. Each shard has those of the rows of all shards."""
     return max(values, key=lambda rows: sum(map(_covered, rows)))
 
@@ -94,29 +119,21 @@ def _covered(row: list[Any]) -> int:
     return int(row[-1] - first)
 
 
-def _by_side(merge: Callable[[Sequence[Any]], Any]) -> Callable[[Sequence[Header]], dict[str, Any]]:
-    return lambda values: {side: merge([value[side] for value in values]) for side in values[0]}
+def _inputs(values: Sequence[Header]) -> dict[str, Any]:
+    """Returns the latest report of each input, and the first reading of the clock."""
+    names = dict.fromkeys(chain.from_iterable(value["told"] for value in values))
+    reports = {name: [value["told"][name] for value in values if name in value["told"]] for name in names}
+    latest = {
+        name: [highest(column) for column in zip(*pairs, strict=True)] for name, pairs in reports.items()
+    }
+    return {"since": lowest(value["since"] for value in values), "told": latest}
 
 
-def _least_waiting(values: Sequence[list[int | None]]) -> list[int | None]:
-    return [_lowest(column) for column in zip(*values, strict=True)]
-
-
-_NESTED: Final = frozenset({"windows", "then"})
-_RULES: Final[Mapping[str, Callable[[Sequence[Any]], Any]]] = {
+# The rules of the clocks and marks, which all families have.
+_RULES: Final[Mapping[str, Rule]] = {
     "processing_time": max,
-    "watermark": _highest,
+    "watermark": highest,
     "finished": any,
-    **dict.fromkeys(_FLOORS, min),
-    "closes": any,
     "inputs": _inputs,
-    "ended": _ended,
-    "marks": _marks,
-    "marks_by_side": _by_side(_marks),
-    "next_number": sum,
-    "released": sum,
-    "received": max,
-    "arrived": max,
-    "tally": max,
-    "waiting": _by_side(_least_waiting),
+    "marks": most_marks,
 }

@@ -1,9 +1,10 @@
 """Divides a stored state among other shards, run by run.
 
 A row keeps its values, except for numbers that are unique within a shard only: those of a shard are raised by
-as many as the shards before it have counted. Rows of a run stay in their order, and runs in order of age. So
-a newer row still hides older ones, and tombstones go where the rows that they hide go. Memory has the rows of
-one run at a time and, for tables that another table owns, the numbers of the rows of that table in one shard.
+as many as the shards before it have counted. Invariant: rows of a run stay in their order, and runs in order
+of age, and a tombstone gets the shard of the rows that it hides. So a newer row still hides older ones.
+Memory has the rows of one run at a time and, for tables that another table owns, the numbers of the rows of
+that table in one shard.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,27 +17,22 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import check_same, check_types, continued, runs_of
-from panewise.engine.columns import END, ONE_KEY, TOMBSTONE
+from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.family_parts import engine_parts
 from panewise.engine.kernels.hashing import shard_places
-from panewise.engine.merged_header import merged_header, with_floor_of
+from panewise.engine.merged_header import HeaderRules, merged_header, with_floor_of
 from panewise.engine.protocol import Operator, Schema, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.store.division import Division
-from panewise.engine.store.run import Shape
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.state import Manifest
-from panewise.state.manifest import REMEDY, checked
+from panewise.state.manifest import checked
 from panewise.state.run_format import decode
 from panewise.state.run_store import missing
 
 Places = npt.NDArray[np.intp]
 _NOWHERE: Final = -1
-_COUNTERS: Final = (
-    "next_number",
-    "released",
-)  # fields of the header that count what is unique within a shard
 
 
 @dataclass(frozen=True)
@@ -50,6 +46,7 @@ class Redistribution:
         shards: the numbers of the new shards.
         divisions: how the tables are divided, by name.
         offsets: by shard what is added to its numbers, by the field that counts them.
+        rules: how the headers of the shards become one.
     """
 
     operator: Operator
@@ -57,6 +54,7 @@ class Redistribution:
     shards: Sequence[int]
     divisions: Mapping[str, Division]
     offsets: Mapping[int, Mapping[str, int]]
+    rules: HeaderRules
 
     @classmethod
     def plan(
@@ -71,13 +69,14 @@ class Redistribution:
         Raises:
             StateError: if the state was made with another specification or other types, or is corrupt.
         """
-        spec = _with_marks(spec, list(manifests.values()))
+        spec = _with_added_aggregates(spec, list(manifests.values()))
         operator = operator_for(spec, schema)
         for manifest in manifests.values():
             check_types(operator.state, checked(manifest.header))
-        divisions = engine_parts(spec).division(operator)
-        ordered = dict(sorted(manifests.items()))
-        return cls(operator, ordered, tuple(shards), divisions, _offsets(ordered))
+        family, ordered = engine_parts(spec), dict(sorted(manifests.items()))
+        rules = family.header_rules(spec)
+        offsets = _offsets(ordered, rules.counters)
+        return cls(operator, ordered, tuple(shards), family.division(operator), offsets, rules)
 
     @property
     def spec(self) -> Specification:
@@ -93,12 +92,13 @@ class Redistribution:
 
     def header(self, shard: int) -> dict[str, Any]:
         """Returns the header of a new shard."""
-        header = merged_header([manifest.header for manifest in self.manifests.values()])
+        header = merged_header([manifest.header for manifest in self.manifests.values()], self.rules)
         if self.moves:
             have_all = {manifest.shards for manifest in self.manifests.values()} == {len(self.manifests)}
-            return header if have_all else with_floor_of(header, {})
+            return header if have_all else with_floor_of(header, {}, self.rules)
         own = self.manifests[shard].header if shard in self.manifests else {}
-        return with_floor_of(header, own) | {name: own[name] for name in _COUNTERS if name in own}
+        counted = {name: own[name] for name in self.rules.counters if name in own}
+        return with_floor_of(header, own, self.rules) | counted
 
     def pieces(self, stored: Mapping[int, Mapping[str, bytes]]) -> Iterator[tuple[int, str, pl.DataFrame]]:
         """Yields rows, each time with their new shard and the name of their table.
@@ -114,7 +114,7 @@ class Redistribution:
                 for run in runs_of(manifest.runs, number):
                     if run.name not in stored[shard]:
                         raise missing(run.name)
-                    rows = _typed(decode(stored[shard][run.name], run.name), table.shape, run.name)
+                    rows = table.shape.stored(decode(stored[shard][run.name], run.name), run.name)
                     if horizons[name] is not None:
                         rows = rows.filter(pl.col(END) > horizons[name])
                     yield from self._divided(shard, name, rows, owners)
@@ -163,7 +163,7 @@ class Redistribution:
 
 @dataclass
 class _Owners:
-    """Where the rows of owning tables of one shard go, by their numbers."""
+    """The new shards of the rows of owning tables, by the numbers of these rows."""
 
     tables: dict[str, list[tuple[Places, Places]]] = field(default_factory=dict)
 
@@ -172,7 +172,7 @@ class _Owners:
         self.tables.setdefault(table, []).append((numbers, places))
 
     def places(self, table: str, numbers: Places) -> Places:
-        """Returns where the owners of these rows go."""
+        """Returns the places of the new shards of the owners with these numbers."""
         parts = self.tables.get(table, [])
         known = np.concatenate([part for part, _ in parts] or [np.empty(0, np.intp)])
         places = np.concatenate([part for _, part in parts] or [np.empty(0, np.intp)])
@@ -185,12 +185,12 @@ class _Owners:
         return destinations
 
 
-def _offsets(manifests: Mapping[int, Manifest]) -> dict[int, dict[str, int]]:
+def _offsets(manifests: Mapping[int, Manifest], counters: Sequence[str]) -> dict[int, dict[str, int]]:
     """Returns by shard how many numbers the shards before it have counted."""
-    counted, offsets = dict.fromkeys(_COUNTERS, 0), {}
+    counted, offsets = dict.fromkeys(counters, 0), {}
     for shard, manifest in manifests.items():
         offsets[shard] = dict(counted)
-        for name in _COUNTERS:
+        for name in counters:
             counted[name] += manifest.header.get(name, 0)
     if any(count > MAX_INSTANT for count in counted.values()):
         rule = "the rows of all shards have numbers of 64 bits"
@@ -198,7 +198,7 @@ def _offsets(manifests: Mapping[int, Manifest]) -> dict[int, dict[str, int]]:
     return offsets
 
 
-def _with_marks(spec: Specification, manifests: Sequence[Manifest]) -> Specification:
+def _with_added_aggregates(spec: Specification, manifests: Sequence[Manifest]) -> Specification:
     """Returns the specification as it continues the state of all shards, without another change of it."""
     for manifest in manifests:
         check_same(manifest, spec, manifest.shards)
@@ -213,11 +213,3 @@ def _has_flag(header: Mapping[str, Any], flag: str) -> bool:
     """Returns whether a field is true in the header or in one inside it."""
     nested = (value for value in header.values() if isinstance(value, dict))
     return bool(header.get(flag)) or any(_has_flag(inner, flag) for inner in nested)
-
-
-def _typed(rows: pl.DataFrame, shape: Shape, name: str) -> pl.DataFrame:
-    """Returns the rows of a run, after checking that they have the columns of their table."""
-    rows = shape.completed(rows)
-    if list(rows.schema.items()) != [*shape.schema.items(), (TOMBSTONE, pl.Boolean())]:
-        raise StateError(f"run {name} with other columns", "a run has the columns of its table", REMEDY)
-    return rows

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import xxhash
 
-from panewise.engine.columns import HASH, TOMBSTONE
+from panewise.engine.columns import HASH
 from panewise.engine.store.run import RunRows, Shape
 from panewise.engine.store.stored_table import StoredTable
 from panewise.errors import StateError
@@ -202,11 +202,7 @@ class RunLibrary:
     def _from_store(self, run: Run, shape: Shape) -> RunRows:
         stored = self.store.run(run.name)
         table = decode_table(stored, run.name)
-        frame = shape.completed(frame_of_table(table))
-        if list(frame.schema.items()) != [*shape.schema.items(), (TOMBSTONE, pl.Boolean())]:
-            raise StateError(
-                f"run {run.name} with other columns", "a run has the columns of its table", REMEDY
-            )
+        frame = shape.stored(frame_of_table(table), run.name)
         rows = RunRows.with_hashes(frame, shape)
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))

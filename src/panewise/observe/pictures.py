@@ -129,7 +129,7 @@ class _Columns:
 
 @dataclass
 class _Row:
-    """What has the same arrival, None if that was not recorded."""
+    """The panes, late rows and watermark of one arrival; `at` is None if it was not recorded."""
 
     at: int | None
     until: int | None = None
@@ -188,9 +188,9 @@ def _rows_by_arrival(
 def _add_watermarks(columns: _Columns, rows: Mapping[int | None, _Row], row_of: Any, counts: Any) -> None:
     """Adds the lowest watermark of each arrival, and that of the row before where none was recorded."""
     for record in counts:
-        mark, row = _time(record.get("watermark"), "watermark"), row_of(record)
-        if mark is not None:
-            row.watermark = mark if row.watermark is None else min(mark, row.watermark)
+        watermark, row = _time(record.get("watermark"), "watermark"), row_of(record)
+        if watermark is not None:
+            row.watermark = watermark if row.watermark is None else min(watermark, row.watermark)
     last = None
     for at in sorted(at for at in rows if at is not None):
         last = rows[at].watermark = last if rows[at].watermark is None else rows[at].watermark

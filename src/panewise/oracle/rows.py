@@ -30,13 +30,13 @@ class Row:
     """A valid row.
 
     Attributes:
-        given: the row as it was added.
+        added: the row as it was added.
         time: its event time; in windows of rows its number, which is set after validation (semantics 8, 9.5).
         key: the values of its key columns, as :func:`as_key` returns them.
         values: the columns that are read; all columns if the operator passes rows on.
     """
 
-    given: dict[str, Any]
+    added: dict[str, Any]
     time: int
     key: tuple[Any, ...]
     values: dict[str, Any]

@@ -101,8 +101,8 @@ class SpecParts(ABC, Generic[S]):
 
     def batch_error(self, spec: S) -> Refusal | None:
         """Returns why a batch DataFrame cannot be the input, None if it can."""
-        marks = (entry.watermark for entry in spec.ports.values())
-        lagging = next((mark for mark in marks if isinstance(mark, FixedLag)), None)
+        watermarks = (entry.watermark for entry in spec.ports.values())
+        lagging = next((watermark for watermark in watermarks if isinstance(watermark, FixedLag)), None)
         if lagging is None:
             return None
         rule = (

@@ -232,7 +232,7 @@ def _tables_of(node: exp.Expr) -> set[str]:
 
 
 def _all(parts: list[exp.Expr], whole: Expr) -> Expr | None:
-    """Returns the condition that all these parts of another one are true."""
+    """Returns the parts of a condition joined by AND; None without parts."""
     if not parts:
         return None
     condition = parts[0]

@@ -123,7 +123,7 @@ class _OverCompiler(FrameReader):
         return names
 
     def _described(self, window: exp.Window) -> exp.Expr:
-        """Returns what has the partition, the order and the frame: the window, or the one that it names."""
+        """Returns the window of OVER, or the one of the clause WINDOW that it names."""
         alias = window.args.get("alias")
         if alias is None:
             return window

@@ -13,11 +13,11 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
     UNGROUPED,
     AssignedStage,
-    Mark,
-    MarkedStage,
     SparkStage,
     Stage,
     TableStage,
+    TableWatermark,
+    WatermarkedStage,
     is_ours,
 )
 from panewise.sql.syntax import (
@@ -119,11 +119,11 @@ class SourceCompiler:
         else:
             rule = "a window function has a table or a query"
             raise self.parser.fail("a join", rule, "write it in parentheses: (SELECT ...)", source.span)
-        mark = source.watermark
-        if isinstance(source, Derived) and mark is not None:
-            stage = MarkedStage(stage, self._watermark(mark), alias)
+        watermark = source.watermark
+        if isinstance(source, Derived) and watermark is not None:
+            stage = WatermarkedStage(stage, self._watermark(watermark), alias)
         names = frozenset() if alias is None else frozenset({alias.lower()})
-        return OperatorInput(stage, alias, names, None if mark is None else mark.name)
+        return OperatorInput(stage, alias, names, None if watermark is None else watermark.name)
 
     def table(self, table: NamedTable, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a table, or of a query of WITH.
@@ -199,9 +199,9 @@ class SourceCompiler:
         assert isinstance(leaf, NamedTable)
         return self.table(leaf, known), leaf.alias or last_name(leaf.name)
 
-    def _watermark(self, mark: Watermark) -> Mark:
-        text = None if mark.computed is None else self.parser.characters(mark.computed.span)
-        return Mark(mark.name, self.parser.duration_of(mark.delay), text)
+    def _watermark(self, watermark: Watermark) -> TableWatermark:
+        text = None if watermark.computed is None else self.parser.characters(watermark.computed.span)
+        return TableWatermark(watermark.name, self.parser.duration_of(watermark.delay), text)
 
     def _renamed(self, stage: Stage, source: Derived) -> Stage:
         if not source.columns:
@@ -215,8 +215,10 @@ class SourceCompiler:
         start = source.span.start if select.source_span is None else select.source_span.start
         names = frozenset(name.lower() for name in names_of(source))
         stage = self.cut(TextSpan(start, end), list(leaves(source)), known, "SELECT * FROM ", windows=False)
-        marks = [leaf.watermark for leaf in leaves(source) if isinstance(leaf, NamedTable) and leaf.watermark]
-        return OperatorInput(stage, None, names, marks[0].name if len(marks) == 1 else None)
+        watermarks = [
+            leaf.watermark for leaf in leaves(source) if isinstance(leaf, NamedTable) and leaf.watermark
+        ]
+        return OperatorInput(stage, None, names, watermarks[0].name if len(watermarks) == 1 else None)
 
 
 def leaves(source: Source) -> Iterator[Source]:

@@ -9,7 +9,7 @@ from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import SourceCompiler, WithQuery, leaves
 from panewise.sql.stage_columns import over_rows
-from panewise.sql.stages import OURS, MarkedStage, OutputColumn, RowsStage, SparkStage, Stage, walk
+from panewise.sql.stages import OURS, OutputColumn, RowsStage, SparkStage, Stage, WatermarkedStage, walk
 from panewise.sql.syntax import (
     Body,
     Derived,
@@ -55,7 +55,7 @@ class SparkQueryCompiler(SourceCompiler):
         """Returns a SELECT without state."""
         source = self.input(select, None, known)
         stage = self.rows_over(select, source.stage, source.alias)
-        if isinstance(source.stage, MarkedStage):
+        if isinstance(source.stage, WatermarkedStage):
             return stage
         return source.stage if stage.where is None and stage.outputs is None else stage
 

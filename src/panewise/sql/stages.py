@@ -32,7 +32,7 @@ WATERMARKED: Final = "event time of the watermark"  # stands for the column of t
 
 
 @dataclass(frozen=True)
-class Mark:
+class TableWatermark:
     """A watermark of a table.
 
     Attributes:
@@ -88,7 +88,7 @@ class TableStage:
     name: str | None
     alias: str | None
     columns: tuple[str, ...] = ()
-    watermark: Mark | None = None
+    watermark: TableWatermark | None = None
     run: tuple[tuple[str, Any], ...] = ()
 
     @property
@@ -141,7 +141,7 @@ class FollowingStage:
 
 
 @dataclass(frozen=True)
-class MarkedStage(FollowingStage):
+class WatermarkedStage(FollowingStage):
     """The rows of a query, with a watermark.
 
     Attributes:
@@ -149,7 +149,7 @@ class MarkedStage(FollowingStage):
         alias: the name by which this expression calls the rows.
     """
 
-    watermark: Mark
+    watermark: TableWatermark
     alias: str | None
 
 
@@ -388,7 +388,7 @@ class JoinStage:
 
 
 OurStage: TypeAlias = SingleInputStage | JoinStage
-Stage: TypeAlias = TableStage | SparkStage | MarkedStage | RowsStage | AssignedStage | OurStage
+Stage: TypeAlias = TableStage | SparkStage | WatermarkedStage | RowsStage | AssignedStage | OurStage
 OURS: Any = (SingleInputStage, JoinStage)
 
 

@@ -32,7 +32,7 @@ class Changes:
                 self._waiting.pop(change, None)
 
     def _check_loop(self) -> None:
-        """Refuses a second event loop: nothing in it would wake what waits in the first one."""
+        """Refuses a second event loop, because it could not wake the tasks that wait in the first one."""
         running = asyncio.get_running_loop()
         if self._loop is not running:
             if self._loop is not None and not self._loop.is_closed():

@@ -108,9 +108,9 @@ def ignores_clock(spec: WindowOperator) -> bool:
 
 def delay_of(spec: WindowOperator) -> int | None:
     """Returns how far the watermark is behind the rows, in microseconds; None if it comes from outside."""
-    mark = spec.watermark
-    by_rows = isinstance(mark, StreamTime) and mark.per == "all" and mark.idle_after is None
-    return mark.delay.us if isinstance(mark, StreamTime) and by_rows else None
+    watermark = spec.watermark
+    by_rows = isinstance(watermark, StreamTime) and watermark.per == "all" and watermark.idle_after is None
+    return watermark.delay.us if isinstance(watermark, StreamTime) and by_rows else None
 
 
 def has_no_other_rules(spec: WindowOperator) -> bool:

@@ -53,10 +53,10 @@ class Deferral:
         end = self._ends.first(time)
         first_end = min(end, self._first_end) if self._buffer.size else end
         if self._delay is not None:
-            mark = saturating_add(time, -self._delay)
-            if mark >= min(first_end, self._host.next_due()):
+            watermark = saturating_add(time, -self._delay)
+            if watermark >= min(first_end, self._host.next_due()):
                 return False
-            self._buffer.raise_watermark(mark)
+            self._buffer.raise_watermark(watermark)
         self._first_end = first_end
         return True
 
@@ -66,11 +66,11 @@ class Deferral:
             return False
         if clock is not None and not self._ignores_clock:
             return False
-        mark = watermark if self._delay is None else None  # rows move it, so this reading has no meaning
+        watermark = watermark if self._delay is None else None  # else rows move it, and this has no meaning
         waiting = self._first_end if self._buffer.size else MAX_INSTANT
-        if mark is not None and mark >= min(waiting, self._host.next_due()):
+        if watermark is not None and watermark >= min(waiting, self._host.next_due()):
             return False
-        self._buffer.move(clock, mark)
+        self._buffer.move(clock, watermark)
         return True
 
     def _is_open(self, time: int) -> bool:
@@ -79,5 +79,5 @@ class Deferral:
         clocks = self._host.operator.state.clocks
         if clocks.finished:
             return False
-        mark = highest(clocks.instant_watermark, self._buffer.watermark)
-        return mark is None or self._ends.all_open(time, mark)
+        watermark = highest(clocks.instant_watermark, self._buffer.watermark)
+        return watermark is None or self._ends.all_open(time, watermark)

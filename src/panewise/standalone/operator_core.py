@@ -96,8 +96,8 @@ class OperatorCore(Core):
     @property
     def watermark(self) -> int | None:
         """The watermark, with the readings that wait; None if there is none, or it is a number of rows."""
-        mark = highest(self.buffer.watermark, self.records.watermark)
-        return highest(self.host.operator.state.clocks.instant_watermark, mark)
+        watermark = highest(self.buffer.watermark, self.records.watermark)
+        return highest(self.host.operator.state.clocks.instant_watermark, watermark)
 
     def port(self, name: str | None) -> str:
         """Returns the name of a port."""

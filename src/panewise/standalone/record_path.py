@@ -66,8 +66,8 @@ class RecordPath:
         if time is None or not self._fit.fits(message):
             return None
         clocks = self._host.operator.state.clocks
-        mark = highest(clocks.instant_watermark, self.watermark)
-        if clocks.finished or (mark is not None and not self._ends.all_open(time, mark)):
+        watermark = highest(clocks.instant_watermark, self.watermark)
+        if clocks.finished or (watermark is not None and not self._ends.all_open(time, watermark)):
             return None
         now = highest(clocks.processing_time, self.clock)
         self._host.next_due()  # before the windows of the state change here

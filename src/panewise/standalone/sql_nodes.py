@@ -14,7 +14,7 @@ import polars as pl
 from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import Hopping
-from panewise.sql.stages import AssignedStage, Mark, MarkedStage, RowsStage, TableStage
+from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.standalone.sql_expressions import Scope
 from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
 
@@ -71,11 +71,11 @@ class SqlNode(ABC):
         """Returns late and invalid rows of all operators, without rows."""
 
 
-class MarkedRows:
+class WatermarkedRows:
     """Rows whose watermark follows them: the highest time so far minus the delay.
 
     Args:
-        mark: the watermark, None if there is none.
+        watermark: the watermark, None if there is none.
         schema: the columns of the rows.
         alias: the name by which expressions call them.
         follows: whether the watermark follows the rows, as on a stream. On a batch it has no effect.
@@ -87,20 +87,22 @@ class MarkedRows:
         clock: the processing time in microseconds.
     """
 
-    def __init__(self, mark: Mark | None, schema: Schema, alias: str | None, *, follows: bool) -> None:
+    def __init__(
+        self, watermark: TableWatermark | None, schema: Schema, alias: str | None, *, follows: bool
+    ) -> None:
         self.schema, self.follows, self.delay, self.clock = dict(schema), follows, 0, 0
         self.event_time: str | None = None
         self.reached: int | None = None
         self.skew: Duration | None = None
         self._computed: pl.Expr | None = None
-        if mark is None:
+        if watermark is None:
             return
-        name, text = mark.name, mark.computed
+        name, text = watermark.name, watermark.computed
         own = next((column for column in schema if column.lower() == name.lower()), None)
         if own is None and text is None:
             rule = f"the columns are {list(schema)}"
             raise SqlError(f"WATERMARK {name}", rule, "correct the name")
-        self.event_time, self.delay, self.skew = own or name, mark.delay.us, mark.skew
+        self.event_time, self.delay, self.skew = own or name, watermark.delay.us, watermark.skew
         if text is not None:
             typed = Scope(self.schema, alias).typed(text)
             self._computed, self.schema[self.event_time] = typed.expr, typed.dtype
@@ -109,7 +111,7 @@ class MarkedRows:
         """Reads the clock, which never decreases; None changes nothing."""
         self.clock = max(self.clock, clock or 0)
 
-    def marked(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def watermarked(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows with the column of the watermark, which they move."""
         if self._computed is not None and self.event_time is not None:
             rows = rows.with_columns(self._computed.alias(self.event_time))
@@ -136,7 +138,7 @@ class TableNode(SqlNode):
     def __init__(self, stage: TableStage, schema: Schema, *, follows: bool) -> None:
         self.name, self._own = (stage.name or "").lower(), schema
         named = dict(zip(stage.columns or schema, schema.values(), strict=False))
-        self._rows = MarkedRows(stage.watermark, named, stage.alias, follows=follows)
+        self._rows = WatermarkedRows(stage.watermark, named, stage.alias, follows=follows)
         self._names = list(named)
         self.schema, self.event_time = self._rows.schema, self._rows.event_time
 
@@ -145,7 +147,7 @@ class TableNode(SqlNode):
         rows = event.tables.get(self.name)
         rows = pl.DataFrame(schema=self._own) if rows is None else rows
         self._rows.read(event.clock)
-        rows = self._rows.marked(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
+        rows = self._rows.watermarked(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
         self._rows.move(event.watermarks.get(self.name))
         self.watermark = self._rows.reached
         return rows
@@ -168,15 +170,15 @@ class FollowingNode(SqlNode):
 class MarkedNode(FollowingNode):
     """The rows of a query, with a watermark."""
 
-    def __init__(self, stage: MarkedStage, source: SqlNode, *, follows: bool) -> None:
+    def __init__(self, stage: WatermarkedStage, source: SqlNode, *, follows: bool) -> None:
         self.source = source
-        self._rows = MarkedRows(stage.watermark, source.schema, stage.alias, follows=follows)
+        self._rows = WatermarkedRows(stage.watermark, source.schema, stage.alias, follows=follows)
         self.schema, self.event_time = self._rows.schema, self._rows.event_time
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows."""
         self._rows.read(event.clock)
-        rows = self._rows.marked(self.source.step(event, rejected))
+        rows = self._rows.watermarked(self.source.step(event, rejected))
         self.watermark = self._rows.reached
         return rows
 

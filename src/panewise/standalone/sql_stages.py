@@ -8,11 +8,11 @@ from panewise.errors import SqlError
 from panewise.sql.stages import (
     AssignedStage,
     JoinStage,
-    MarkedStage,
     RowsStage,
     SparkStage,
     Stage,
     TableStage,
+    WatermarkedStage,
 )
 from panewise.sql.texts import one_line
 from panewise.standalone.sql_functions import refused
@@ -41,7 +41,9 @@ class NodeBuilder:
         """
         makers: dict[type[Any], Callable[[Any], SqlNode]] = {
             TableStage: self._table,
-            MarkedStage: lambda marked: MarkedNode(marked, self.node(marked.input), follows=self.follows),
+            WatermarkedStage: lambda marked: MarkedNode(
+                marked, self.node(marked.input), follows=self.follows
+            ),
             RowsStage: lambda rows: RowsNode(rows, self.node(rows.input)),
             AssignedStage: lambda rows: AssignedNode(rows, self.node(rows.input)),
             JoinStage: lambda join: JoinNode(join, self.node(join.left), self.node(join.right)),

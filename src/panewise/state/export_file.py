@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 from uuid import uuid4
 
 import pyarrow as pa
@@ -54,7 +54,7 @@ class ExportedFrom:
 class ExportWriter:
     """Writes the entries of a file. :func:`writing` opens it."""
 
-    def __init__(self, sink: Any, origin: ExportedFrom) -> None:
+    def __init__(self, sink: BinaryIO, origin: ExportedFrom) -> None:
         head = json.dumps({"format": FORMAT, **vars(origin)})
         self._stream = pa.ipc.new_stream(sink, _SCHEMA.with_metadata({_FIELD: head.encode()}))
         self._checksum, self.entries = xxhash.xxh3_128(head.encode()), 0
@@ -158,7 +158,7 @@ class ExportFile:
             raise _unusable(where, error, "read") from error
 
     @classmethod
-    def _read(cls, path: Path, file: Any) -> "ExportFile":
+    def _read(cls, path: Path, file: pa.NativeFile) -> "ExportFile":
         head = _head(path, file)
         origin = _origin(json.loads(head))
         checksum, operators = xxhash.xxh3_128(head), dict[int, dict[int, dict[str, int]]]()
@@ -198,7 +198,7 @@ def is_export(path: str | Path) -> bool:
     return Path(path).is_file()
 
 
-def _head(path: Path, file: Any) -> bytes:
+def _head(path: Path, file: pa.NativeFile) -> bytes:
     """Returns the head of a file that was just opened."""
     head: bytes | None = (pa.ipc.read_schema(pa.ipc.read_message(file)).metadata or {}).get(_FIELD)
     if head is None:
@@ -206,7 +206,7 @@ def _head(path: Path, file: Any) -> bytes:
     return head
 
 
-def _entries(path: Path, file: Any) -> Iterator[tuple[int, tuple[int, int, str, bytes]]]:
+def _entries(path: Path, file: pa.NativeFile) -> Iterator[tuple[int, tuple[int, int, str, bytes]]]:
     """Yields the entries, each with its place in the file."""
     while True:
         place = file.tell()
@@ -228,7 +228,7 @@ def _origin(head: Mapping[str, Any]) -> ExportedFrom:
     return ExportedFrom(**known | {"sources": tuple(known["sources"])})
 
 
-def _update(checksum: Any, operator: int, shard: int, name: str, data: bytes) -> None:
+def _update(checksum: xxhash.xxh3_128, operator: int, shard: int, name: str, data: bytes) -> None:
     checksum.update(f"{operator}/{shard}/{name}/{len(data)}".encode())
     checksum.update(data)
 

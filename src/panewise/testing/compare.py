@@ -173,7 +173,7 @@ def _like(entry: Entry, expected: Sequence[Entry], n: int) -> Entry:
 
 
 def _shown(value: Any, wanted: Any) -> Any:
-    """Returns the expected value if the found one equals it, else the found one in the form of the expected.
+    """Returns `wanted` if the value equals it. Otherwise returns the value in the form of `wanted`.
 
     An instant becomes a datetime in the expected zone, and a list of entries a dict.
     """

@@ -132,7 +132,7 @@ def watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     At these a window is complete or expires, a row seen before falls behind (semantics 13.3), or an
     AfterEventTime or AfterEventTimeDelay is ready.
     """
-    instants = [*bounds(spec), *seen, *_ends(spec, seen), *_marks(spec, seen)]
+    instants = [*bounds(spec), *seen, *_ends(spec, seen), *_watermarks(spec, seen)]
     return _simplest_first(
         instant + length + off
         for instant in instants
@@ -207,7 +207,7 @@ def periods(spec: WindowOperator) -> list[int]:
     return lengths
 
 
-def _marks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
+def _watermarks(spec: WindowOperator, seen: Iterable[int]) -> list[int]:
     """Returns the deadlines in event time that the rows seen give the trigger (semantics 16.8, 16.17)."""
     nodes, seen = list(walk(spec.trigger)), list(seen)
     periods_ = [node.period.us for node in nodes if isinstance(node, AfterEventTime)]

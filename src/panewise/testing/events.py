@@ -32,14 +32,14 @@ class Script:
 
     Args:
         events: the events; in their `rows` source positions are in columns, and event times in microseconds.
-        given: the rows as the caller gave them, for each event.
+        added: the rows as the caller gave them, for each event.
         progress: whether each output has the progress after the event. Only the oracle has it.
     """
 
     spec: Specification
     types: Mapping[str, Mapping[str, str]]
     events: tuple[Event, ...]
-    given: tuple[Batch, ...]
+    added: tuple[Batch, ...]
     windows: bool = False
     progress: bool = False
     options: Mapping[str, Any] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.columns import ROW
-from panewise.engine.ingest.validate import BAD_TIME, BAD_TYPE, MARKS, OUT_OF_RANGE
+from panewise.engine.ingest.validate import BAD_TIME, BAD_TYPE, FAULTS, OUT_OF_RANGE
 from panewise.spec import Entry
 from panewise.standalone.messages import fitted
 from panewise.standalone.schema import dtype_of
@@ -29,7 +29,7 @@ def frame(spec: Entry, types: Mapping[str, str], rows: Sequence[Row]) -> pl.Data
     rows_frame = fitted(spec, schema(types), rows).frame
     if BAD_TIME not in rows_frame.columns:
         rows_frame = rows_frame.with_columns(
-            pl.lit(None if name == BAD_TYPE else False, FLAGS[name]).alias(name) for name in MARKS
+            pl.lit(None if name == BAD_TYPE else False, FLAGS[name]).alias(name) for name in FAULTS
         )
     numbers = pl.Series(ROW, range(len(rows)), pl.Int64())
     return rows_frame.with_columns(numbers).select(*types, *FLAGS)

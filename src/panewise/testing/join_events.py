@@ -150,9 +150,9 @@ class _JoinWriter:
         sides: list[Any] = self._open_to_watermarks()
         side = self._one_of([*sides, None] if len(sides) == len(SIDES) else sides)
         named = {} if side is None else {"input": side}
-        return {"op": "watermark", "to": self._one_of(self._marks(side or self._one_of(SIDES))), **named}
+        return {"op": "watermark", "to": self._one_of(self._watermarks(side or self._one_of(SIDES))), **named}
 
-    def _marks(self, side: str) -> list[int]:
+    def _watermarks(self, side: str) -> list[int]:
         """Returns watermarks of a side, with their neighbours.
 
         Some end the wait of rows of the other side, others make times of rows of this side late.
@@ -178,7 +178,9 @@ class _JoinWriter:
         for side, described in self.spec.sides.items():
             if isinstance(described.watermark, FixedLag):
                 lag = described.watermark.lag.us
-                readings += [mark + lag for mark in self._marks(side) if mark + lag >= now]
+                readings += [
+                    watermark + lag for watermark in self._watermarks(side) if watermark + lag >= now
+                ]
         if self.spec.idle_after is not None:
             wait = self.spec.idle_after.us
             readings += [reading + wait + off for reading in self.readings[-3:] for off in _NEAR]

@@ -65,7 +65,7 @@ def join_specs(draw: st.DrawFn, /, **fixed: Any) -> JoinOperator:
     }
     if parts.windows_end(match) and how not in ONE_SIDED and draw(st.booleans()):
         fields["timestamp"] = "window"
-    left_side, right_side = draw(two_sides(fields.pop("marks")))
+    left_side, right_side = draw(two_sides(fields.pop("watermarks")))
     match, left_side, right_side = of_match.fitted(match, left_side, right_side)
     timeless = parts.by_arrival(match) and not _OF_TIME & fixed.keys()
     if timeless and draw(st.sampled_from([False, False, True])):
@@ -121,21 +121,24 @@ def _without_event_time(side: Side) -> Side:
 
 @st.composite
 def watermarks_of_sides(draw: st.DrawFn, /) -> dict[str, Any]:
-    """Draws where the watermarks come from: of both sides together, or of each side, as `marks`."""
+    """Draws where the watermarks come from: of both sides together, or of each side, as `watermarks`."""
     kind = draw(st.sampled_from(["outside", "outside", "rows", "rows", "both", "lag", "mixed"]))
     delayed = st.sampled_from([0, 0, 2, 5]).map(lambda delay: StreamTime(delay, per="all"))
     lags = st.sampled_from([0, 3, 10]).map(FixedLag)
     if kind == "both":
-        return {"watermark": draw(delayed), "marks": (None, None)}
+        return {"watermark": draw(delayed), "watermarks": (None, None)}
     of_kind: dict[str, Any] = {"outside": st.none(), "rows": delayed}
     of_side = of_kind.get(kind, st.one_of(lags, st.none(), *([delayed] if kind == "mixed" else [])))
-    marks = (draw(of_side), draw(of_side))
-    lagging = any(isinstance(mark, FixedLag) for mark in marks)
-    return {"marks": marks, "idle_after": None if lagging else draw(st.sampled_from([None, None, 4]))}
+    watermarks = (draw(of_side), draw(of_side))
+    lagging = any(isinstance(watermark, FixedLag) for watermark in watermarks)
+    return {
+        "watermarks": watermarks,
+        "idle_after": None if lagging else draw(st.sampled_from([None, None, 4])),
+    }
 
 
 @st.composite
-def two_sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
+def two_sides(draw: st.DrawFn, /, watermarks: tuple[Any, Any]) -> tuple[Side, Side]:
     """Draws the two sides, with these watermarks."""
     keys = draw(st.sampled_from(_KEYS))
     order = draw(st.sampled_from(["none", "none", "both", "one", "longer", "positions"]))
@@ -151,7 +154,7 @@ def two_sides(draw: st.DrawFn, /, marks: tuple[Any, Any]) -> tuple[Side, Side]:
             position=draw(st.sampled_from(positions)) if order == "positions" else None,
             null_keys=draw(st.sampled_from([True, True, False])) if keys[0] else True,
             max_future_skew=draw(st.sampled_from([None, None, None, None, 3, 20])),
-            watermark=marks[number],
+            watermark=watermarks[number],
             allowed_lateness=draw(st.sampled_from([0, 0, 1, 5])),
         )
         sides.append(side)

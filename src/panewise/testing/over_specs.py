@@ -191,7 +191,9 @@ class RowWriter(Writer):
         """Returns later clock readings; with `FixedLag`, those that move the watermark to such places."""
         lag = self.spec.watermark.lag.us if isinstance(self.spec.watermark, FixedLag) else 0
         return [
-            at for at in _inside([mark + lag for mark in self.watermarks()]) if at >= self.readings[-1]
+            at
+            for at in _inside([watermark + lag for watermark in self.watermarks()])
+            if at >= self.readings[-1]
         ] + [self.readings[-1] + 5]
 
 

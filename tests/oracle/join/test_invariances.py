@@ -44,7 +44,7 @@ def cut(spec: JoinOperator, script: Events) -> Iterator[dict[str, Any]]:
                 else:
                     yield {"op": "add", "input": side, "rows": [row]}
         for side, one in merged(spec, types, valid):
-            yield {"op": "add", "input": side, "rows": [one.given]}
+            yield {"op": "add", "input": side, "rows": [one.added]}
 
 
 def together(outputs: Events) -> dict[str, Any]:

@@ -81,7 +81,7 @@ def _halves(values: pl.Expr, dtype: pl.DataType) -> tuple[pl.Expr, pl.Expr]:
 
 
 def _combined(upper: pl.Expr, lower: pl.Expr, carries: pl.Expr, dtype: pl.DataType) -> Exact:
-    """Returns the sum whose halves, and whose carries, have these sums."""
+    """Returns a sum, given the sums of the halves of its values and of their carries."""
     half, unit = pl.lit(_half(dtype), dtype=pl.Int128), pl.lit(_half(dtype) ** 2, dtype=pl.Int128)
     # Move what exceeds the lower half to the upper one, and what exceeds that to the carry.
     upper = upper + carries.cast(pl.Int128) * half + lower // half
@@ -94,7 +94,7 @@ def _combined(upper: pl.Expr, lower: pl.Expr, carries: pl.Expr, dtype: pl.DataTy
 
 
 def checked_sums(dtype: pl.DataType, column: str) -> Callable[[Sequence[pl.Series]], pl.Series]:
-    """Returns what makes results of sums and carries, and refuses those that do not fit `dtype`."""
+    """Returns a function that makes results of sums and carries. It refuses those that do not fit `dtype`."""
 
     def checked(columns: Sequence[pl.Series]) -> pl.Series:
         sums, carries = columns

@@ -32,4 +32,5 @@ PARTS: Final = EngineParts(
     inspect=lambda spec, header, read: engine_parts(spec.first).inspect(spec.first, header, read),
     take_over=on_call("panewise.engine.chain.evolution:take_over"),
     division=division,
+    header_rules=lambda spec: engine_parts(spec.first).header_rules(spec.first),
 )

@@ -137,12 +137,12 @@ def _evaluated(
     windows = touched
     for more in (results, known):
         windows = windows.join(more, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
-    marks = [
+    filled = [
         pl.col(FILLED).fill_null(False),
         *(pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE)),
     ]
     complete, last = clocks.complete(plan.spec, pl.col(END)), clocks.expired(plan.spec, pl.col(END))
-    windows = windows.with_columns(*marks, complete.alias(COMPLETE), last.alias(LAST))
+    windows = windows.with_columns(*filled, complete.alias(COMPLETE), last.alias(LAST))
     # Only the first pane of a window that is not EARLY can be ON_TIME (semantics 30.3).
     windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))
     if not plan.compares:

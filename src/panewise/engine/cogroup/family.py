@@ -25,7 +25,8 @@ from typing import Any, Final
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.columns import key_columns
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
-from panewise.engine.join.two_sides import read_clocks
+from panewise.engine.join.two_sides import HEADER_RULES, read_clocks
+from panewise.engine.merged_header import HeaderRules
 from panewise.engine.nested.state import header_in
 from panewise.engine.store.division import Division
 from panewise.spec import CogroupOperator
@@ -58,6 +59,12 @@ def division(operator: Any) -> dict[str, Division]:
     return {name: replace(of, keys=keys) for name, of in tables.items()}
 
 
+def header_rules(spec: CogroupOperator) -> HeaderRules:
+    """Returns how the headers of shards become one: the sides have fields, and the windows a header."""
+    windows = window_operator(spec)
+    return replace(HEADER_RULES, nested={HEADER: engine_parts(windows).header_rules(windows)})
+
+
 PARTS: Final = EngineParts(
     compile=CogroupPlan,
     operator=on_call("panewise.engine.cogroup.operator:CogroupEngine"),
@@ -65,4 +72,5 @@ PARTS: Final = EngineParts(
     inspect=inspect,
     take_over=on_call("panewise.engine.cogroup.evolution:take_over"),
     division=division,
+    header_rules=header_rules,
 )

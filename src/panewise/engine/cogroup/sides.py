@@ -79,7 +79,7 @@ class CogroupSides(WindowsOfSides):
 
     @property
     def _one_by_one(self) -> bool:
-        """Whether each row is a batch of its own: else the windows take the rows one by one."""
+        """Whether each row is a batch of its own. Otherwise the windows evaluate batches row by row."""
         return super()._one_by_one and self.clocks_are_own
 
     def _arrived(self, rows: RowsBySide, fresh: RowsBySide) -> OutputsAndPanes:

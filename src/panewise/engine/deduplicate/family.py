@@ -21,6 +21,7 @@ from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, tak
 from panewise.engine.deduplicate.state import GROUPS, WAITING
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
+from panewise.engine.merged_header import HeaderRules
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import DeduplicateOperator
 from panewise.state.manifest import checked
@@ -45,4 +46,5 @@ PARTS: Final = EngineParts(
     operator=with_one_input(on_call("panewise.engine.deduplicate.operator:DeduplicateEngine")),
     tables=lambda spec: (GROUPS, WAITING),
     inspect=inspect,
+    header_rules=lambda spec: HeaderRules({"arrived": max}),
 )

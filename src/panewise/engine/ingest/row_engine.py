@@ -48,11 +48,11 @@ class RowEngine(UncombinedOperator, SingleInput[P, S]):
 
     def _any_behind(self, rows: pl.DataFrame) -> bool:
         """Returns whether a row can be late before the end of input."""
-        mark = self.state.clocks.watermark
-        if mark is None or not self.plan.entry.time_columns:
+        watermark = self.state.clocks.watermark
+        if watermark is None or not self.plan.entry.time_columns:
             return False
         first = rows[TIME].min()
-        return isinstance(first, int) and first < mark
+        return isinstance(first, int) and first < watermark
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return arrival.in_order(self.plan.entry, arrival.placed(rows))

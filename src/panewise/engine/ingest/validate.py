@@ -23,7 +23,7 @@ from panewise.families import INPUT
 from panewise.spec import Entry, RowInputs, row_driven
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
-MARKS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
+FAULTS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
 
 NEVER: Final = "rows of this operator are never pre-aggregated"
 
@@ -61,9 +61,9 @@ def validate(
         compared: the columns of deltas, in which each row has a value (semantics 10.4).
     """
     columns = list(schema)
-    marks = [mark for mark in MARKS if mark in rows.columns and mark not in columns]
+    faults = [fault for fault in FAULTS if fault in rows.columns and fault not in columns]
     extra = [column for column in (PLACE,) if column in rows.columns]
-    rows = rows[[*columns, *marks, *extra]]
+    rows = rows[[*columns, *faults, *extra]]
     if not spec.keys:
         rows = rows.hstack([constant_column(ONE_KEY, 0, pl.Int8(), rows.height)])
     valid, invalid = _split(spec, rows if extra else arrival.placed(rows), processing_time, compared)
@@ -71,7 +71,7 @@ def validate(
         valid, unassignable = assign(valid)
         invalid = invalid if unassignable.is_empty() else pl.concat([invalid, unassignable], how="diagonal")
     ordered = arrival.in_order(spec, invalid) if invalid.height else invalid
-    return ValidationResult(valid.drop(marks) if marks else valid, ordered[[*columns, REASON, PLACE]])
+    return ValidationResult(valid.drop(faults) if faults else valid, ordered[[*columns, REASON, PLACE]])
 
 
 def _split(
@@ -115,14 +115,14 @@ def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _time_reasons(rows: pl.DataFrame) -> list[tuple[pl.Expr, str]]:
-    marks, time, tests = set(rows.columns), rows[TIME], list[tuple[pl.Expr, str]]()
-    bad_time = pl.col(BAD_TIME) if BAD_TIME in marks else pl.lit(False)
-    wide = pl.col(OUT_OF_RANGE) if OUT_OF_RANGE in marks else pl.lit(False)
+    columns, time, tests = set(rows.columns), rows[TIME], list[tuple[pl.Expr, str]]()
+    bad_time = pl.col(BAD_TIME) if BAD_TIME in columns else pl.lit(False)
+    wide = pl.col(OUT_OF_RANGE) if OUT_OF_RANGE in columns else pl.lit(False)
     if time.null_count():
         tests.append((pl.col(TIME).is_null() & ~bad_time & ~wide, "event time is null"))
-    if BAD_TIME in marks:
+    if BAD_TIME in columns:
         tests.append((bad_time, "event time is not a timestamp"))
-    if OUT_OF_RANGE in marks or time.min() == MIN_INSTANT:
+    if OUT_OF_RANGE in columns or time.min() == MIN_INSTANT:
         tests.append((wide | (pl.col(TIME) == MIN_INSTANT), "event time out of range"))
     return tests
 
@@ -189,7 +189,7 @@ def check_columns(spec: Entry, schema: Mapping[str, pl.DataType]) -> None:
         if name not in schema:
             remedy = f"use one of the columns {sorted(schema)}"
             raise SpecError(f"column {name!r}", "the columns that an operator reads are in its input", remedy)
-    own = [name for name in schema if name.startswith("__") and name not in (ROW, *MARKS)]
+    own = [name for name in schema if name.startswith("__") and name not in (ROW, *FAULTS)]
     if own:
         raise SpecError(
             f"column {own[0]!r}", "names that start with '__' are the operator's own", "rename the column"

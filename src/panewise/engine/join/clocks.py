@@ -50,8 +50,12 @@ class JoinClocks:
     @property
     def watermark(self) -> int | None:
         """The lower watermark of those sides that have not ended; None before both have one."""
-        marks = [MAX_INSTANT if side.ended else side.watermark for side in self.sides.values()]
-        return None if None in marks else min(mark for mark in marks if mark is not None)
+        watermarks = [MAX_INSTANT if side.ended else side.watermark for side in self.sides.values()]
+        return (
+            None
+            if None in watermarks
+            else min(watermark for watermark in watermarks if watermark is not None)
+        )
 
     instant_watermark = watermark
 
@@ -142,9 +146,9 @@ class JoinClocks:
 
     def _reported(self, side: str, watermark: int) -> Self:
         before = self.sides[side]
-        mark = watermark if before.watermark is None else max(before.watermark, watermark)
+        highest = watermark if before.watermark is None else max(before.watermark, watermark)
         at = None if self.since is None else self.processing_time
-        return self.with_sides({side: replace(before, watermark=mark, reported_at=at)})
+        return self.with_sides({side: replace(before, watermark=highest, reported_at=at)})
 
     def _without_idle(self, spec: TwoSided) -> Self:
         """Raises the watermark of an idle side to that of the other one (36.5)."""

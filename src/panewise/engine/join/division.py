@@ -15,7 +15,10 @@ from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
 from panewise.engine.join.same_window.rows import NEWEST
 from panewise.engine.join.streams.clocks import RELEASED, WAITING, LeastWaiting, StreamsState
 from panewise.engine.join.streams.releases import waiting_name
+from panewise.engine.join.two_sides import HEADER_RULES
+from panewise.engine.merged_header import HeaderRules, by_side, lowest
 from panewise.engine.store.division import Division
+from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, SIDES
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key
 
@@ -58,6 +61,15 @@ def _with_numbers(state: Any, name: str, division: Division, numbers: tuple[str,
     division = replace(division, numbers={column: counts for column in numbers if column in columns})
     side = next((side for side in SIDES if name == matches_name(side)), None)
     return division if side is None else replace(division, keys=(), owner=side, by_owner=NUMBER)
+
+
+def header_rules(spec: JoinOperator) -> HeaderRules:
+    """Returns how the headers of shards become one. Windowed streams have more fields."""
+    return replace(HEADER_RULES, fields={**HEADER_RULES.fields, RELEASED: sum, WAITING: by_side(_least)})
+
+
+def _least(values: Sequence[Sequence[int | None]]) -> list[int | None]:
+    return [lowest(column) for column in zip(*values, strict=True)]
 
 
 def with_least_waiting(state: Any) -> Any:

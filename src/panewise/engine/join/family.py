@@ -80,16 +80,20 @@ Horizons of tables 0 and 1:
 - all others: H of the other side
 """
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from panewise.engine.family_parts import EngineParts, on_call
 from panewise.engine.join.plan import JoinPlan
 from panewise.families import part
 from panewise.spec import JoinOperator
 
+if TYPE_CHECKING:
+    from panewise.engine.join.match_engine import MatchEngine
 
-def _match_engine(spec: JoinOperator) -> Any:
-    return part("panewise.engine.join.match_engine:match_engine")(spec.match)
+
+def _match_engine(spec: JoinOperator) -> "MatchEngine":
+    engine: MatchEngine = part("panewise.engine.join.match_engine:match_engine")(spec.match)
+    return engine
 
 
 PARTS: Final = EngineParts(
@@ -99,5 +103,6 @@ PARTS: Final = EngineParts(
     inspect=lambda spec, header, read: _match_engine(spec).inspect(spec, header, read),
     take_over=on_call("panewise.engine.join.evolution:take_over"),
     division=on_call("panewise.engine.join.division:division"),
+    header_rules=on_call("panewise.engine.join.division:header_rules"),
     settled=on_call("panewise.engine.join.division:with_least_waiting"),
 )

@@ -18,6 +18,7 @@ from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.match import Match
 
 MatchTakeOver: TypeAlias = tuple[Mapping[str, int | None], Mapping[str, Conversion]]
 
@@ -51,7 +52,7 @@ class MatchEngine:
     late_rows: Callable[[Any], LateRows] = lambda match: behind
 
 
-def match_engine(match: Any) -> MatchEngine:
+def match_engine(match: Match) -> MatchEngine:
     """Returns the parts of the kind of a match."""
     engine: MatchEngine = part(MATCHES[match.kind].engine)
     return engine

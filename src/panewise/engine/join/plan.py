@@ -182,8 +182,8 @@ def as_stored(rows: pl.DataFrame | None, schema: Mapping[str, pl.DataType], end:
     """
     if rows is None:
         return pl.DataFrame(schema=schema)
-    marks = pl.lit(False).alias(MATCHED), pl.lit(0, dtype=pl.Int64).alias(ORDINAL)
-    return rows.with_columns(end, *marks).select(*schema)
+    no_partner = pl.lit(False).alias(MATCHED), pl.lit(0, dtype=pl.Int64).alias(ORDINAL)
+    return rows.with_columns(end, *no_partner).select(*schema)
 
 
 def ending_after(rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:

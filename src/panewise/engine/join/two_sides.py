@@ -1,8 +1,14 @@
-"""What operators with two sides have in common: clocks and replay marks in the state, and their steps."""
+"""What operators with two sides have in common: clocks and replay marks in the state, and their steps.
+
+The valid rows of both sides have one sequence of numbers, in the order in which they are applied. Invariant:
+a later row has a higher number, also after a restart, because the header has the next number. So of two rows
+the one with the lower number arrived first, whatever their sides.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 from typing import Any, ClassVar, Final, Protocol, Self, cast
 
@@ -14,6 +20,7 @@ from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks, SideClock
+from panewise.engine.merged_header import HeaderRules, by_side, most_marks
 from panewise.engine.protocol import Plan
 from panewise.engine.store.latest_by_key import LatestByKey
 from panewise.engine.store.rows_by_key import RowsByKey
@@ -142,6 +149,11 @@ CHECKS: Final[Checks] = {
     "next_number": whole(0),
     **dict.fromkeys((*FLOORS.values(), *CEILINGS.values()), whole()),
 }
+# All shards see the same ends of input: the longest list of ended sides is the latest one.
+HEADER_RULES: Final = HeaderRules(
+    {"ended": partial(max, key=len), "marks_by_side": by_side(most_marks), "next_number": sum},
+    frozenset({"floor", *FLOORS.values()}),
+)
 _REQUIRED: Final = ("inputs", "ended", "marks_by_side", "next_number")
 
 

@@ -259,7 +259,7 @@ def without(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.D
 
 
 def semi_joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
-    """Returns the rows whose keys one of the others has, in their order. The others have each key once."""
+    """Returns the rows whose keys are in `others`, in their order. There each key occurs once."""
     pairs = few_pairs(rows, others, by)
     return joined(rows, others, by, how="semi") if pairs is None else take_rows(rows, pairs[0])
 

@@ -200,10 +200,12 @@ class NestedEngine(ABC, Generic[F, S]):
 
 def advanced(operator: Operator, clocks: Clocks) -> list[pl.DataFrame]:
     """Moves the clocks of a window operator to these, if they are later. Returns what it emits."""
-    before, mark = operator.state.clocks, clocks.watermark
-    rises = mark is not None and (before.instant_watermark is None or mark > before.instant_watermark)
+    before, watermark = operator.state.clocks, clocks.watermark
+    rises = watermark is not None and (
+        before.instant_watermark is None or watermark > before.instant_watermark
+    )
     if clocks.finished and not before.finished:
         return [operator.finish().panes]
     if not clocks.finished and (rises or clocks.processing_time > before.processing_time):
-        return [operator.advance(clocks.processing_time, mark).panes]
+        return [operator.advance(clocks.processing_time, watermark).panes]
     return []

@@ -14,6 +14,7 @@ from typing import Any, Final
 from panewise.engine.columns import END, START, key_columns
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
+from panewise.engine.merged_header import HeaderRules
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.engine.policy.state import PARTITIONS
 from panewise.engine.progress.clocks import Clocks
@@ -34,4 +35,5 @@ PARTS: Final = EngineParts(
     operator=with_one_input(on_call("panewise.engine.policy.operator:PolicyEngine")),
     tables=lambda spec: (PARTITIONS,),
     inspect=inspect,
+    header_rules=lambda spec: HeaderRules({"tally": max}),
 )

@@ -28,7 +28,7 @@ class ListenerLog(Log):
         nested: whether tuples contain lists or structs, which must be copied with them.
         now: the processing time.
         states: the attributes of the listeners as JSON, by the numbers of their partitions.
-        given: the rows that the listeners have returned.
+        returned: the rows that the listeners have returned.
     """
 
     spec: StreamWindow = field(kw_only=True)

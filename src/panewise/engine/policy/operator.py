@@ -157,8 +157,8 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
 
         def process(partitions: Partitions) -> None:
             following = iter(zip(tuples.numbers, values, strict=True))
-            for marks in markers.to_list():
-                if marks:
+            for marker in markers.to_list():
+                if marker:
                     partitions.marker()
                 else:
                     partitions.insert(*next(following))

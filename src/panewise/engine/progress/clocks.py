@@ -68,7 +68,7 @@ class Clocks:
         return None if self.counted else self.watermark
 
     @property
-    def mark(self) -> pl.Expr | None:
+    def watermark_expr(self) -> pl.Expr | None:
         """The watermark as an expression, None if there is none."""
         if self.by_key:
             return pl.col(KEY_WATERMARK)
@@ -92,10 +92,10 @@ class Clocks:
             inputs = inputs.read(None if processing_time is None else now)
             watermark = inputs.least(sources, now)
         by_clock = spec.time == "processing"
-        marks = [self.watermark, None if by_clock or self.by_key or self.counted else watermark]
+        watermarks = [self.watermark, None if by_clock or self.by_key or self.counted else watermark]
         if processing_time is not None and (by_clock or isinstance(spec.watermark, FixedLag)):
-            marks.append(now - (spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else 0))
-        return replace(self, processing_time=now, watermark=highest(marks), inputs=inputs)
+            watermarks.append(now - (spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else 0))
+        return replace(self, processing_time=now, watermark=highest(watermarks), inputs=inputs)
 
     def moved_by_rows(self, inputs: RowInputs, latest: Mapping[str, int]) -> "Clocks":
         """Returns the clocks after rows have moved the watermarks of their inputs (semantics 12.9).
@@ -103,17 +103,17 @@ class Clocks:
         `latest` has the highest event time of the rows of each input.
         """
         after = self.inputs.row_driven(inputs, latest, self.processing_time)
-        mark = highest([self.watermark, after.least(inputs, self.processing_time)])
-        return replace(self, watermark=mark, inputs=after)
+        watermark = highest([self.watermark, after.least(inputs, self.processing_time)])
+        return replace(self, watermark=watermark, inputs=after)
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Returns whether a window with this end is complete."""
         if self.finished:
             return pl.lit(True)
-        mark = self.mark
-        if mark is None or isinstance(spec.window, Global):
+        watermark = self.watermark_expr
+        if watermark is None or isinstance(spec.window, Global):
             return pl.lit(False)
-        return (end <= mark).fill_null(False) if self.by_key else end <= mark
+        return (end <= watermark).fill_null(False) if self.by_key else end <= watermark
 
     def complete_windows(self, spec: WindowOperator, windows: pl.DataFrame) -> pl.Series:
         """Returns which windows of a frame are complete."""
@@ -141,8 +141,10 @@ class Clocks:
         """Returns the horizon (:meth:`horizon`) of each key, None if the lateness is unlimited."""
         if spec.lateness_us is None:
             return None
-        mark = pl.col(KEY_WATERMARK)
-        return pl.when(mark == MAX_INSTANT).then(mark).otherwise(shifted(mark, -spec.lateness_us))
+        watermark = pl.col(KEY_WATERMARK)
+        return (
+            pl.when(watermark == MAX_INSTANT).then(watermark).otherwise(shifted(watermark, -spec.lateness_us))
+        )
 
     def horizon(self, spec: WindowOperator) -> int | None:
         """Returns the horizon: windows that end at it or before it have expired. None if no window has.
@@ -171,10 +173,10 @@ class Clocks:
 
         It is null if there is no watermark, if the watermark is infinite, or if it is a number of rows.
         """
-        mark = self.mark
-        if mark is None or self.finished or self.counted:
+        watermark = self.watermark_expr
+        if watermark is None or self.finished or self.counted:
             return pl.lit(None, dtype=pl.Int64)
-        return (mark.cast(pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
+        return (watermark.cast(pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
 
     def row_horizon(self, spec: WindowOperator) -> int | None:
         """Returns the instant before which rows are late by drop_by="row", None if no row is late by it."""
@@ -205,6 +207,6 @@ def _reached(windows: pl.DataFrame, instant: int | None) -> pl.Series:
     return windows.get_column(END) <= instant
 
 
-def highest(marks: Iterable[int | None]) -> int | None:
-    """Returns the highest of these marks; None if all are None."""
-    return max((mark for mark in marks if mark is not None), default=None)
+def highest(values: Iterable[int | None]) -> int | None:
+    """Returns the highest of these values; None if all are None."""
+    return max((value for value in values if value is not None), default=None)

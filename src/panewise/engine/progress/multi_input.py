@@ -62,7 +62,7 @@ class InputWatermarks:
         return after
 
     def active(self, now: int) -> "InputWatermarks":
-        """Returns the inputs if all of them have rows now, whose event times are not known yet."""
+        """Returns the inputs as if all of them reported now, for rows whose event times are not known yet."""
         if self.since is None:
             return self
         return replace(
@@ -86,12 +86,16 @@ class InputWatermarks:
         known = dict(self.reports)
         if inputs.moves_while_idle:
             return self._while_idle(known.get(inputs.names[0], InputWatermark()), inputs, now)
-        marks = [
+        watermarks = [
             report.watermark
             for report in (known.get(name, InputWatermark()) for name in inputs.names)
             if not self._is_idle(report, inputs, now)
         ]
-        return None if not marks or None in marks else min(mark for mark in marks if mark is not None)
+        return (
+            None
+            if not watermarks or None in watermarks
+            else min(watermark for watermark in watermarks if watermark is not None)
+        )
 
     def _while_idle(self, report: InputWatermark, inputs: RowInputs, now: int) -> int | None:
         if report.watermark is None or not self._is_idle(report, inputs, now):

@@ -29,14 +29,16 @@ from panewise.engine.columns import (
     EVENT_DEADLINE_SUFFIX,
     FIRED,
     HASH,
-    MARK_SUFFIX,
     PENDING,
+    PENDING_DEADLINE_SUFFIX,
     TOMBSTONE,
 )
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.small_frames import equal, filter_rows, take_rows
 from panewise.engine.kernels.sorting import Places
+from panewise.errors import StateError
 from panewise.state import Run
+from panewise.state.manifest import REMEDY
 
 _OPEN = ~pl.col(CLOSED) & ~pl.col(TOMBSTONE)
 _PART_BITS = 4
@@ -72,6 +74,13 @@ class Shape:
         complete = rows.with_columns(pl.lit(0, dtype=pl.Int64).alias(name) for name in missing)
         names = [name for name in self.schema if name in complete.columns]
         return complete.select(*names, pl.exclude(names))
+
+    def stored(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
+        """Returns the rows of a stored run, :meth:`completed`, after checking their columns."""
+        rows = self.completed(rows)
+        if list(rows.schema.items()) != [*self.schema.items(), (TOMBSTONE, pl.Boolean())]:
+            raise StateError(f"run {name} with other columns", "a run has the columns of its table", REMEDY)
+        return rows
 
 
 @dataclass(frozen=True)
@@ -127,8 +136,8 @@ class RunRows:
             waiting = self.frame.select_seq(waits.min()).item()
         low, high = cast(int, ends.min()), cast(int, ends.max())
         deadline = self._earliest(earliest_deadline(self.frame.columns))
-        mark = self._earliest(earliest_mark(self.frame.columns))
-        return Run(name, self.frame.height, low, high, waiting, part, deadline, mark)
+        event_deadline = self._earliest(earliest_event_deadline(self.frame.columns))
+        return Run(name, self.frame.height, low, high, waiting, part, deadline, event_deadline)
 
     def _earliest(self, instant: pl.Expr | None) -> int | None:
         """Returns the earliest of these instants among the open windows."""
@@ -239,7 +248,7 @@ def earliest_deadline(columns: Iterable[str]) -> pl.Expr | None:
     return pl.min_horizontal(deadlines) if deadlines else None
 
 
-def earliest_mark(columns: Iterable[str], after: int | None = None) -> pl.Expr | None:
+def earliest_event_deadline(columns: Iterable[str], after: int | None = None) -> pl.Expr | None:
     """Returns an expression for the earliest watermark that the triggers of a window wait for.
 
     Watermarks up to `after` do not count. Each column is compared with `after`, not only the earliest: one
@@ -248,11 +257,11 @@ def earliest_mark(columns: Iterable[str], after: int | None = None) -> pl.Expr |
     It is None if no trigger of the table waits for a watermark.
     """
     names, pending = list(columns), pl.col(PENDING) > 0
-    marks: list[pl.Expr] = [pl.when(pending).then(mark) for mark in _instants(names, MARK_SUFFIX)]
-    marks += _instants(names, EVENT_DEADLINE_SUFFIX)
+    deadlines: list[pl.Expr] = [pl.when(pending).then(at) for at in _instants(names, PENDING_DEADLINE_SUFFIX)]
+    deadlines += _instants(names, EVENT_DEADLINE_SUFFIX)
     if after is not None:
-        marks = [pl.when(mark > after).then(mark) for mark in marks]
-    return pl.min_horizontal(marks) if marks else None
+        deadlines = [pl.when(at > after).then(at) for at in deadlines]
+    return pl.min_horizontal(deadlines) if deadlines else None
 
 
 def _instants(columns: Iterable[str], suffix: str) -> list[pl.Expr]:

@@ -18,7 +18,7 @@ from typing import ClassVar, Self, TypeAlias, TypeVar
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import END, HASH, MARK_SUFFIX, START, TOMBSTONE
+from panewise.engine.columns import END, HASH, PENDING_DEADLINE_SUFFIX, START, TOMBSTONE
 from panewise.engine.kernels.small_frames import (
     constant_column,
     distinct,
@@ -38,7 +38,7 @@ from panewise.engine.store.run import (
     RunRows,
     Shape,
     Wanted,
-    earliest_mark,
+    earliest_event_deadline,
     merged,
     parted,
 )
@@ -160,22 +160,22 @@ class StoredTable:
                 ends.append(_next_end(self.library.read(run, self.shape).frame, after))
         return min((end for end in ends if end is not None), default=None)
 
-    def next_mark(self, after: int | None) -> int | None:
+    def next_event_deadline(self, after: int | None) -> int | None:
         """Returns a lower bound of the first watermark after an instant that a trigger waits for.
 
         None if no trigger waits for one.
         """
-        mark = earliest_mark(self.shape.schema, after)
-        if mark is None:
+        deadline = earliest_event_deadline(self.shape.schema, after)
+        if deadline is None:
             return None
-        later = mark.min().alias(MARK_SUFFIX)
-        marks = [self.newest.select(later).item()]
+        later = deadline.min().alias(PENDING_DEADLINE_SUFFIX)
+        deadlines = [self.newest.select(later).item()]
         for run in self._live_runs():
             if run.mark is None or after is None or run.mark > after:
-                marks.append(run.mark)
+                deadlines.append(run.mark)
             else:
-                marks.append(self.library.read(run, self.shape).frame.select(later).item())
-        return min((at for at in marks if isinstance(at, int)), default=None)
+                deadlines.append(self.library.read(run, self.shape).frame.select(later).item())
+        return min((at for at in deadlines if isinstance(at, int)), default=None)
 
     def changed(self, put: pl.DataFrame, deleted: pl.DataFrame) -> Self:
         """Returns the table with the windows `put` added or replaced, and without the windows `deleted`.

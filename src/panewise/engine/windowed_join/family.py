@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
-from panewise.engine.join.division import divided, with_least_waiting
+from panewise.engine.join.division import divided, header_rules, with_least_waiting
 from panewise.engine.nested.state import NestedState, header_in
 from panewise.engine.store.division import Division
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
@@ -45,5 +45,8 @@ PARTS: Final = EngineParts(
     inspect=inspect,
     take_over=on_call("panewise.engine.windowed_join.evolution:take_over"),
     division=division,
+    header_rules=lambda spec: replace(
+        header_rules(spec.join), nested={HEADER: engine_parts(spec.windows).header_rules(spec.windows)}
+    ),
     settled=settled,
 )

@@ -77,23 +77,30 @@ class Due:
     watermark: int | None
 
     @property
+    def by_ends(self) -> bool:
+        """Whether only ends matter.
+
+        A simple trigger without an Every is ready when rows arrive, and is evaluated then, or at the end.
+        """
+        return self.waiting is None and self.plan.tree is None and not self.plan.by_key
+
+    @property
     def test(self) -> pl.Expr:
         """The test of a window."""
         spec, before, now = self.plan.spec, self.before, self.clocks
         # If the trigger does not fire the pending rows of a complete window, the window stays unflipped. An
         # earlier evaluation has seen it complete already, so it is not due by its end again.
         flips = pl.col(UNFLIPPED) & now.complete(spec, pl.col(END)) & ~before.complete(spec, pl.col(END))
+        test = flips | now.expired(spec, pl.col(END))
+        if self.by_ends:
+            return test
         ready = self.plan.trigger.ready(TriggerContext.at(spec, now)) & ~pl.col(CLOSED)
-        test = flips | now.expired(spec, pl.col(END)) | ready
-        return test & key_watermarks.IS_WINDOW if self.plan.by_key and not now.finished else test
+        by_key = self.plan.by_key and not now.finished
+        return (test | ready) & key_watermarks.IS_WINDOW if by_key else test | ready
 
     def may_be_among(self, windows: StoredTable) -> bool:
-        """Returns whether a table can contain such a window.
-
-        Where only ends matter, it is decided without a test of each window.
-        """
-        by_ends = self.waiting is None and not self.plan.trigger.columns and not self.plan.by_key
-        return not by_ends or windows.may_end_in(self.ends)
+        """Returns whether a table can contain such a window, as far as ends show it without a test."""
+        return not self.by_ends or windows.may_end_in(self.ends)
 
     def may(self, run: Run) -> bool:
         """Returns whether a run can contain such a window, by the description of the run."""
@@ -114,7 +121,7 @@ def due(plan: WindowPlan, before: Clocks, now: Clocks) -> Due:
         before,
         now,
         ((None, MAX_INSTANT),) if now.finished else ends,
-        plan.trigger.waits(now),
+        plan.trigger.waits(now) if plan.periodic else None,
         now.processing_time,
         now.watermark,
     )
@@ -142,9 +149,9 @@ def next_due(
     spec = plan.spec
     if clocks.by_key or clocks.counted or spec.time == "processing":
         return None
-    mark = windows.next_mark(clocks.watermark)
+    deadline = windows.next_event_deadline(clocks.watermark)
     if isinstance(spec.window, Global):
-        return mark
+        return deadline
     flip, expiry = windows.next_end(clocks.watermark), None
     if spec.lateness_us:
         first = windows.next_end(clocks.horizon(spec))
@@ -154,7 +161,7 @@ def next_due(
         if slices is None or not plan.made_when_complete
         else plan.slide.next_completion(slices.next_end, clocks.watermark)
     )
-    instants = [at for at in (flip, expiry, mark, completion) if at is not None and at <= MAX_INSTANT]
+    instants = [at for at in (flip, expiry, deadline, completion) if at is not None and at <= MAX_INSTANT]
     return min(instants, default=None)
 
 
@@ -173,7 +180,7 @@ def evaluate(
 
 def _of_trigger(plan: WindowPlan, name: str, clocks: Clocks, build: Callable[[Clocks], T]) -> T:
     """Returns expressions that contain those of the trigger, built once unless they depend on the clocks."""
-    return build(clocks) if plan.trigger.reads_clock else plan.once(name, lambda: build(clocks))
+    return build(clocks) if plan.tree or plan.periodic else plan.once(name, lambda: build(clocks))
 
 
 def _with_decisions(
@@ -271,7 +278,7 @@ def _updates(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
         # firing is the on-time firing (semantics 20.1).
         (pl.col(UNFLIPPED) & (~pl.col(COMPLETE) | (~fired & (pl.col(PENDING) > 0)))).alias(UNFLIPPED),
         (pl.col(CLOSED) | pl.col(CLOSES)).alias(CLOSED),
-        *plan.trigger.fired(_trigger_context(clocks), pl.col(READY)),
+        *(plan.tree.fired(_trigger_context(clocks), pl.col(READY)) if plan.tree else []),
         *_cleared(plan, fired),
     ]
     if plan.compares:

@@ -42,17 +42,19 @@ def watermarks_of(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     return rows.filter(~IS_WINDOW).select(*keys, KEY_WATERMARK)
 
 
-def marked(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+def with_watermarks(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Adds the watermark of each row's key, taken from `known`; null if the key has none."""
-    marks = known.select(*keys, KEY_WATERMARK).unique(keys)
-    return joined(frame, marks, keys, "left")
+    watermarks = known.select(*keys, KEY_WATERMARK).unique(keys)
+    return joined(frame, watermarks, keys, "left")
 
 
 def moved(plan: WindowPlan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
     """Returns the new watermarks of the keys whose watermarks the rows move."""
     assert isinstance(plan.spec.watermark, StreamTime)
     delay = plan.spec.watermark.delay.us
-    seen = marked(rows.group_by(plan.keys, maintain_order=True).agg(pl.col(TIME).max()), before, plan.keys)
+    seen = with_watermarks(
+        rows.group_by(plan.keys, maintain_order=True).agg(pl.col(TIME).max()), before, plan.keys
+    )
     reached = shifted(pl.col(TIME), -delay)
     further = pl.col(KEY_WATERMARK).is_null() | (reached > pl.col(KEY_WATERMARK))
     return seen.filter(further).select(*plan.keys, reached.alias(KEY_WATERMARK))

@@ -14,7 +14,7 @@ from panewise.engine.aggregate.holistic import range_aggregation
 from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START, WAS_STORED
+from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START
 from panewise.engine.ingest.validate import InputPort
 from panewise.engine.kernels.small_frames import BuiltOnce, grouped
 from panewise.engine.progress.clocks import Clocks
@@ -74,11 +74,12 @@ class WindowPlan(InputPort):
         self.needs_clock = spec.time == "processing"
 
     def _set_firings(self, spec: WindowOperator) -> None:
-        self.trigger = (
-            SimpleTrigger(spec.trigger) if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
-        )
-        self.aggregation = _aggregation(spec, self.schema, self.trigger.passing)
-        self.ordered = self.aggregation.ordered or self.trigger.ordered
+        # The trigger as a tree; None if it needs no columns.
+        self.tree = None if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
+        self.trigger = self.tree or SimpleTrigger(spec.trigger)
+        self.passing = self.tree.passing if self.tree else []
+        self.aggregation = _aggregation(spec, self.schema, self.passing)
+        self.ordered = self.aggregation.ordered or (self.tree is not None and self.tree.ordered)
         self.periodic = is_periodic(spec.trigger)  # whether windows store the time of their first pending row
         self.retracting = spec.accumulation == "retracting"
         # Whether windows store their live pane, with which the next one is compared.
@@ -86,13 +87,13 @@ class WindowPlan(InputPort):
         self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
 
     def _set_table(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
-        own = {**self.trigger.columns, **({KEY_WATERMARK: pl.Int64()} if self.by_key else {})}
+        own: dict[str, pl.DataType] = {KEY_WATERMARK: pl.Int64()} if self.by_key else {}
+        own = {**(self.tree.columns if self.tree else {}), **own}
         # How a new window is merged with a stored one, unless the trigger has a state that is merged, too.
-        stateless = not self.trigger.passing and not self.trigger.merging(pl.col(WAS_STORED))
-        self.pairs = window_table.pairs_of(self.aggregation, periodic=self.periodic) if stateless else None
-        self.any_order = stateless and window_table.any_order(self.aggregation)
+        self.pairs = None if self.tree else window_table.pairs_of(self.aggregation, periodic=self.periodic)
+        self.any_order = self.tree is None and window_table.any_order(self.aggregation)
         self.table_schema = window_table.table_schema(key_types, self.aggregation, own, live=self.compares)
-        self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.trigger.passing}}
+        self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.passing}}
         self.no_windows = pl.DataFrame(schema=self.table_schema)
         self.identity = [*self.keys, START, END]
         self.shape = Shape(

@@ -54,7 +54,9 @@ def of_keys(
     `keys` and `places` are the result of :func:`keys_and_places` for the rows. The rows are first grouped by
     key, so that each later step is one pass.
     """
-    known = key_watermarks.marked(keys, before, plan.keys).with_columns(pl.col(KEY_WATERMARK).fill_null(0))
+    known = key_watermarks.with_watermarks(keys, before, plan.keys).with_columns(
+        pl.col(KEY_WATERMARK).fill_null(0)
+    )
     received, counts = known[KEY_WATERMARK].to_numpy(), known[_ARRIVED].to_numpy()
     first = np.cumsum(counts) - counts
     number = pl.Series(TIME, np.arange(rows.height) + np.repeat(received - first, counts))

@@ -71,7 +71,7 @@ class WindowResults:
         if plan.by_key:
             constant = pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)
             wanted = wanted if plan.spec.keys else wanted.with_columns(constant)
-            wanted = key_watermarks.marked(wanted, _key_watermarks(self.operator, wanted), plan.keys)
+            wanted = key_watermarks.with_watermarks(wanted, _key_watermarks(self.operator, wanted), plan.keys)
         has_expired = clocks.expired(plan.spec, pl.col(END)).fill_null(False).alias(_EXPIRED)
         return wanted.with_columns(has_expired)[_EXPIRED]
 
@@ -96,8 +96,8 @@ def _change(plan: WindowPlan, windows: pl.DataFrame, deleted: pl.DataFrame | Non
 
 def _unmade(operator: WindowEngine, news: pl.DataFrame) -> pl.DataFrame:
     state, plan = operator.state, operator.plan
-    marks = _key_watermarks(operator, news) if plan.by_key else plan.no_windows
-    return unmade_with(plan, state.sliced, news, state.clocks, marks)
+    watermarks = _key_watermarks(operator, news) if plan.by_key else plan.no_windows
+    return unmade_with(plan, state.sliced, news, state.clocks, watermarks)
 
 
 def _key_watermarks(operator: WindowEngine, rows: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,7 @@ from panewise.engine.family_parts import EngineParts, division_by_keys, on_call,
 from panewise.engine.store.division import Division
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
-from panewise.engine.windows.state import WINDOWS
+from panewise.engine.windows.state import HEADER_RULES, WINDOWS
 
 
 def division(operator: Any) -> dict[str, Division]:
@@ -50,4 +50,5 @@ PARTS: Final = EngineParts(
     take_over=on_call("panewise.engine.windows.evolution:take_over"),
     record_windows=on_call("panewise.engine.windows.records:record_windows"),
     division=division,
+    header_rules=lambda spec: HEADER_RULES,
 )

@@ -30,11 +30,11 @@ def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) 
     keys = key_columns(spec.keys)
     identity = [*keys, START, END]
     together = stored_by_key(spec)
-    cell, marks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []
+    cell, watermarks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []
     horizon = clocks.horizon(spec)
     unmade = isinstance(spec.window, Sliding) and fires_only_when_complete(spec.trigger)
     apart = keys if spec.keys or unmade else identity
-    stored = read(WINDOWS, [*identity, *marks], identity, cell, horizon, apart)
+    stored = read(WINDOWS, [*identity, *watermarks], identity, cell, horizon, apart)
     windows = key_watermarks.without(stored) if clocks.by_key and stored.width else stored
     if unmade:
         sliced = read(SLICES, identity, identity, cell, horizon, apart)
@@ -57,7 +57,7 @@ def _with_unmade(
     assert isinstance(spec.window, Sliding)
     marked = slices
     if clocks.by_key:
-        marked = key_watermarks.marked(slices, key_watermarks.watermarks_of(stored, keys), keys)
+        marked = key_watermarks.with_watermarks(slices, key_watermarks.watermarks_of(stored, keys), keys)
     rows = waiting(spec, Slide(spec.window, keys), in_order(*coded(keys, marked)), clocks)
     more = rows.select(*keys, START, END)
     return pl.concat([windows.select(more.columns), more]) if windows.width else more

@@ -94,7 +94,7 @@ def of_rows(
     if plan.by_key and plan.counted:  # no row finds its window complete; key watermarks move after the batch
         pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_WATERMARK))
     elif plan.by_key:
-        pieces = key_watermarks.marked(pieces, rows, plan.keys).filter(
+        pieces = key_watermarks.with_watermarks(pieces, rows, plan.keys).filter(
             ~clocks.expired(plan.spec, pl.col(END))
         )
     intake = _into_windows(plan, stored, pieces, once, closed, clocks)
@@ -254,7 +254,7 @@ def merged_windows(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by:
         known.with_columns_seq(pl.lit(True).alias(WAS_STORED)),
         new.with_columns_seq(pl.lit(False).alias(WAS_STORED)),
     ]
-    trigger = plan.trigger.merging(pl.col(WAS_STORED))
+    trigger = plan.tree.merging(pl.col(WAS_STORED)) if plan.tree else []
     return window_table.merged(
         pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic
     )
@@ -267,5 +267,5 @@ def triggered(
 
     `same` is that of :meth:`TriggerTree.after_rows`.
     """
-    windows = plan.trigger.after_rows(windows, now, same)
+    windows = plan.tree.after_rows(windows, now, same) if plan.tree else windows
     return typed(windows, plan.table_schema)

@@ -234,7 +234,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             numbered = row_numbering.of_keys(plan, rows, keys, places, before)
             effect, gaps, moved = self._apply(numbered.rows), numbered.gaps, numbered.moved
         else:
-            effect = self._apply(key_watermarks.marked(rows, before, plan.keys))
+            effect = self._apply(key_watermarks.with_watermarks(rows, before, plan.keys))
             moved = key_watermarks.moved(plan, rows, before)
         others = key_watermarks.others(plan, mine, moved, effect.touched, effect.replaced)
         touched, slices = pl.concat([effect.touched, others]), effect.slices

@@ -289,7 +289,7 @@ class RecordWindows:
         self.first_end = min(self.first_end, values[self._end])
 
     def flush(self, operator: WindowEngine, clocks: Clocks) -> None:
-        """Moves what has changed into the state of the operator, at these clocks."""
+        """Puts the changed windows into the state of the operator, at these clocks."""
         state = operator.state
         if self._changed:
             stored = [window.stored for window in self._changed if window.stored is not None]
@@ -304,7 +304,7 @@ class RecordWindows:
         self.first_end = MAX_INSTANT
 
     def follow(self, operator: WindowEngine, watermark: int | None = None) -> None:
-        """Notes the state of an operator whose windows are those of the last flush.
+        """Continues with the state of an operator, whose windows are still those of the last flush.
 
         With a watermark, those that end up to it may have been changed.
         """

@@ -76,7 +76,7 @@ def of_sessions(
 
 
 def _with_same_bounds(known: pl.DataFrame, sessions: pl.DataFrame) -> Integers:
-    """Returns the numbers of the merged sessions whose bounds are those of a stored session in them."""
+    """Returns the numbers of the merged sessions that have the bounds of a stored session."""
     at = np.searchsorted(sessions[SESSION].to_numpy(), known[SESSION].to_numpy())
     same = np.logical_and.reduce(
         [sessions[bound].to_numpy()[at] == known[bound].to_numpy() for bound in (START, END)]
@@ -95,7 +95,7 @@ def _newborn(plan: WindowPlan, assigned: Assigned, clocks: Clocks) -> pl.DataFra
     named = _of_sessions(partials[SESSION], assigned.sessions, [*plan.keys, START, END])
     partials = partials.hstack(named)
     if plan.by_key:
-        partials = key_watermarks.marked(partials, assigned.rows, plan.keys)
+        partials = key_watermarks.with_watermarks(partials, assigned.rows, plan.keys)
     schema = {**plan.intake_schema, SESSION: assigned.rows.schema[SESSION]}
     return window_table.newborn(partials, schema, born=clocks.processing_time, open_=True)
 

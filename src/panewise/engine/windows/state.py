@@ -1,14 +1,17 @@
 """The state of window operators."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from panewise.engine.ingest.input_state import InputState
+from panewise.engine.merged_header import HeaderRules
 from panewise.engine.store.stored_table import StoredTable
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES, Slices
 from panewise.state.manifest import flag, whole
 
 WINDOWS = "windows"
+# Blocks stay only if all shards have them.
+HEADER_RULES: Final = HeaderRules({"closes": any, "received": max, "in_blocks": all})
 
 
 @dataclass(frozen=True, kw_only=True)

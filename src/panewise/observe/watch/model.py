@@ -139,12 +139,12 @@ def _figures(
 ) -> list[tuple[str, str]]:
     """Returns the names and the texts of figures."""
     state, recent = history.state, counts[-_RATE_BATCHES:]
-    mark, delay = state.get("watermark"), state.get("watermark_delay")
+    watermark, delay = state.get("watermark"), state.get("watermark_delay")
     live = history.live_windows
     figures = [
         ("rows in per s", _rate(recent, "rows_in")),
         ("emitted per s", _rate(recent, "panes")),
-        ("watermark", "none" if mark is None else instant_text(mark)),
+        ("watermark", "none" if watermark is None else instant_text(watermark)),
         ("behind the clock", "" if delay is None else _duration(delay)),
         ("live windows", "" if live is None else f"{live:,}"),
         ("stored rows", f"{state.get('live') or 0:,}"),

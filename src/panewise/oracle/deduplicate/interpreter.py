@@ -90,7 +90,11 @@ class DeduplicateInterpreter(RowInterpreter):
     def progress(self) -> dict[str, Any]:
         """Returns the clocks, and what :meth:`windows` returns."""
         now = self.now
-        return {"processing_time": now.processing_time, "watermark": now.mark, "windows": self.windows()}
+        return {
+            "processing_time": now.processing_time,
+            "watermark": now.extended_watermark,
+            "windows": self.windows(),
+        }
 
     def _bounds(self, start: int, end: int | None) -> dict[str, Any]:
         timed = self._spec.event_time is not None

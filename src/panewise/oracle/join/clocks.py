@@ -32,7 +32,7 @@ class SideClocks:
         self._sides = tuple(spec.sides)
         self.processing_time = 0
         self._reading = False  # whether the clock was read
-        self._marks: dict[str, int] = {}  # the watermark of each side that has one
+        self._watermarks: dict[str, int] = {}  # the watermark of each side that has one
         self._reported_at: dict[str, int] = {}
         self._seen: dict[str, int] = {}  # the highest event time of each side in the current batch
         self._ended: set[str] = set()
@@ -50,19 +50,19 @@ class SideClocks:
         """Returns the watermark of a side."""
         if side in self._ended:
             return math.inf
-        return self._marks.get(side, -math.inf)
+        return self._watermarks.get(side, -math.inf)
 
     def horizon(self, side: str) -> float:
         """Returns the horizon of a side: its watermark less its allowed lateness (semantics 36.3)."""
-        mark = self.watermark(side)
-        if math.isinf(mark):
-            return mark
-        horizon = saturating_add(int(mark), -self._spec.sides[side].allowed_lateness.us)
+        watermark = self.watermark(side)
+        if math.isinf(watermark):
+            return watermark
+        horizon = saturating_add(int(watermark), -self._spec.sides[side].allowed_lateness.us)
         return math.inf if horizon == MAX_INSTANT else max(horizon, self._floors.get(side, -math.inf))
 
-    def last_mark(self, side: str) -> float:
+    def last_watermark(self, side: str) -> float:
         """Returns the last watermark of a side, which the end of its input does not move (37.18)."""
-        return self._marks.get(side, -math.inf)
+        return self._watermarks.get(side, -math.inf)
 
     def lower(self) -> float:
         """Returns the lower watermark of both sides, which is that of windows (semantics 37.11)."""
@@ -74,8 +74,8 @@ class SideClocks:
 
     def late_by(self, side: str, time: int) -> int | None:
         """Returns how far an event time is behind the watermark of its side (semantics 13.4)."""
-        mark = self.watermark(side)
-        return None if math.isinf(mark) else min(max(0, int(mark) - time), MAX_INSTANT)
+        watermark = self.watermark(side)
+        return None if math.isinf(watermark) else min(max(0, int(watermark) - time), MAX_INSTANT)
 
     def read(self, to: int) -> None:
         """Moves processing time, and the watermarks that follow it (semantics 2.1, 12.4, 36.5)."""
@@ -84,9 +84,9 @@ class SideClocks:
             self._reading = True
             self._reported_at = dict.fromkeys(self._sides, now)
         for side in self._sides:
-            mark = self._spec.sides[side].watermark
-            if isinstance(mark, FixedLag):
-                self._raise(side, saturating_add(now, -mark.lag.us))
+            watermark = self._spec.sides[side].watermark
+            if isinstance(watermark, FixedLag):
+                self._raise(side, saturating_add(now, -watermark.lag.us))
         self._raise_idle()
 
     def report(self, to: int, side: str | None) -> None:
@@ -119,9 +119,9 @@ class SideClocks:
             return
         reported = {}
         for side, time in seen.items():
-            mark = self._spec.sides[side].watermark
-            if isinstance(mark, StreamTime):
-                reported[side] = saturating_add(time, -mark.delay.us)
+            watermark = self._spec.sides[side].watermark
+            if isinstance(watermark, StreamTime):
+                reported[side] = saturating_add(time, -watermark.delay.us)
         self._report(reported)
 
     def finish(self, side: str | None) -> None:
@@ -137,13 +137,13 @@ class SideClocks:
         self._raise_idle()
 
     def _raise(self, side: str, to: int) -> None:
-        self._marks[side] = max(to, self._marks.get(side, to))
+        self._watermarks[side] = max(to, self._watermarks.get(side, to))
 
     def _raise_idle(self) -> None:
         """Raises the watermark of an idle side to that of the other, if that is not idle (semantics 36.5)."""
         for side, other in (self._sides, self._sides[::-1]):
-            if self._is_idle(side) and not self._is_idle(other) and other in self._marks:
-                self._raise(side, self._marks[other])
+            if self._is_idle(side) and not self._is_idle(other) and other in self._watermarks:
+                self._raise(side, self._watermarks[other])
 
     def _is_idle(self, side: str) -> bool:
         wait = self._spec.idle_after

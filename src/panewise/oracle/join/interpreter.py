@@ -48,5 +48,5 @@ class JoinInterpreter(TwoSidedInterpreter):
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none (semantics 40.4)."""
-        mark: int | None = self._method.output_watermark()
-        return mark
+        watermark: int | None = self._method.output_watermark()
+        return watermark

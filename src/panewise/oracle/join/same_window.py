@@ -68,10 +68,10 @@ class WindowJoin(WindowsOfSides):
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows (semantics 40.4)."""
-        mark, behind = self._clocks.lower(), self._behind()
-        if mark == math.inf:
+        watermark, behind = self._clocks.lower(), self._behind()
+        if watermark == math.inf:
             return MAX_INSTANT
-        return None if mark == -math.inf or behind is None else saturating_add(int(mark), -behind)
+        return None if watermark == -math.inf or behind is None else saturating_add(int(watermark), -behind)
 
     def _behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the watermark of the windows; None if without limit."""

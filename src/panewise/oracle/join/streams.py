@@ -140,7 +140,7 @@ class StreamsJoin(StoringJoin):
         """Returns whether a released row is among the last rows of its window, and in the retention."""
         window = self._match.windows[applied.side]
         retention = math.inf if window.retention is None else window.retention.us
-        if applied.row.time < self._clocks.last_mark(applied.side) - retention:
+        if applied.row.time < self._clocks.last_watermark(applied.side) - retention:
             return False
         mine = [it for it in self._released[applied.side] if _same_key(it.row, applied.row)]
         if window.count is not None:

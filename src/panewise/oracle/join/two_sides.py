@@ -97,10 +97,12 @@ class TwoSidedInterpreter:
 
     def progress(self) -> dict[str, Any]:
         """Returns the processing time, the watermark of each side, and what is stored."""
-        marks = {side: self._clocks.watermark(side) for side in self._two_sided.sides}
+        watermarks = {side: self._clocks.watermark(side) for side in self._two_sided.sides}
         return {
             "processing_time": self._clocks.processing_time,
-            "watermark": {side: None if mark == -math.inf else mark for side, mark in marks.items()},
+            "watermark": {
+                side: None if watermark == -math.inf else watermark for side, watermark in watermarks.items()
+            },
             "windows": self.windows_with_rows(),
         }
 
@@ -132,7 +134,7 @@ class TwoSidedInterpreter:
             output.count(side, "late")
             late_by = self._clocks.late_by(side, row.time)
             reason = {"reason": "behind", "windows": list[Any](), "late_by": late_by, "partial": False}
-            output.late.append({"row": dict(row.given), **reason, "input": side})
+            output.late.append({"row": dict(row.added), **reason, "input": side})
         else:
             output.count(side, "applied")
             self._method.apply(side, row)

@@ -24,7 +24,7 @@ class WindowsOfSides:
         self._keys, self._clocks, self._operator = keys, clocks, operator
         self._rows: dict[int, Applied] = {}
         self._waiting: list[Applied] = []
-        self._given: tuple[int, float] = 0, -math.inf  # the clocks that the window operator has
+        self._passed_on: tuple[int, float] = 0, -math.inf  # the clocks that the window operator has
         self._panes: list[dict[str, Any]] = []
 
     def add(self, side: str, row: Row) -> None:
@@ -44,7 +44,7 @@ class WindowsOfSides:
             else:
                 output.count(applied.side, "late")
             if rejected is not None:
-                output.late.append({**rejected, "row": dict(applied.row.given), "input": applied.side})
+                output.late.append({**rejected, "row": dict(applied.row.added), "input": applied.side})
                 if rejected["partial"]:
                     output.count(applied.side, "partially_late")
         self._waiting = []
@@ -73,14 +73,14 @@ class WindowsOfSides:
 
     def _moved(self) -> list[dict[str, Any]]:
         """Moves the clocks of the windows. Returns the panes since the last call."""
-        now, mark = self._clocks.processing_time, self._clocks.lower()
-        if (now, mark) != self._given and mark == math.inf:
+        now, lower = self._clocks.processing_time, self._clocks.lower()
+        if (now, lower) != self._passed_on and lower == math.inf:
             self._panes += self._operator.advance(now, None)["panes"]
             self._panes += self._operator.finish()["panes"]
-        elif (now, mark) != self._given:
-            watermark = None if mark == -math.inf else int(mark)
+        elif (now, lower) != self._passed_on:
+            watermark = None if lower == -math.inf else int(lower)
             self._panes += self._operator.advance(now, watermark)["panes"]
-        self._given = now, mark
+        self._passed_on = now, lower
         panes, self._panes = self._panes, []
         return panes
 

@@ -87,7 +87,11 @@ class OverInterpreter(RowInterpreter):
         """Returns the clocks, and the rows that are not emitted yet, each as a window with one row."""
         now = self.now
         windows = [{**window, "rows": [row.values]} for window, row in self._stored()]
-        return {"processing_time": now.processing_time, "watermark": now.mark, "windows": windows}
+        return {
+            "processing_time": now.processing_time,
+            "watermark": now.extended_watermark,
+            "windows": windows,
+        }
 
     def _stored(self) -> list[tuple[dict[str, Any], Row]]:
         """Returns the rows that are not emitted yet, each with its window."""

@@ -35,7 +35,7 @@ class Clock:
     floor: int | None = None
 
     @property
-    def mark(self) -> float | None:
+    def extended_watermark(self) -> float | None:
         """The watermark; None before the first one, plus infinity after the end of input."""
         return math.inf if self.finished else self.watermark
 
@@ -70,7 +70,7 @@ class Clocks:
         self._inputs = InputClocks(spec.watermark) if isinstance(spec.watermark, Inputs) else None
         self._of_keys: dict[Key, int] = {}
         self._seen: int | None = None  # for StreamTime(per="all"): highest event time in the batch
-        self._rows_mark: int | None = None  # and the watermark of all rows so far
+        self._rows_watermark: int | None = None  # and the watermark of all rows so far
         self._silent_since: int | None = None  # and the last clock reading at which there were valid rows
 
     def of_key(self, key: Key) -> Clock:
@@ -95,8 +95,8 @@ class Clocks:
         """Moves the watermark of a silent stream with the clock (semantics 12.12)."""
         if self._silent_since is None:
             self._silent_since = now
-        if self._rows_mark is not None and now - self._silent_since >= idle_after:
-            self.common.raise_watermark(saturating_add(self._rows_mark, now - self._silent_since))
+        if self._rows_watermark is not None and now - self._silent_since >= idle_after:
+            self.common.raise_watermark(saturating_add(self._rows_watermark, now - self._silent_since))
 
     def report(self, to: int, source: str | None) -> None:
         """Takes a watermark from outside; with several inputs, that of the input `source`.
@@ -141,9 +141,9 @@ class Clocks:
             return set()
         reached = {key: saturating_add(time, -self._spec.watermark.delay.us) for key, time in latest.items()}
         further = {
-            key: mark
-            for key, mark in reached.items()
-            if key not in self._of_keys or mark > self._of_keys[key]
+            key: watermark
+            for key, watermark in reached.items()
+            if key not in self._of_keys or watermark > self._of_keys[key]
         }
         self._of_keys |= further
         return set(further)
@@ -162,9 +162,11 @@ class Clocks:
         Returns whether a valid row of the batch reported, so that an evaluation is due.
         """
         if isinstance(self._spec.watermark, StreamTime) and self._seen is not None:
-            mark = saturating_add(self._seen, -self._spec.watermark.delay.us)
-            self._rows_mark = mark if self._rows_mark is None else max(mark, self._rows_mark)
-            self.common.raise_watermark(mark)
+            watermark = saturating_add(self._seen, -self._spec.watermark.delay.us)
+            self._rows_watermark = (
+                watermark if self._rows_watermark is None else max(watermark, self._rows_watermark)
+            )
+            self.common.raise_watermark(watermark)
             self._seen = None
             if self._silent_since is not None:
                 self._silent_since = self.common.processing_time

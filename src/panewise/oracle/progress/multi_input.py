@@ -20,14 +20,14 @@ class InputClocks:
 
     def __init__(self, inputs: Inputs) -> None:
         self.inputs = inputs
-        self._marks: dict[str, int] = {}
+        self._watermarks: dict[str, int] = {}
         self._reported_at: dict[str, int] = {}
         self._seen: dict[str, int] = {}  # the highest event time of each input in the current batch
         self._reading = False
 
     def report(self, name: str, to: int, processing_time: int) -> int | None:
         """Records a watermark that an input reports; returns the operator's watermark (semantics 12.5)."""
-        self._marks[name] = max(to, self._marks.get(name, to))
+        self._watermarks[name] = max(to, self._watermarks.get(name, to))
         if self._reading:
             self._reported_at[name] = processing_time
         return self._least(processing_time)
@@ -63,9 +63,9 @@ class InputClocks:
 
     def _least(self, processing_time: int) -> int | None:
         active = [name for name in self.inputs.names if not self._is_idle(name, processing_time)]
-        if not active or any(name not in self._marks for name in active):
+        if not active or any(name not in self._watermarks for name in active):
             return None
-        return min(self._marks[name] for name in active)
+        return min(self._watermarks[name] for name in active)
 
     def _is_idle(self, name: str, processing_time: int) -> bool:
         idle_after = self.inputs.idle_after

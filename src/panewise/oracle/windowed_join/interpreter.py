@@ -75,13 +75,13 @@ class WindowedJoinInterpreter:
         emitted, rows = [*panes], output["panes"]
         if rows:
             emitted += self._windows.add(rows)["panes"]
-        mark = self._join.output_watermark()
+        watermark = self._join.output_watermark()
         if not self._open and not self._finished:
             self._finished = True
             emitted += self._windows.finish()["panes"]
-        elif not self._finished and mark is not None and mark != self._watermark:
-            self._watermark = mark
-            emitted += self._windows.watermark(mark)["panes"]
+        elif not self._finished and watermark is not None and watermark != self._watermark:
+            self._watermark = watermark
+            emitted += self._windows.watermark(watermark)["panes"]
         return {**output, "panes": emitted}
 
 

@@ -151,7 +151,7 @@ class Interpreter:
         """
         return {
             "processing_time": self._clock.processing_time,
-            "watermark": self._clock.mark,
+            "watermark": self._clock.extended_watermark,
             "windows": [
                 shown | self._progress_of(window)
                 for shown, window in zip(
@@ -162,7 +162,7 @@ class Interpreter:
 
     def _progress_of(self, window: LiveWindow) -> dict[str, Any]:
         clock = self._clocks.of_key(window.key)
-        of_key = {"watermark": clock.mark} if has_key_watermarks(self._spec.watermark) else {}
+        of_key = {"watermark": clock.extended_watermark} if has_key_watermarks(self._spec.watermark) else {}
         return {"complete": clock.reached(window.end), "rows": list(window.stored), **of_key}
 
     # A batch
@@ -330,7 +330,7 @@ class Interpreter:
         reason = next(r for r in ("expired", "closed", "full", "behind", *reasons) if r in reasons)
         watermark = self._clocks.of_key(row.key).watermark
         return {
-            "row": dict(row.given),
+            "row": dict(row.added),
             "reason": reason,
             "windows": [list(output_bounds(self._spec.window, bounds)) for bounds in missed],
             "late_by": None

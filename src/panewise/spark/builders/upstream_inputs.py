@@ -12,7 +12,7 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError, SpecError
-from panewise.spark.dataflow.dataflow import Feed
+from panewise.spark.dataflow.feeds import Feed
 from panewise.spark.inputs.ancestry import metrics_behind, operators_upstream, waits_for_the_query
 from panewise.spark.inputs.checks import watermarked
 from panewise.spark.inputs.watermarks import makes_own

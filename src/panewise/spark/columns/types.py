@@ -72,7 +72,7 @@ def spark_type(kind: ColumnType) -> DataType:
 
 
 def is_lossless(dtype: DataType) -> bool:
-    """Returns whether a type is the same again after it was one of the engine.
+    """Returns whether a type survives the way into the engine and back.
 
     Maps, user-defined types, geometries, collations and the units of intervals are not.
     """

@@ -62,7 +62,7 @@ class ResultBehind(OverResult):
         return super()._write(sinks, options, others)
 
     def check_input(self) -> None:
-        """Refuses these rows as an input: the second operator would not get what Spark computes."""
+        """Refuses these rows as an input: a second operator would lack the columns that Spark adds."""
         raise _without_steps("an operator")
 
     def _alone(self, kind: str) -> DataFrame:
@@ -207,11 +207,11 @@ def _operated(df: DataFrame, functions: tuple[Function, ...], step: Step, added:
     """
     known = _known(df)
     if known is None:
-        return _made(Derivation(df, functions, (step,), added))
+        return _dataframe_of(Derivation(df, functions, (step,), added))
     for function in functions:
         function.call.over(function.window, lambda column: _checked_text(text_of(column), known.added))
     together = tuple(dict.fromkeys((*known.functions, *functions)))
-    return _made(Derivation(known.base, together, (*known.steps, step), known.added | added))
+    return _dataframe_of(Derivation(known.base, together, (*known.steps, step), known.added | added))
 
 
 def _checked_text(text: str, added: frozenset[str]) -> str:
@@ -230,7 +230,7 @@ def _checked_text(text: str, added: frozenset[str]) -> str:
     return text
 
 
-def _made(derivation: Derivation) -> DataFrame:
+def _dataframe_of(derivation: Derivation) -> DataFrame:
     base, inputs = derivation.base, _Inputs(derivation)
     names = [_free(f"window_function_{n}", base) for n in range(1, len(derivation.functions) + 1)]
     new_columns = {

@@ -1,14 +1,12 @@
 """The dataflow of an operator, as a Spark plan: pack, shuffle, step, unpack."""
 
-import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any
 
 import polars as pl
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
@@ -19,6 +17,7 @@ from panewise.errors import SpecError
 from panewise.spark.activity import SETTING, ActivitySettings
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.columns.types import polars_schema
+from panewise.spark.dataflow.feeds import Feed, renamed_inputs, with_names
 from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
 from panewise.spark.inputs.ancestry import label_of, operators_upstream, warn_of_late_rows
@@ -36,9 +35,8 @@ from panewise.spark.session.settings import CACHE, METRICS, MIRROR, PARTITIONS, 
 from panewise.spark.session.worker_pool import one_worker_pool
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.shuffle import envelope
-from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.shuffle.reports import KIND, PROGRESS
-from panewise.spark.workers.pack import NOW, Control, Pack
+from panewise.spark.workers.pack import NOW, Control, Pack, note
 from panewise.spark.workers.processor import Processor
 from panewise.spark.workers.processor_settings import Settings
 from panewise.spark.workers.unpack import Unpack, UnpackWithReports
@@ -83,7 +81,7 @@ class Dataflow:
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
-    fed: Mapping[str, "Feed"] = field(default_factory=dict)
+    fed: Mapping[str, Feed] = field(default_factory=dict)
     controls: str | None = None
     initial_state: InitialState | None = None
     clock_last: bool = False
@@ -96,7 +94,7 @@ class Dataflow:
         shards: int | None,
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
-        fed: Mapping[str, "Feed"] | None = None,
+        fed: Mapping[str, Feed] | None = None,
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
@@ -107,9 +105,9 @@ class Dataflow:
         inner = inner_names([name for names in columns.values() for name in names], spec)
         check_free(inner)
         if inner:
-            dfs, feeds = _renamed_inputs(dfs, feeds, inner)
+            dfs, feeds = renamed_inputs(dfs, feeds, inner)
             spec = renamed(spec, inner)
-            output_names = _with_names(output_names, inner)
+            output_names = with_names(output_names, inner)
         df = next(iter(dfs.values()))
         return cls(
             dfs,
@@ -126,10 +124,10 @@ class Dataflow:
     def with_spec(self, spec: Specification) -> "Dataflow":
         """Returns the dataflow of another specification, with the user's names, over the same inputs."""
         restored = {own: name for name, own in self.inner.items()}
-        dfs, fed = _renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
+        dfs, fed = renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
-        names = _with_names(self.output_names, restored)
+        names = with_names(self.output_names, restored)
         return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
 
     def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Dataflow":
@@ -210,7 +208,7 @@ class Dataflow:
         return self.controlled(self.df.sparkSession.readStream.schema("value STRING").text(self.controls))
 
     def _packed(
-        self, port: str, schemas: Mapping[str, Any], *, late_wanted: bool, all_columns: bool
+        self, port: str, schemas: dict[str, dict[str, pl.DataType]], *, late_wanted: bool, all_columns: bool
     ) -> DataFrame:
         """Returns the input of a port as envelopes."""
         whole, entry = self.dfs[port], self.spec.ports[port]
@@ -226,9 +224,7 @@ class Dataflow:
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(wanted))))
         label = label_of(whole, entry, list(self.dfs).index(port), len(self.dfs), fed=port in self.fed)
         strict = port in self.static
-        pack = Pack(
-            self.spec, dict(schemas), self.shards, late_wanted, port, not plain, tuple(more), label, strict
-        )
+        pack = Pack(self.spec, schemas, self.shards, late_wanted, port, not plain, tuple(more), label, strict)
         return df.mapInArrow(pack, envelope.IN)
 
     def controlled(self, notes: DataFrame) -> DataFrame:
@@ -245,7 +241,7 @@ class Dataflow:
                 operators of a query have different names.
             written: the kinds of outputs of this operator that the query writes, with their numbered kinds.
         """
-        kinds = set(map(kind_of, written))
+        kinds = set(map(envelope.kind_of, written))
         whole_rows, late_wanted = bool({"late", "invalid"} & kinds), "late" in kinds
         packed = self.packed(late_wanted=late_wanted, all_columns=whole_rows)
         unpack = UnpackWithReports(self.unpacker("panes", all_columns=whole_rows), written)
@@ -315,7 +311,7 @@ class Dataflow:
             self._activity(setting(packed, SETTING, ""), schemas),
         )
 
-    def _initial(self, schemas: Mapping[str, Any]) -> Any:
+    def _initial(self, schemas: dict[str, dict[str, pl.DataType]]) -> GroupedData | None:
         """Returns the initial state of the shards, None if there is none.
 
         It is the state of another query, which has the rows of its static sides, or the rows of static sides.
@@ -375,54 +371,6 @@ class Dataflow:
         return {port: polars_schema(schema) for port, schema in inputs.items()}
 
 
-@dataclass(frozen=True)
-class Feed:
-    """An operator whose emitted rows are the input of another operator (semantics 42.5).
-
-    Attributes:
-        first: the operator.
-        shape: a function that makes the input from its rows and envelopes (:meth:`Dataflow.as_input`).
-        others: the number of operators before the other inputs, for the names of metrics.
-    """
-
-    first: Dataflow
-    shape: Callable[[DataFrame], DataFrame]
-    others: int
-
-    def then(self, shape: Callable[[DataFrame], DataFrame]) -> "Feed":
-        """Returns the feed with one more change of the rows."""
-        before = self.shape
-        return replace(self, shape=lambda df: shape(before(df)))
-
-    def rows(self, written: Mapping[str, str]) -> DataFrame:
-        """Returns the input; `written` as in :meth:`Dataflow.as_input`."""
-        return self.shape(self.first.as_input(self.others, written))
-
-
-def _renamed_inputs(
-    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], names: Mapping[str, str]
-) -> tuple[dict[str, DataFrame], dict[str, Feed]]:
-    """Returns inputs and their feeds with renamed columns; `names` has the new name of each old one."""
-
-    def rename(df: DataFrame) -> DataFrame:
-        return df.withColumnsRenamed(dict(names))
-
-    renamed_feeds = {port: feed.then(rename) for port, feed in feeds.items()}
-    return {port: rename(df) for port, df in dfs.items()}, renamed_feeds
-
-
-def _with_names(
-    output_names: Mapping[str, Mapping[str, str]] | None, names: Mapping[str, str]
-) -> Mapping[str, Mapping[str, str]] | None:
-    """Returns the names of outputs by port, for inputs whose columns have other names."""
-    if output_names is None:
-        return None
-    return {
-        port: {names.get(own, own): name for own, name in own_names.items()}
-        for port, own_names in output_names.items()
-    }
-
-
 def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> list[int]:
     """Returns the numbers of the given number of shards, or of the default number."""
     one_shard = parts(spec).one_shard(spec)
@@ -448,8 +396,3 @@ def _used_once(packed: DataFrame) -> DataFrame:
 def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
     """Returns one kind of output in real columns."""
     return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)
-
-
-def note(**values: int | str) -> str:
-    """Returns a control note as JSON. With several inputs, a watermark comes with the name of its `input`."""
-    return json.dumps(values)

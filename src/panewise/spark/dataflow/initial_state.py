@@ -121,7 +121,7 @@ def check_streaming(df: DataFrame, file: str | None) -> None:
         )
 
 
-def check_alone(fed: Mapping[str, Any], dfs: Mapping[str, DataFrame], file: str | None) -> None:
+def check_alone(fed: Mapping[str, object], dfs: Mapping[str, DataFrame], file: str | None) -> None:
     """Refuses an initial state of a query with several operators, some behind a DataFrame."""
     if file is not None and (fed or any(df.isStreaming and operators_upstream(df) for df in dfs.values())):
         rule = "the state of one operator is imported (semantics 48.7)"

@@ -17,6 +17,7 @@ from panewise.engine.checkpoint import EXPORT, check_same
 from panewise.engine.evolution import log_change
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
+from panewise.spark.dataflow.feeds import Upstream
 from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
@@ -149,7 +150,7 @@ def continue_record(
         log_change(f"the checkpoint {checkpoint}", change)
 
 
-def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
+def _fed_record(dataflow: Upstream) -> dict[str, Any]:
     """Returns the field of the record with the operators whose rows are inputs; empty if there are none."""
     firsts = {port: feed.first for port, feed in dataflow.fed.items()}
     fed = {
@@ -170,7 +171,7 @@ def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> 
         raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
 
 
-def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow) -> None:
+def _check_firsts(known: Mapping[str, Any], dataflow: Upstream) -> None:
     before = known.get(_FED, {})
     if set(before) != set(dataflow.fed):
         fault = f"results as the inputs {sorted(dataflow.fed)}"

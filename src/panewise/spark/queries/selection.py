@@ -43,7 +43,7 @@ class Selection:
         return any(own == name and text.strip("`") == name for text, own in self.columns)
 
     def names_of(self, columns: Collection[str]) -> frozenset[str]:
-        """Returns the names under which it selects one of these columns of the rows."""
+        """Returns the names that the selection gives to these columns of the rows."""
         return frozenset(own for text, own in self.columns if text.strip("`") in columns)
 
     def only_reads(self, names: Collection[str]) -> bool:

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
-from panewise.spark.dataflow.dataflow import Dataflow, note
+from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import (
     InitialState,
     check_alone,
@@ -42,6 +42,7 @@ from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
 from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import check_new, prepare, prepare_batch
+from panewise.spark.workers.pack import note
 
 
 def start(

@@ -32,8 +32,8 @@ from panewise.spec.describe import describe
 
 
 @dataclass(frozen=True)
-class Given:
-    """The arguments of `apply`.
+class Application:
+    """The call of `apply` that made a result.
 
     Attributes:
         spec: the specification, which may contain expressions.
@@ -54,7 +54,7 @@ class OperatorResult:
         spec: the specification, with names in the place of expressions.
         dataflow: the operator as a Spark plan.
         at_end: whether `finish="at_end"` is set: the end of a stream is the end of input.
-        given: the arguments of `apply`.
+        application: the call of `apply`.
         before: the results that are inputs, by port.
         steps: what is done to the rows of the first output before anybody sees them (semantics 46.3).
         words: a description of these steps.
@@ -65,7 +65,7 @@ class OperatorResult:
     spec: Specification
     dataflow: Dataflow
     at_end: bool
-    given: Given
+    application: Application
     before: "Mapping[str, OperatorResult]" = field(default_factory=dict)
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     words: str = ""
@@ -251,8 +251,8 @@ class OperatorResult:
             rule = "the history of an operator are batch DataFrames (semantics 48.5)"
             remedy = "read it as a batch; of a query over streams use `panewise state export CHECKPOINT FILE`"
             raise SpecError(f"export_state({str(file)!r}) of a {self!r}", rule, remedy)
-        mark = None if watermark is None else instant_us(watermark, "watermark")
-        export_history(self.dataflow, Path(file), time.time_ns() // 1000, mark, replace=replace)
+        until = None if watermark is None else instant_us(watermark, "watermark")
+        export_history(self.dataflow, Path(file), time.time_ns() // 1000, until, replace=replace)
 
     def _write(
         self, sinks: Mapping[str, AnySink | None], options: WriteOptions, others: Mapping[str, AnySink | None]

@@ -115,7 +115,9 @@ class JoinResult(SidesResult):
             SpecError: if a value breaks a rule, or the join emits retractions.
         """
         spec = self.spec.then(window=window, aggregates=aggregates, keys=keys, **options)
-        return WindowedJoinResult(spec, self.dataflow.with_spec(spec), self.at_end, self.given, self.before)
+        return WindowedJoinResult(
+            spec, self.dataflow.with_spec(spec), self.at_end, self.application, self.before
+        )
 
 
 @dataclass(frozen=True, repr=False)

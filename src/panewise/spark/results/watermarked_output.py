@@ -41,8 +41,10 @@ def _leads(df: DataFrame, entry: Entry) -> bool:
     """
     if not makes_own(entry):
         return True
-    mark, delay = entry.watermark, delay_of(df, entry.time_columns)
-    if not isinstance(mark, StreamTime) or mark.per != "all" or delay is None or mark.delay > delay:
+    watermark, delay = entry.watermark, delay_of(df, entry.time_columns)
+    if not isinstance(watermark, StreamTime) or watermark.per != "all":
+        return False
+    if delay is None or watermark.delay > delay:
         return False
     all_valid = entry.null_keys and entry.max_future_skew is None and entry.position is None
     return all_valid and has_watermark_of_rows(df) and setting(df, _POLICY, "min").lower() == "min"

@@ -83,7 +83,7 @@ def configure(
         shuffle_partitions: number of shuffle partitions of the session's queries, about the number of cores.
             It is fixed for the life of a checkpoint. Default: the session's setting, 200 in Spark.
         metrics: name of panewise's entry in `observedMetrics` of each query's progress (semantics 15.5). If
-            the outputs of two operators meet in one query, the operators need different names: call
+            one query has the outputs of two operators, the operators need different names: call
             `configure` again before the second one is built. Initially "panewise". With None queries observe
             nothing.
         connectors: names of connectors that the session must have, such as ("kafka", "delta"). The error for
@@ -131,7 +131,7 @@ def envelopes_in_small_batches(spark: SparkSession, envelopes: int) -> Iterator[
     """Bounds the Arrow batches of the jobs inside to 16 MB, if they pass more than a few envelopes to Python.
 
     An envelope is a row of up to 4 MB, so a bound of 10,000 rows has no effect. With so few rows it costs
-    little that Spark computes the size of the batch after each. A bound that the user has set is kept.
+    little that Spark computes the size of the batch after each. A bound that the user has set stays.
     """
     if envelopes <= _FEW or spark.conf.get(_BATCH_BYTES, None) != _UNBOUNDED:
         yield

@@ -1,7 +1,7 @@
 """Checks that the interpreter of Spark's Python workers has the packages that operators import.
 
-Spark starts the same command on the driver, too, when a query with an operator starts: the driver asks the
-operator for its state variables. With a packed environment the command is a relative path, which may exist on
+Spark starts the same command on the driver, too, when a query with an operator starts: the driver reads the
+state variables of the operator. With a packed environment the command is a relative path, which may exist on
 the executors alone. A table function is analyzed in the same way, on the driver, so it finds out beforehand.
 There is a difference: for a table function Spark puts the files of --py-files on the path, for an operator it
 does not.
@@ -133,7 +133,7 @@ def _table_function(look: Callable[[int], str]) -> UserDefinedTableFunction:
 def look_for(needed: tuple[str, ...], *, shipped: bool = True) -> Callable[[int], str]:
     """Returns a function whose result is the interpreter, "|", and the packages that it lacks.
 
-    It is nested, so that Spark sends its code to the interpreter, which need not import this module. Without
+    It is nested, so that Spark ships its code, and the interpreter need not import this module. Without
     `shipped` it does not look into files that Spark has shipped.
     """
 

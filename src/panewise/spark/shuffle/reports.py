@@ -34,5 +34,5 @@ def lowest(reports: Mapping[str, int], shards: tuple[int, ...]) -> int | None:
     >>> lowest({"0": 5, "2": 7}, (0, 2)), lowest({"0": 5}, (0, 2))
     (5, None)
     """
-    marks = [reports.get(str(shard)) for shard in shards]
-    return None if None in marks else min(mark for mark in marks if mark is not None)
+    watermarks = [reports.get(str(shard)) for shard in shards]
+    return None if None in watermarks else min(watermark for watermark in watermarks if watermark is not None)

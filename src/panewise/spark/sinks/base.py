@@ -77,7 +77,7 @@ class OutputSink(ABC):
         return None
 
     def located(self, output: SinkOutput) -> str | None:
-        """Returns what it writes to, once that is prepared: one place has one text, under any name."""
+        """Returns the prepared place that it writes to, in one form whatever name it was given under."""
         return self.place
 
     @abstractmethod

@@ -34,7 +34,7 @@ class MemorySink(OutputSink):
         self.store(rows, batch_id)
 
     def store(self, rows: DataFrame, batch_id: int) -> None:
-        """Stores one micro-batch, in the place of the same one before a failure."""
+        """Stores one micro-batch. It replaces that of an attempt that failed."""
         self._batches[batch_id] = rows.toArrow()
 
     def table(self) -> pa.Table | None:

@@ -64,7 +64,7 @@ class Statements:
 
     @property
     def _written(self) -> str:
-        """What the numbers of micro-batches are stored for: two outputs may name one table differently."""
+        """The table and output for which numbers of micro-batches are stored."""
         return f"{self.table} {self.output}"
 
     def _beside(self, name: str) -> str:
@@ -73,7 +73,7 @@ class Statements:
         return f"{in_quotes(schema)}.{in_quotes(name)}" if dot else in_quotes(name)
 
     def create(self) -> dict[str, str]:
-        """Returns what creates the table and that of the numbers, by their names in quotes.
+        """Returns by name the statements that create the table and the table of micro-batch numbers.
 
         Null is a value of a key, as in the keys of operators.
         """
@@ -176,7 +176,7 @@ class Statements:
         return f"SELECT DISTINCT {nulls} FROM {self.staging} s WHERE {_counted(attempts)} AND s.{_DELETED}"
 
     def delete(self, attempts: Iterable[str], nulls: Iterable[bool]) -> str:
-        """Returns what deletes rows whose keys have these nulls.
+        """Returns the statement that deletes rows whose keys are null in these columns.
 
         An index serves `=` and IS NULL, but not IS NOT DISTINCT FROM.
         """
@@ -191,7 +191,7 @@ class Statements:
         )
 
     def insert(self, attempts: Iterable[str]) -> str:
-        """Returns what inserts rows, or updates those with the same key."""
+        """Returns the statement that inserts rows, or updates those with the same key."""
         names = _names(self.columns)
         values = ", ".join(f"{in_quotes(name)} = EXCLUDED.{in_quotes(name)}" for name in self.columns)
         conflict = f" ON CONFLICT ({_names(self.key)}) DO UPDATE SET {values}" if self.key else ""

@@ -8,7 +8,7 @@ from panewise.spec import parts
 
 
 def check_results(fault: str, output: SinkOutput, key: Collection[str], otherwise: str) -> None:
-    """Refuses emitted rows of which the last one of a key need not be its result.
+    """Refuses outputs in which the last row of a key need not be the result of the key.
 
     Args:
         fault: what the error shows.

@@ -28,13 +28,13 @@ from panewise.sql.stages import (
     AssignedStage,
     CompiledQuery,
     JoinStage,
-    Mark,
-    MarkedStage,
     RowsStage,
     SingleInputStage,
     SparkStage,
     Stage,
     TableStage,
+    TableWatermark,
+    WatermarkedStage,
     run_options,
 )
 from panewise.sql.texts import one_line
@@ -126,12 +126,12 @@ class Runner(OperatorRunner):
             table = self.session.sql(f"SELECT * FROM {read.text}")
         if read.columns or read.watermark is not None:
             named = frame_of(table).toDF(*read.columns) if read.columns else table
-            table = named if read.watermark is None else _marked(named, read.watermark)
+            table = named if read.watermark is None else _watermarked(named, read.watermark)
         return table
 
     @output.register
-    def _marked_rows(self, stage: MarkedStage) -> DataFrame:
-        return _marked(self.run(stage.input), stage.watermark)
+    def _watermarked_rows(self, stage: WatermarkedStage) -> DataFrame:
+        return _watermarked(self.run(stage.input), stage.watermark)
 
     def _table_name(self, name: str | None) -> str | None:
         """Returns the name of a table that is given, None if it is none; case has no effect, as in Spark."""
@@ -205,11 +205,11 @@ def _is_streaming(rows: Made) -> bool:
     return rows.isStreaming if isinstance(rows, DataFrame) else rows.dataflow.df.isStreaming
 
 
-def _marked(table: Source, mark: Mark) -> DataFrame:
+def _watermarked(table: Source, watermark: TableWatermark) -> DataFrame:
     """Returns a table with the watermark of WATERMARK."""
-    name = mark.name
+    name = watermark.name
     if not isinstance(table, DataFrame):
         rule = "the watermark of a result is that of its operator (semantics 42.5)"
         raise SqlError(f"WATERMARK {name}", rule, "leave WATERMARK out")
-    df = table if mark.computed is None else table.withColumn(name, SF.expr(mark.computed))
-    return watermarked_by(df, name, mark.delay, mark.skew)
+    df = table if watermark.computed is None else table.withColumn(name, SF.expr(watermark.computed))
+    return watermarked_by(df, name, watermark.delay, watermark.skew)

@@ -47,7 +47,7 @@ class SparkText:
             raise SqlError(message, rule, remedy, sql=self.text, start=start, end=end) from error
 
     def place_of(self, names: Iterable[str]) -> tuple[int | None, int | None]:
-        """Returns where one of these names stands in the text first, None if none of them does."""
+        """Returns begin and end of the first of these names in the text, None if none occurs."""
         wanted = {*names}
         token = next((token for token in tokens_of(self.text) if token.text in wanted), None)
         return (None, None) if token is None else (token.start, token.end + 1)

@@ -129,41 +129,38 @@ class ShardRunner:
 
         That is safe: if the task fails, Spark discards them, and repeats the micro-batch from the old state.
         """
-        settings, stored = self._settings, self._load()
-        changed = stored.evaluated()
+        stored = self._load()
         now, watermark = self._clocks(shard_batch, timers)
-        feeds = self._feeds(stored, shard_batch)
+        operator, feeds = stored.operator, self._feeds(stored, shard_batch)
         buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
-        operator, activity = stored.operator, None
-        if settings.activity is not None:
-            activity = StepActivity.at_start(settings.activity, operator)
-            activity.add_rows(operator, shard_batch.ports)
-        tally = Tally(timed=settings.emits_panes, activity=activity)
-        outputs = chain(changed, self._ended(stored), step(stored.operator, shard_batch, now, moves))
+        tally = self._tally(operator, shard_batch)
+        outputs = chain(stored.evaluated(), self._ended(stored), step(operator, shard_batch, now, moves))
         for panes in buffer.many_panes(outputs):
             tally.add_panes(panes)
             yield from self._many(panes)
         output = buffer.rest()
-        emitted = self._emitted(output, stored.operator, shard)
+        emitted, counts = self._emitted(output, operator, shard), output.counts
         tally.add_panes(output.panes)
         tally.add_ports(output.ports)
-        counts = output.counts
-        envelopes = encoded(emitted.items())
-        if settings.direct is None and any(map(shares_text, emitted.values())):
-            # The commit replaces the state by a copy. Panes that share text with the old state would keep
-            # that text in memory, so they are encoded before the commit.
-            envelopes, emitted = iter(list(envelopes)), {}
+        envelopes = () if self._settings.direct else _before_commit(emitted)
         del output, buffer
-        if activity is not None:
-            activity.add_state(operator)  # the commit makes runs of what the step has changed
+        if tally.activity is not None:
+            tally.activity.add_state(operator)  # the commit makes runs of what the step has changed
         self._commit(stored, watermark, feeds)
         metrics = self._metrics(stored, shard, counts, tally)
-        if settings.direct is not None:
-            yield from _direct(settings.direct, emitted.get(settings.direct.kind), metrics)
+        if self._settings.direct is not None:
+            yield from _direct(self._settings.direct, emitted.get(self._settings.direct.kind), metrics)
             return
-        live = [("live", _live_windows(stored.operator.live(), shard))] if settings.live else []
-        report = self._report(stored.operator, shard)
-        yield from _envelopes(chain(shard_batch.carried, envelopes, live, report), metrics)
+        more = [*self._live(operator, shard), *self._report(operator, shard)]
+        yield from _envelopes(chain(shard_batch.carried, envelopes, more), metrics)
+
+    def _tally(self, operator: Operator, shard_batch: ShardBatch) -> Tally:
+        """Returns the tally of a step that begins; with a journal it has the activity of the step."""
+        activity = None
+        if self._settings.activity is not None:
+            activity = StepActivity.at_start(self._settings.activity, operator)
+            activity.add_rows(operator, shard_batch.ports)
+        return Tally(timed=self._settings.emits_panes, activity=activity)
 
     def _emitted(self, output: StepOutput, operator: Operator, shard: int) -> dict[str, pl.DataFrame]:
         """Returns the tables of an output by kind; if Spark reads a single one, that alone."""
@@ -217,6 +214,10 @@ class ShardRunner:
         """
         return (stored.operator.finish(port) for port in self._settings.static)
 
+    def _live(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
+        """Returns the envelope with the live windows, if they are wanted."""
+        return [("live", _live_windows(operator.live(), shard))] if self._settings.live else []
+
     def _report(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
         """Returns the envelope with the output watermark, if a second operator wants it and there is one.
 
@@ -224,8 +225,8 @@ class ShardRunner:
         """
         if not self._settings.reports:
             return []
-        mark = MAX_INSTANT if operator.state.clocks.finished else operator.output_watermark()
-        return [] if mark is None else [(KIND, report(shard, mark))]
+        watermark = MAX_INSTANT if operator.state.clocks.finished else operator.output_watermark()
+        return [] if watermark is None else [(KIND, report(shard, watermark))]
 
     def _feeds(self, stored: StoredOperator, shard_batch: ShardBatch) -> dict[str, Reports]:
         """Returns the reports of the operators whose rows are inputs, by port: stored ones and new ones."""
@@ -248,8 +249,8 @@ class ShardRunner:
         own = map(self._source, self._settings.query_ports)
         sources = [shard_batch.control.get("input")] if control else own
         moves = {} if watermark is None else dict.fromkeys(sources, watermark)
-        marks = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
-        of_feeds = {self._source(port): mark for port, mark in marks.items() if mark is not None}
+        reported = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
+        of_feeds = {self._source(port): least for port, least in reported.items() if least is not None}
         return {**moves, **of_feeds}
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
@@ -261,8 +262,8 @@ class ShardRunner:
         if self._settings.clocks == "control":
             return shard_batch.control.get("clock"), shard_batch.control.get("watermark")
         now, watermark = timers.getCurrentProcessingTimeInMs() * 1000, timers.getCurrentWatermarkInMs()
-        marks = [self._settings.least_watermark, watermark * 1000 if watermark > 0 else None]
-        return now, max((mark for mark in marks if mark is not None), default=None)
+        known = [self._settings.least_watermark, watermark * 1000 if watermark > 0 else None]
+        return now, max((at for at in known if at is not None), default=None)
 
     def _source(self, port: str) -> str | None:
         """Returns a port as the source of a watermark; None for the only one of an operator."""
@@ -303,6 +304,19 @@ def _direct(unpack: Unpack, table: pl.DataFrame | None, metrics: str | None) -> 
     for piece in () if table is None else pieces(table):
         yield unpack.frame(piece, metrics)
         metrics = None
+
+
+def _before_commit(emitted: dict[str, pl.DataFrame]) -> Iterator[tuple[str, bytes]]:
+    """Returns tables as envelopes. Where a table shares text with the state, encodes and removes all at once.
+
+    The commit replaces the state by a copy. Panes that share text with the old state would keep that text in
+    memory.
+    """
+    envelopes = encoded(emitted.items())
+    if any(map(shares_text, emitted.values())):
+        envelopes = iter(list(envelopes))
+        emitted.clear()
+    return envelopes
 
 
 def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:

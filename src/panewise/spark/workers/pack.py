@@ -268,7 +268,7 @@ def _typed(chunk: pa.Table, plan: Port) -> pl.DataFrame:
 class Control:
     """The function that ``mapInArrow`` calls with control notes (JSON text in one column).
 
-    Each note goes to every shard.
+    Every shard gets each note.
     """
 
     shards: list[int]
@@ -279,3 +279,8 @@ class Control:
         for arrived in batches:
             for note in arrived.column(0).to_pylist():
                 yield batch([(shard, "control", note.encode()) for shard in self.shards])
+
+
+def note(**values: int | str) -> str:
+    """Returns a control note as JSON. With several inputs, a watermark comes with the name of its `input`."""
+    return json.dumps(values)

@@ -1,4 +1,9 @@
-"""The step of one shard in one micro-batch: decodes its envelopes, runs the operator, encodes the output."""
+"""The step of one shard in one micro-batch: decodes its envelopes, runs the operator, encodes the output.
+
+Spark delivers the envelopes of a micro-batch in any order. Invariant: the panes do not depend on it. Where
+the order of rows matters, each envelope has a place, by which the envelopes are sorted. The rows of all
+envelopes of a port are in memory together. Panes are passed on as soon as there are many.
+"""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping

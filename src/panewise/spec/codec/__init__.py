@@ -129,9 +129,9 @@ def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     >>> changed_fields(small, {**small, "keys": ["k"], "drop_by": "window"})
     ['keys']
     """
-    marks = {_mark(old), _mark(new)}
-    if len(marks) > 1:
-        return sorted(mark for mark in marks if mark is not None)
+    fields = {_own_field(old), _own_field(new)}
+    if len(fields) > 1:
+        return sorted(name for name in fields if name is not None)
     after = complete(new)
     try:
         before = complete(old)
@@ -152,9 +152,9 @@ def complete(document: Mapping[str, Any]) -> dict[str, Any]:
         return to_dict(without_functions(document))
 
 
-def _mark(document: Mapping[str, Any]) -> str | None:
+def _own_field(document: Mapping[str, Any]) -> str | None:
     """Returns the field by which a family is recognised that has no field in common with the others."""
-    return next((mark for mark in (FAMILY, "stream_window") if mark in document), None)
+    return next((name for name in (FAMILY, "stream_window") if name in document), None)
 
 
 def _reader(document: Any) -> SpecParts[Any]:

@@ -177,9 +177,9 @@ class Decoder:
         form = self._forms.get(cls, _BY_FIELDS)
         types, left_out, names = _types(cls), form.left_out or {}, form.names or {}
         known = {names.get(name, name): name for name in types if name not in form.hidden}
-        mark = () if _kind(cls, form) is None else ("kind",)
+        kind = () if _kind(cls, form) is None else ("kind",)
         needed = [name for name, field in known.items() if field in _needed(cls) and field not in left_out]
-        members = members_of(value, where, {*known, *mark, *form.also}, tuple(needed))
+        members = members_of(value, where, {*known, *kind, *form.also}, tuple(needed))
         values = dict(left_out)
         for name, field in known.items():
             if name in members:

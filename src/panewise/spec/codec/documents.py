@@ -31,16 +31,16 @@ class DocumentedParts(SpecParts[S]):
 
     Attributes:
         kind: the class of its specifications.
-        marks: the fields by which a document is recognised among those of the families that follow in
+        own_fields: the fields by which a document is recognised among those of the families that follow in
             :data:`panewise.families.FAMILIES`.
     """
 
     kind: ClassVar[type]
-    marks: ClassVar[tuple[str, ...]] = ()
+    own_fields: ClassVar[tuple[str, ...]] = ()
 
     def reads(self, document: Mapping[str, Any]) -> bool:
-        """Returns whether the document has the marks."""
-        return all(mark in document for mark in self.marks)
+        """Returns whether the document has these fields."""
+        return all(name in document for name in self.own_fields)
 
     def describe(self, spec: S) -> str:
         """Returns what the operator does, as lines of text."""

@@ -137,7 +137,7 @@ def _write_name(encoder: Encoder, value: Any) -> str:
     return str(value.name)
 
 
-def _given(decoder: Decoder, kind: str, name: str, where: str) -> Any:
+def _of_user(decoder: Decoder, kind: str, name: str, where: str) -> Any:
     """Returns what the user gives for a name, which is of a kind of :data:`panewise.spec.protocol.Users`."""
     users, (what, argument) = decoder.users[kind], _USERS[kind]
     if name not in users:
@@ -149,7 +149,7 @@ def _given(decoder: Decoder, kind: str, name: str, where: str) -> Any:
 def _custom(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Custom:
     """Returns the window with the function that the user gives for its name."""
     window = Custom(len, **values)
-    return replace(window, function=_given(decoder, "windows", window.name, f"{where}.name").function)
+    return replace(window, function=_of_user(decoder, "windows", window.name, f"{where}.name").function)
 
 
 def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
@@ -159,7 +159,7 @@ def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
     name = text(members["name"], f"{where}.name")
     if any_listener:
         return WindowListener(object, name=name, outputs=members["outputs"])
-    listener: WindowListener = _given(decoder, "listeners", name, f"{where}.name")
+    listener: WindowListener = _of_user(decoder, "listeners", name, f"{where}.name")
     if dict(listener.outputs) != members.get("outputs", dict(listener.outputs)):
         rule = f"the outputs of the listener given as {name!r} are {dict(listener.outputs)}"
         raise SpecError(f"{where}.outputs={members['outputs']!r}", rule, "leave outputs out, or give these")
@@ -177,7 +177,7 @@ def _aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -
         )
     values = {**_AGGREGATE_DEFAULTS.get(fn, {}), **values}
     if user is not None:
-        values["user"] = _given(decoder, "aggregates", user, f"{where}.user")
+        values["user"] = _of_user(decoder, "aggregates", user, f"{where}.user")
     ascending = fn == "min_by" or values.get("ascending") is True
     further = (*names_of(values.get("then_by", ()), ascending=ascending), *values.get("more", ()))
     arguments = [values.get("by"), *further, values.get("n"), values.get("percentage")]
@@ -186,7 +186,7 @@ def _aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -
 
 def _merge_aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> MergeAggregate:
     user = values["user"]
-    values = {**values, "user": _given(decoder, "merge_aggregates", user, f"{where}.user")}
+    values = {**values, "user": _of_user(decoder, "merge_aggregates", user, f"{where}.user")}
     return MergeAggregate(**_named(values, user, values["left"], values["right"]))
 
 

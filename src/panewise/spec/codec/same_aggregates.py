@@ -41,9 +41,9 @@ def same_aggregates(old: tuple[Any, ...], new: tuple[Any, ...]) -> list[int | No
 def marked_aggregates(
     old: tuple[Any, ...], new: tuple[Any, ...], added_aggregates: AddedAggregates
 ) -> tuple[Any, ...]:
-    """Returns new aggregates, of which those are marked that the state lacks, or lacked at an earlier change.
+    """Returns the new aggregates, with `added` in those that the state lacks, or lacked earlier.
 
-    An aggregate that is marked already stays as it is.
+    An aggregate that has it already stays as it is.
     """
     plain = tuple(replace(aggregate, added=None) for aggregate in old)
     places = same_aggregates(plain, new)

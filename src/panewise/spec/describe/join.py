@@ -95,7 +95,7 @@ def _side(spec: JoinOperator, name: str, side: Side, parts: MatchParts) -> str:
     if side.event_time is None:
         replays = of_replays(side.position)
         return f"{name.capitalize()} rows: no event time; none is late before the end of input{replays}."
-    mark = watermark_of(spec, spec.watermark or side.watermark)
+    watermark = watermark_of(spec, spec.watermark or side.watermark)
     lateness = f" by more than {side.allowed_lateness}" if side.allowed_lateness.us else ""
     late = parts.late(spec.match, lateness)
-    return f"{name.capitalize()} watermark: {mark}{late}{of_replays(side.position)}."
+    return f"{name.capitalize()} watermark: {watermark}{late}{of_replays(side.position)}."

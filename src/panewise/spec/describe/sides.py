@@ -13,14 +13,14 @@ def keys_of_sides(spec: TwoSided) -> str:
     return listed(tuple(left if left == right else f"{left} (right: {right})" for left, right in pairs))
 
 
-def watermark_of(spec: TwoSided, mark: StreamTime | FixedLag | None) -> str:
+def watermark_of(spec: TwoSided, watermark: StreamTime | FixedLag | None) -> str:
     """Returns in words where the watermark of a side comes from."""
-    if mark is None:
+    if watermark is None:
         return "comes from outside"
-    if isinstance(mark, FixedLag):
-        return f"processing time less {mark.lag}"
+    if isinstance(watermark, FixedLag):
+        return f"processing time less {watermark.lag}"
     rows = "both sides" if spec.watermark is not None else "the side"
-    behind = f", less {mark.delay}" if mark.delay.us else ""
+    behind = f", less {watermark.delay}" if watermark.delay.us else ""
     each = "row" if spec.evaluate == "record" else "batch"
     return f"after each {each} the highest event time of the rows of {rows}{behind}"
 

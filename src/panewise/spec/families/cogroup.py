@@ -36,7 +36,7 @@ _AGGREGATES: Final = dict.fromkeys(_LISTS, _of_windows(CHANGEABLE["aggregates"])
 
 
 class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
-    kind, marks = CogroupOperator, ("right", "window")
+    kind, own_fields = CogroupOperator, ("right", "window")
     changeable = MappingProxyType({**_OF_WINDOWS, **SIDE_CHANGES, **_AGGREGATES})
 
     def operator(self, spec: CogroupOperator) -> WindowOperator:

@@ -12,7 +12,7 @@ from panewise.spec.type_checks import check_row_order
 
 
 class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
-    kind, marks, passed_on = DeduplicateOperator, ("keep",), True
+    kind, own_fields, passed_on = DeduplicateOperator, ("keep",), True
     changeable = INPUT_CHANGES
 
     def check_types(self, spec: DeduplicateOperator, types: Mapping[str, Types]) -> None:

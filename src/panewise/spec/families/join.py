@@ -43,7 +43,7 @@ def _selected(select: tuple[Selected, ...], side: str) -> list[str]:
 
 
 class _JoinParts(SideParts[JoinOperator]):
-    kind, marks = JoinOperator, ("match",)
+    kind, own_fields = JoinOperator, ("match",)
     changeable = MappingProxyType(
         {
             **SIDE_CHANGES,

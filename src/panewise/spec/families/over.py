@@ -30,7 +30,7 @@ def _other_names(old: OverOperator, new: OverOperator) -> str | None:
 
 class _OverParts(DocumentedParts[OverOperator]):
     # `timely_column` is None: a row that is exactly at a watermark passes only after it.
-    kind, marks, passed_on = OverOperator, ("columns",), True
+    kind, own_fields, passed_on = OverOperator, ("columns",), True
     changeable = MappingProxyType({**INPUT_CHANGES, "columns": _other_names})
 
     def describe(self, spec: OverOperator) -> str:

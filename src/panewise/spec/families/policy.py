@@ -18,7 +18,7 @@ from panewise.spec.type_checks import check_delta, check_entry
 
 
 class _PolicyParts(DocumentedParts[StreamWindow]):
-    kind, marks = StreamWindow, ("stream_window",)
+    kind, own_fields = StreamWindow, ("stream_window",)
 
     def check_names(self, spec: StreamWindow, names: Mapping[str, str]) -> None:
         """Refuses other names of columns that a listener would see."""

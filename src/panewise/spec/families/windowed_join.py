@@ -29,7 +29,7 @@ _CHANGES: Final = {**SIDE_CHANGES, **{side: of_side(side, ("allowed_lateness",))
 
 
 class _WindowedJoinParts(PaneParts[WindowedJoin]):
-    kind, marks = WindowedJoin, ("match", "then")
+    kind, own_fields = WindowedJoin, ("match", "then")
     changeable = MappingProxyType({name: _of_join(check) for name, check in _CHANGES.items()})
 
     def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:

@@ -191,7 +191,7 @@ def _check_key(spec: WindowedJoin, key: str) -> None:
 
 
 def emitted(join: "JoinOperator", columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns what is known of the columns that a join emits, given what is known of those of its sides.
+    """Returns a property, such as the type, of the columns that a join emits, given that of its inputs.
 
     >>> from panewise import Interval, JoinOperator, Side
     >>> join = JoinOperator(left=Side(keys=["k"]), right=Side(keys=["k"], prefix="r_"), match=Interval(0, 5))

@@ -22,7 +22,6 @@ from panewise.sql.stages import (
     WATERMARKED,
     AssignedStage,
     JoinStage,
-    MarkedStage,
     OutputColumn,
     OverStage,
     RowsStage,
@@ -30,6 +29,7 @@ from panewise.sql.stages import (
     SparkStage,
     Stage,
     TableStage,
+    WatermarkedStage,
     WindowsStage,
 )
 
@@ -65,8 +65,8 @@ class ColumnCheck:
                 return self._table(stage)
             case SparkStage():
                 return self._of_spark(stage)
-            case MarkedStage():
-                return self._marked(self.known_table(stage.input), stage)
+            case WatermarkedStage():
+                return self._watermarked(self.known_table(stage.input), stage)
             case RowsStage():
                 rows = self._filtered(stage, self.known_table(stage.input))
                 return rows if stage.outputs is None else self._selected(rows, stage.outputs, stage.alias)
@@ -89,7 +89,7 @@ class ColumnCheck:
         if stage.columns and known.columns is not None:
             pairs = zip(stage.columns, known.columns, strict=False)
             known = replace(known, columns=tuple(KnownColumn(name, column.type) for name, column in pairs))
-        return self._marked(known, stage)
+        return self._watermarked(known, stage)
 
     def _check_place(self, stage: TableStage) -> None:
         """Refuses a table that is not declared, unless its name says where Spark has it."""
@@ -98,7 +98,7 @@ class ColumnCheck:
             remedy = "declare it, or write its catalog and database before it"
             raise self.fail(f"a table {stage.name}", rule, remedy, stage.name)
 
-    def _marked(self, known: KnownTable, stage: TableStage | MarkedStage) -> KnownTable:
+    def _watermarked(self, known: KnownTable, stage: TableStage | WatermarkedStage) -> KnownTable:
         """Returns a table with the column of its WATERMARK."""
         if stage.watermark is None:
             return known
@@ -106,8 +106,8 @@ class ColumnCheck:
         self._check(known, [in_backticks(name) if text is None else text], stage.alias)
         if text is not None:
             known = known.with_columns(KnownColumn(name))
-        marked = None if known.watermarks is None else known.watermarks | {name.lower()}
-        return replace(known, watermarks=marked)
+        watermarks = None if known.watermarks is None else known.watermarks | {name.lower()}
+        return replace(known, watermarks=watermarks)
 
     def _of_spark(self, stage: SparkStage) -> KnownTable:
         inputs = [self.known_table(table) for table, _ in stage.tables]
@@ -131,7 +131,7 @@ class ColumnCheck:
         self, known: KnownTable, outputs: Iterable[OutputColumn], alias: str | None, new: Iterable[str] = ()
     ) -> KnownTable:
         """Returns the rows of a SELECT list. A `*` leaves the columns `new` out."""
-        columns, marks = list[KnownColumn](), set[str]()
+        columns, names = list[KnownColumn](), set[str]()
         hidden = {name.lower() for name in new}
         complete = known.columns is not None
         for output in outputs:
@@ -139,8 +139,8 @@ class ColumnCheck:
             new_columns = self._columns_of(known, output, alias, hidden)
             complete = complete and new_columns is not None
             columns += new_columns or ()
-            marks |= _marks(known, output, new_columns or ())
-        watermarks = None if known.watermarks is None or not complete else frozenset(marks)
+            names |= _with_watermark(known, output, new_columns or ())
+        watermarks = None if known.watermarks is None or not complete else frozenset(names)
         return KnownTable(tuple(columns) if complete else None, known.streaming, watermarks)
 
     def _columns_of(
@@ -261,13 +261,13 @@ def _without(columns: KnownColumns, names: Iterable[str]) -> Iterator[KnownColum
     return (column for column in columns if column.name is None or column.name.lower() not in names)
 
 
-def _marks(known: KnownTable, output: OutputColumn, columns: KnownColumns) -> set[str]:
-    """Returns the columns that have a watermark: those of `*`, and a column with one under its new name."""
-    marks, column = known.watermarks or frozenset(), column_of(output.text)
+def _with_watermark(known: KnownTable, output: OutputColumn, columns: KnownColumns) -> set[str]:
+    """Returns the selected columns that have a watermark, by their new names."""
+    known_names, column = known.watermarks or frozenset(), column_of(output.text)
     if star_of(output.text) is not None:
-        return {column.name.lower() for column in columns if column.name is not None} & marks
-    marked = column is not None and column[-1].lower() in marks
-    return {(columns[0].name or "").lower()} if marked and columns else set()
+        return {column.name.lower() for column in columns if column.name is not None} & known_names
+    has_one = column is not None and column[-1].lower() in known_names
+    return {(columns[0].name or "").lower()} if has_one and columns else set()
 
 
 def _type(known: KnownTable, column: Names, alias: str | None) -> Type | None:

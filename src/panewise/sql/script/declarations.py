@@ -28,7 +28,7 @@ _SINK_OPTIONS: Final = {"memory": frozenset[str](), "console": frozenset({"numro
 
 
 def source_step(statement: SourceView, script: SqlScript) -> tuple[SourceStep, KnownTable]:
-    """Returns what a source becomes, and what is known about its rows.
+    """Returns the step of a CREATE TABLE of a source, and the columns and watermark of its rows.
 
     Raises:
         SqlError: if it breaks a rule.
@@ -40,12 +40,12 @@ def source_step(statement: SourceView, script: SqlScript) -> tuple[SourceStep, K
     if statement.columns is not None:
         declared = (KnownColumn(column.name, type_of(column.type)) for column in statement.columns)
         columns = (*declared, *map(KnownColumn, included(statement)))
-    marks = frozenset() if statement.watermark is None else frozenset({statement.watermark[0].lower()})
-    known = KnownTable(columns, streaming, marks)
+    watermarks = frozenset() if statement.watermark is None else frozenset({statement.watermark[0].lower()})
+    known = KnownTable(columns, streaming, watermarks)
     names = known.names
-    if names is not None and not marks <= {name.lower() for name in names}:
+    if names is not None and not watermarks <= {name.lower() for name in names}:
         rule = f"the columns are {names}"
-        raise script.fail(f"a column {next(iter(marks))}", rule, "correct the name", statement.span)
+        raise script.fail(f"a column {next(iter(watermarks))}", rule, "correct the name", statement.span)
     return SourceStep(statement, streaming), known
 
 

@@ -99,7 +99,7 @@ def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:
         if not _waits(entry) or not _reads_a_table(stage.input):
             continue
         known = check.known_table(stage.input)
-        if known.streaming and known.watermarks is not None and not _has_mark(entry, known.watermarks):
+        if known.streaming and known.watermarks is not None and not _has_watermark(entry, known.watermarks):
             name = entry.time_columns[0]
             own = name == WATERMARKED
             rule = "a stream whose windows wait for the watermark has one, of the event time"
@@ -108,7 +108,7 @@ def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:
             raise check.fail(fault, rule, remedy.format("ts" if own else name), name)
 
 
-def _has_mark(entry: Entry, watermarks: frozenset[str]) -> bool:
+def _has_watermark(entry: Entry, watermarks: frozenset[str]) -> bool:
     """Returns whether the event time of an input has a watermark. It may be whatever column has one."""
     times = {name.lower() for name in entry.time_columns}
     return bool(watermarks) if WATERMARKED in times else bool(watermarks & times)

@@ -49,10 +49,10 @@ def step_words(step: Step) -> list[str]:
 
 def _source_words(statement: SourceView, *, streaming: bool) -> list[str]:
     kind = "a stream" if streaming else "a table"
-    mark = statement.watermark
+    watermark = statement.watermark
     skew = skew_of(statement)
     bound = "" if skew is None else f", but for event times more than {skew} ahead"
-    words = [] if mark is None else [f"the watermark is {mark[0]} minus {mark[1]}{bound}"]
+    words = [] if watermark is None else [f"the watermark is {watermark[0]} minus {watermark[1]}{bound}"]
     return [f"reads {kind} from {statement.format} as {statement.name}", *words]
 
 

@@ -68,7 +68,7 @@ def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
 
 
 def _timed_join(stage: JoinStage) -> tuple[Stage, str] | None:
-    """Returns a join of the rows in the same window, whose rows have the last instant of it."""
+    """Returns a window join whose rows also have the last instant of their window; None for other joins."""
     if not match_parts(stage.match).windows_end(stage.match) or not _fires_once(stage.match):
         return None
     time = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)

@@ -158,7 +158,7 @@ def _with_rest(
 def _limit(
     where: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser
 ) -> tuple[int, str | None] | None:
-    """Returns n and the rest of a condition with `rank <= n`, None if it has no such part."""
+    """Returns n and the other parts of a condition with a part `rank <= n`; None without such a part."""
     parts = list(conjuncts(where.node))
     for number, part in enumerate(parts):
         n = _bound(part, is_rank)

@@ -30,14 +30,14 @@ def deduplication(spec: DeduplicateOperator, table: str) -> str:
     if spec.within != (Duration(1) if timed else "unlimited"):
         raise unsaid("within", spec.within)
     time = None if spec.event_time is None else in_backticks(spec.event_time)
-    mark = "" if time is None else f" WATERMARK {time} DELAY OF INTERVAL '0 seconds'"
+    watermark = "" if time is None else f" WATERMARK {time} DELAY OF INTERVAL '0 seconds'"
     order = "PROCTIME()" if spec.by == "arrival" else time
     number = f"ROW_NUMBER() OVER (PARTITION BY {', '.join(map(in_backticks, spec.keys))} ORDER BY {order})"
     lines = [
         "SELECT *",
         "FROM (",
         f"  SELECT *, {number} AS `place`",
-        f"  FROM {table}{options_of(spec, spec.order, nulls=True)}{mark}",
+        f"  FROM {table}{options_of(spec, spec.order, nulls=True)}{watermark}",
         ")",
         "WHERE `place` = 1",
     ]

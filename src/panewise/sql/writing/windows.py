@@ -142,7 +142,7 @@ def _session(window: Session) -> dict[str, str]:
 
 
 def _calendar(window: Calendar) -> dict[str, str]:
-    """Returns the size of windows of a calendar, in one unit, and what makes days and weeks such windows."""
+    """Returns the arguments of calendar windows. A zone makes days and weeks calendar windows."""
     texts = {"SIZE": f"INTERVAL '{window.n}' {window.unit.upper()}"}
     if window.zone != "UTC" or window.unit in EXACT:
         texts["ZONE"] = literal(window.zone)

@@ -74,7 +74,7 @@ def joined(field: str, names: tuple[str, ...]) -> str:
 
 
 def check_plain(value: Any, plain: Any, prefix: str) -> None:
-    """Refuses fields in which a value differs from a plain one.
+    """Refuses a value that differs in a field from `plain`, because SQL has no words for it.
 
     Raises:
         SqlError: for the first of them; its name has this prefix.

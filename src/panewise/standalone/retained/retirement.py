@@ -76,7 +76,7 @@ class Retirements:
     def add_fields(
         self, end: int, session_key: KeyValue | None, join_keys: tuple[Any, ...], last_offset: int
     ) -> None:
-        """Retires the messages with these equal fields, as `add_session` does those of a session key.
+        """Retires the messages with these values of fields, as :meth:`add_session` does by session key.
 
         The keys of messages must begin with these fields, or with the session key and these fields.
         """
@@ -160,7 +160,7 @@ class Retirements:
                 )
 
     def _whole(self, fields: RetiredFields) -> Iterable[RetiredFields]:
-        """Splits fields into those of one prefix of keys each, which the message store can retire."""
+        """Splits fields so that each of them is a prefix of keys, which the message store can retire."""
         session_key, join_keys = fields
         if join_keys is not None or not self._equal_first:
             return [fields]

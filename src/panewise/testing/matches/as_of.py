@@ -35,7 +35,7 @@ def _reach(match: AsOf, side: str) -> int:
 
 
 def _times(match: AsOf, side: str, lefts: Sequence[int], rights: Sequence[int]) -> list[int]:
-    """Returns times that are as near to a left row as a right row is, on the other side of it."""
+    """Returns for each pair of rows the time that mirrors the right row at the left row."""
     if side == LEFT or match.strategy != "nearest":
         return []
     return [2 * left - right for left in lefts for right in rights]

@@ -41,7 +41,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     columns = {port: schema(types) | FLAGS for port, types in script.types.items()}
     play_event = _stored(script, columns) if script.options.get("stored") else _in_memory(script, columns)
     outputs = []
-    for event, batch in zip(script.events, script.given, strict=True):
+    for event, batch in zip(script.events, script.added, strict=True):
         operator, stepped = play_event(event)
         output = plain(tables_of(stepped), batch, script)
         outputs.append(output | ({"windows": dicts(operator.live())} if script.windows else {}))

@@ -29,7 +29,7 @@ def play(script: Script) -> list[dict[str, Any]]:
     types: Any = script.types if field else dict(script.types[INPUT])
     oracle = interpreter(_by_row(script, script.spec), types)
     outputs = []
-    for event, batch in zip(script.events, script.given, strict=True):
+    for event, batch in zip(script.events, script.added, strict=True):
         output = _step(oracle, event, script)
         for entry in (*output["late"], *output["invalid"]):
             entry["row"] = dict(batch[entry[field] if field else INPUT][entry["row"][ROW]])

@@ -25,11 +25,11 @@ from pyspark.sql.types import StructType
 
 from panewise.errors import InputError
 from panewise.spark.columns.types import spark_schema, spark_type
-from panewise.spark.dataflow.dataflow import Dataflow, note
+from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.session.settings import configure
 from panewise.spark.shard_numbers import even_shards
 from panewise.spark.shuffle.envelope import decode, kind_of, port_of
-from panewise.spark.workers.pack import NOW
+from panewise.spark.workers.pack import NOW, note
 from panewise.spark.workers.unpack import ArrowColumns
 from panewise.spec.column_values import ColumnType
 from panewise.testing.columns import Row
@@ -53,7 +53,7 @@ def play(script: Script) -> list[dict[str, Any]]:
         stage = _Stage(script, Path(scratch))
         with stage.running():
             return [
-                stage.after(event, batch) for event, batch in zip(script.events, script.given, strict=True)
+                stage.after(event, batch) for event, batch in zip(script.events, script.added, strict=True)
             ]
 
 

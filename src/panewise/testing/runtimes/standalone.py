@@ -33,7 +33,7 @@ def play(script: Script) -> list[dict[str, Any]]:
         player = _Player(script, Path(directory))
         try:
             return [
-                player.after(event, batch) for event, batch in zip(script.events, script.given, strict=True)
+                player.after(event, batch) for event, batch in zip(script.events, script.added, strict=True)
             ]
         finally:
             player.operator.close()
@@ -66,9 +66,9 @@ class _Player:
     added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
-        self.operator = self._made()
+        self.operator = self._new_operator()
 
-    def _made(self, state: Path | None = None) -> PlayedOperator:
+    def _new_operator(self, state: Path | None = None) -> PlayedOperator:
         types: Any = {port: {**of, ROW: "bigint"} for port, of in self.script.types.items()}
         store = self.directory / str(self.exports) if self._is_stored else None
         return PlayedOperator(
@@ -112,12 +112,12 @@ class _Player:
         self.operator.export_state(file)
         self.operator.close()
         self.exports += 1
-        self.operator = self._made(file)
+        self.operator = self._new_operator(file)
 
     def _restart(self) -> None:
         if self._is_stored:
             self.operator.close()
-            self.operator = self._made()
+            self.operator = self._new_operator()
 
     def _play(self, event: Event) -> None:
         operator = self.operator

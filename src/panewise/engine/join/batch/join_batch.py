@@ -218,10 +218,11 @@ def _places_by_columns(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dic
 def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Instants]) -> Turns:
     """Returns the horizons of each turn. `watermarks` are those before the first turn and after each turn."""
     horizons = {}
-    for side, marks in watermarks.items():
+    for side, of_side in watermarks.items():
         late, clock = plan.spec.sides[side].allowed_lateness.us, clocks.sides[side]
-        horizon = less(marks, late) if clock.floor is None else np.maximum(less(marks, late), clock.floor)
-        horizons[side] = np.full_like(marks, MAX_INSTANT) if clock.ended else horizon
+        horizon = less(of_side, late)
+        horizon = horizon if clock.floor is None else np.maximum(horizon, clock.floor)
+        horizons[side] = np.full_like(of_side, MAX_INSTANT) if clock.ended else horizon
     return _around(horizons)
 
 
@@ -241,7 +242,7 @@ def _sequence(rows: Mapping[str, pl.DataFrame]) -> _Sequence:
 
 def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict[str, Instants]:
     """Returns by side the watermarks before the batch and after each of its rows, if no side can be idle."""
-    marks = {}
+    watermarks = {}
     for side, clock in before.sides.items():
         reported = np.full(len(rows.times) + 1, MIN_INSTANT)
         reported[0] = MIN_INSTANT if clock.watermark is None else clock.watermark
@@ -251,8 +252,8 @@ def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict
             if plan.spec.watermark is not None:
                 mine = np.ones_like(mine)
             reported[1:][mine] = less(rows.times[mine], driven.delay.us)
-        marks[side] = np.maximum.accumulate(reported)
-    return marks
+        watermarks[side] = np.maximum.accumulate(reported)
+    return watermarks
 
 
 def _clocks_after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> list[JoinClocks]:
@@ -264,10 +265,10 @@ def _clocks_after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) 
 
 def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
     """Returns the watermarks by side. MIN_INSTANT stands for none."""
-    marks = {side: [clock.sides[side].watermark for clock in clocks] for side in (LEFT, RIGHT)}
+    watermarks = {side: [clock.sides[side].watermark for clock in clocks] for side in (LEFT, RIGHT)}
     return {
-        side: np.array([MIN_INSTANT if mark is None else mark for mark in of], dtype=np.int64)
-        for side, of in marks.items()
+        side: np.array([MIN_INSTANT if watermark is None else watermark for watermark in of], dtype=np.int64)
+        for side, of in watermarks.items()
     }
 
 
@@ -288,8 +289,8 @@ def _late(
     port, ended = plan.ports[side], state.clocks.sides[side].ended
     if not mask.any():
         return no_rows(port.late_schema)
-    late = filter_rows(rows.with_columns(pl.Series("__mark", watermarks, dtype=pl.Int64)), mask)
-    ahead = (pl.col("__mark").cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)
+    late = filter_rows(rows.with_columns(pl.Series("__watermark", watermarks, dtype=pl.Int64)), mask)
+    ahead = (pl.col("__watermark").cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)
     values = {
         REASON: pl.lit("finished" if ended else "behind"),
         LATE_BY: pl.lit(None) if ended else ahead,

@@ -199,7 +199,7 @@ class ArrivedRows:
     def lookups(
         self, inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, batch: JoinBatch
     ) -> Iterator[Lookup]:
-        """Yields the look-ups of new rows of the other side, by what the windows contained before each."""
+        """Yields look-ups for new rows of the other side, each of which sees the windows as before it."""
         yield self._lookup(inserted.table, keys, rows[NUMBER].to_numpy() - 1)
 
     def _lookup(self, table: LatestByKey, keys: SortedKeys, until: Instants) -> Lookup:

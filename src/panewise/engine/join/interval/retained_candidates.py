@@ -65,7 +65,7 @@ def candidates_by_arrival(
 def _retained(
     method: SearchPlan, side: str, rows: pl.DataFrame, table: RowsByKey, arrivals: _Arrivals
 ) -> pl.DataFrame:
-    """Returns the stored rows of the other side whose places are in the ranges of rows of their key."""
+    """Returns the stored rows of the other side in the ranges of places that the rows of their key have."""
     keys = keys_of(method.plan, side, rows)
     bounds = arrivals.first, arrivals.last
     ends = [keys.with_columns(pl.Series(ORDINAL, bound, pl.Int64)) for bound in bounds]

@@ -235,7 +235,7 @@ class Retention:
 
 
 def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the stored rows whose places are among those of rows of their key, or between them.
+    """Returns the stored rows of each key from the lowest to the highest place of its `rows`.
 
     Only the places are read of the other rows of the keys.
     """

@@ -59,12 +59,12 @@ class SameWindowEngine(WindowsOfSides):
         return self.horizons_at(of_windows(clocks).horizon(self.windows.spec))
 
     def horizons_at(self, horizon: int | None) -> Mapping[str, int | None]:
-        """Returns that of each table for one of windows. What is stored of merged sessions has none."""
+        """Returns the horizon of each table, given that of windows. The table of merged sessions has none."""
         without = {MERGED, EMITTED} if merging(self.match.window) else {MERGED}
         return {name: None if name in without else horizon for name in self.state.tables}
 
     def _emissions(self, spec: JoinOperator) -> StoredTable | None:
-        """Returns an empty table of what windows have emitted; None if nothing of it is needed later."""
+        """Returns an empty table for the emissions of windows; None if none is needed later."""
         return None
 
     @abstractmethod
@@ -75,8 +75,8 @@ class SameWindowEngine(WindowsOfSides):
         """Returns the watermark of the emitted rows (semantics 40.4)."""
         if self.state.clocks.finished:
             return MAX_INSTANT
-        mark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
-        return None if mark is None or behind is None else saturating_add(mark, -behind)
+        watermark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
+        return None if watermark is None or behind is None else saturating_add(watermark, -behind)
 
     @abstractmethod
     def live(self) -> pl.DataFrame:

@@ -109,7 +109,7 @@ def _emitted_of(plan: JoinPlan, firings: Firings) -> pl.DataFrame:
 
 
 def _chosen(candidates: _Candidates, accumulation: str, changed: Mask) -> list[tuple[str, Mask]]:
-    """Returns what is retracted and what is emitted, in this order."""
+    """Returns which candidates are retracted and which are emitted, each with its `op`, in this order."""
     if accumulation == "discarding":
         return [("-", candidates.before & ~candidates.now), ("+", candidates.now & ~candidates.before)]
     retracted = (

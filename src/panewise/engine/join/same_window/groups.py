@@ -59,7 +59,7 @@ def taken(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> tuple[S
 
 
 def inside(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Returns the panes of a table whose bounds are in those of a window, with the place of this window."""
+    """Returns the panes of a table that lie inside a window, each with the place of this window."""
     known = table.of_keys(distinct(windows, keys), keys)
     bounds = windows.select(*keys, pl.col(START).alias("__low"), pl.col(END).alias("__high"))
     pairs = joined(known, bounds.with_row_index(WINDOW), keys)

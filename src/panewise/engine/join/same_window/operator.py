@@ -163,7 +163,7 @@ class WindowJoinEngine(SameWindowEngine):
         return firings
 
     def _discarding(self, windows: pl.DataFrame) -> Firings:
-        """Returns the firings of windows that emit what is new, and retract what they no longer contain."""
+        """Returns the firings of discarding windows: they emit new content, and retract lost content."""
         windows, away, merged = self._merged(windows)
         firings = self._firings(windows, merged)
         if EMITTED not in self.state.tables:
@@ -188,7 +188,7 @@ class WindowJoinEngine(SameWindowEngine):
         return fired, away, merged
 
     def _store_emissions(self, windows: pl.DataFrame) -> None:
-        """Stores what the windows have emitted; of those that have merged away nothing."""
+        """Stores the emissions of the windows, except those of windows that have merged away."""
         table = last_emissions.stored(self.state.tables[EMITTED], windows, self.windows)
         self.state = self.state.with_tables({EMITTED: table})
 
@@ -247,7 +247,7 @@ def _reaches(window: AnyWindow, horizon: int) -> pl.Expr:
 
 
 def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.DataFrame:
-    """Returns one row for each window of the panes, with START, END (exclusive) and what it had before.
+    """Returns one row for each window of the panes, with START, END (exclusive) and its last emission.
 
     A retraction without a new pane, of a session that has merged, is a row with the op "-".
     """

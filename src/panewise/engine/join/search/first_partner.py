@@ -58,7 +58,7 @@ def _lowest(method: SearchPlan, new: RunRows, slices: FoundSlices) -> FoundSlice
 
 
 def _cut(slices: FoundSlices, places: Places, which: Mask) -> FoundSlices:
-    """Returns the slices; some of them with one row only, which is at the given place."""
+    """Returns the slices. Where `which` is true, a slice is cut to the row at its place in `places`."""
     starts, lengths = np.where(which, places, slices.starts), np.where(which, 1, slices.lengths)
     return FoundSlices(slices.rows, starts, lengths)
 

@@ -191,7 +191,7 @@ class Matching:
             yield from (self._together(piece, earlier=True) for piece in pieces)
 
     def _together(self, candidates: Iterable[CandidateSlices], *, earlier: bool) -> Pairs:
-        """Returns the pairs of candidates; with `earlier` only those whose new row arrived last."""
+        """Returns the pairs of candidates; with `earlier` those whose other row has arrived before."""
         collector = PairCollector({side: rows.bare for side, rows in self.new.items()})
         plan = self.method.plan
         for of_rows in candidates:

@@ -70,7 +70,7 @@ class SortedKeys:
         return cls(take_rows(rows.select(names), places), names, hashes[places], places)
 
     def last(self, table: RowsByKey, until: Instants, count: int) -> RowsOfKeys:
-        """Returns the last rows of each key whose time is at most `until`, `count` of them if there are."""
+        """Returns for each key up to `count` rows: the last ones whose time is at most `until`."""
         parts = self.slices(table, np.full(len(until), MIN_INSTANT), until)
         return self.rows_in(table, parts, count)
 
@@ -86,7 +86,7 @@ class SortedKeys:
         return SortedKeys(take_rows(self.rows, places), self.names, self.hashes[places], self.places[places])
 
     def rows_in(self, table: RowsByKey, parts: Sequence[FoundSlices], count: int | None) -> RowsOfKeys:
-        """Returns the rows of slices, one for each key, that have the keys; the last `count` of them."""
+        """Returns the rows of the keys in slices, one slice for each key; with `count` only the last ones."""
         matched = []
         for part in parts:
             which, at = self._all_of(table, part) if count is None else self._last_of(table, part, count)

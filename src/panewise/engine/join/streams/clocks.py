@@ -90,8 +90,8 @@ class StreamsClocks(JoinClocks):
         return None if first is None or size is None else saturating_add(first, -size)
 
     def _by_retention(self, spec: JoinOperator, side: str) -> int | None:
-        mark, retention = self.sides[side].watermark, _window(spec, side).retention
-        return None if mark is None or retention is None else saturating_add(mark, -retention.us)
+        watermark, retention = self.sides[side].watermark, _window(spec, side).retention
+        return None if watermark is None or retention is None else saturating_add(watermark, -retention.us)
 
 
 def _window(spec: JoinOperator, side: str) -> JoinWindow:

@@ -55,11 +55,11 @@ class ReleaseGate:
         releases = self.rules.by_clocks(state, clocks)
         if not releases.positions.size:
             return pl.DataFrame(schema=self.plan.pane_schema), state.after(releases.tables, clocks)
-        marks = {
+        watermarks = {
             side: np.array([MIN_INSTANT if clock.watermark is None else clock.watermark])
             for side, clock in clocks.sides.items()
         }
-        emitted, after = self._join(state, releases, Turns(marks, marks), clocks)
+        emitted, after = self._join(state, releases, Turns(watermarks, watermarks), clocks)
         return vstack_frames([*emitted]), after
 
     def live(self, state: StreamsState) -> dict[str, pl.DataFrame]:

@@ -25,7 +25,7 @@ from panewise.engine.kernels.wavelet import smallest
 def last_rows(
     inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, first: Instants, last: Instants, count: int
 ) -> Lookup:
-    """Returns the look-up, by released rows, of the last `count` rows of the other side before each of them.
+    """Returns a look-up that finds for each released row the last `count` rows of the other side before it.
 
     `first` and `last` are the event times that match each row, both included.
     """

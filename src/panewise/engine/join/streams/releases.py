@@ -104,7 +104,7 @@ class ReleaseRules:
     match: WindowedStreams
 
     def by_batch(self, state: StreamsState, batch: JoinBatch) -> Releases:
-        """Returns what a batch releases: its own rows, and those whose windows it completes."""
+        """Returns the rows that a batch releases: rows of its own, and rows whose windows it completes."""
         steps = {}
         for side in self.plan.ports:
             new, after = self._arriving(side, state, batch), batch.watermarks.after[side]
@@ -125,12 +125,15 @@ class ReleaseRules:
         """Returns what a move of the clocks releases."""
         steps = {}
         for side, clock in clocks.sides.items():
-            mark, least = MIN_INSTANT if clock.watermark is None else clock.watermark, clocks.waiting[side]
+            watermark, least = (
+                MIN_INSTANT if clock.watermark is None else clock.watermark,
+                clocks.waiting[side],
+            )
             due = least.release is not None and least.release <= clocks.processing_time
-            complete = least.complete is not None and least.complete <= mark
+            complete = least.complete is not None and least.complete <= watermark
             read = clock.ended or due or complete
             old = self._waiting(state, side, read=read)
-            released = _reached(old[RELEASE], clocks.processing_time) | _reached(old[COMPLETE], mark)
+            released = _reached(old[RELEASE], clocks.processing_time) | _reached(old[COMPLETE], watermark)
             positions = np.where(released | clock.ended, 0, _NEVER)
             steps[side] = _SideStep(read, old, old.clear(), old, positions)
         return self._released(state, steps)

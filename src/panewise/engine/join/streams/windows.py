@@ -100,8 +100,8 @@ class ReleasedRows(ArrivedRows):
         first, last = range_of(rows[TIME].to_numpy(), *self.reach)
         if self.join_window.retention is None:
             return first, last
-        marks = batch.watermarks.before[self.port.name][rows[NUMBER].to_numpy() - batch.first_number]
-        return np.maximum(first, less(marks, self.join_window.retention.us)), last
+        watermarks = batch.watermarks.before[self.port.name][rows[NUMBER].to_numpy() - batch.first_number]
+        return np.maximum(first, less(watermarks, self.join_window.retention.us)), last
 
 
 def identity(window: JoinWindow) -> list[str]:

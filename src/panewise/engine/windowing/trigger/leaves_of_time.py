@@ -11,8 +11,8 @@ from panewise.engine.columns import (
     ADDED_ROWS,
     DEADLINE_SUFFIX,
     EVENT_DEADLINE_SUFFIX,
-    MARK_SUFFIX,
     PENDING,
+    PENDING_DEADLINE_SUFFIX,
     TIME,
 )
 from panewise.engine.kernels.instants import shifted
@@ -134,9 +134,9 @@ class Continuous(Leaf):
     period: int
 
     @property
-    def mark(self) -> str:
+    def deadline(self) -> str:
         """The column of its deadline: the watermark that it waits for."""
-        return f"{self.name}{MARK_SUFFIX}"
+        return f"{self.name}{PENDING_DEADLINE_SUFFIX}"
 
     @property
     def passing(self) -> list[PartialColumn]:
@@ -148,12 +148,13 @@ class Continuous(Leaf):
     @property
     def columns(self) -> dict[str, pl.DataType]:
         """The deadline."""
-        return {self.mark: pl.Int64()}
+        return {self.deadline: pl.Int64()}
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
         """Returns whether rows are pending and the watermark has reached the deadline."""
-        mark = at[self.mark]
-        return now.pending & (mark.is_not_null() if now.clocks.finished else _reached(mark, now.clocks))
+        deadline = at[self.deadline]
+        reached = deadline.is_not_null() if now.clocks.finished else _reached(deadline, now.clocks)
+        return now.pending & reached
 
     def after_rows(self, at: Values, clocks: Clocks, gets_rows: pl.Expr) -> dict[str, pl.Expr]:
         """Sets the deadline: the first multiple of the period above both the earliest row and the watermark.
@@ -161,13 +162,13 @@ class Continuous(Leaf):
         An earlier deadline stays. But a deadline that the watermark has reached while no row was pending
         becomes the first multiple above the watermark (semantics 16.15).
         """
-        old, known = at[self.mark], _watermark(clocks)
+        old, known = at[self.deadline], _watermark(clocks)
         mine = pl.min_horizontal(old, self._following(pl.max_horizontal(pl.col(_EARLIEST_TIME), known)))
         # All pending rows are new, so none was pending when the watermark reached the old deadline.
         in_silence = (pl.col(PENDING) == pl.col(ADDED_ROWS)) & _reached(old, clocks)
         deadline = pl.when(in_silence).then(self._following(known)).otherwise(mine)
         set_now = gets_rows & pl.col(_EARLIEST_TIME).is_not_null()
-        return {self.mark: pl.when(set_now).then(deadline).otherwise(old)}
+        return {self.deadline: pl.when(set_now).then(deadline).otherwise(old)}
 
     def _following(self, instant: pl.Expr) -> pl.Expr:
         following = (instant.cast(pl.Int128).floordiv(self.period) + 1) * self.period
@@ -179,9 +180,9 @@ class Continuous(Leaf):
 
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
-        mark, pending = pl.col(self.mark), pl.col(PENDING) > 0
-        kinds = {MARK_SUFFIX: stored, _AWAITED: stored & pending, _SILENT: stored & ~pending}
-        return [mark.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
+        deadline, pending = pl.col(self.deadline), pl.col(PENDING) > 0
+        kinds = {PENDING_DEADLINE_SUFFIX: stored, _AWAITED: stored & pending, _SILENT: stored & ~pending}
+        return [deadline.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
         """Replaces a deadline that was reached while no row was pending by the next one (semantics 16.15)."""
@@ -191,7 +192,7 @@ class Continuous(Leaf):
             .then(self._following(_watermark(now.clocks)))
             .otherwise(silent)
         )
-        return {self.mark: pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
+        return {self.deadline: pl.min_horizontal(pl.col(f"{self.name}{_AWAITED}"), coming)}
 
 
 def leaf_of_time(trigger: Trigger, name: str) -> Leaf | None:
@@ -212,9 +213,9 @@ def leaf_of_time(trigger: Trigger, name: str) -> Leaf | None:
 
 def _watermark(clocks: Clocks) -> pl.Expr:
     """Returns the watermark; null is minus infinity."""
-    return pl.lit(None, dtype=pl.Int64) if clocks.mark is None else clocks.mark
+    return pl.lit(None, dtype=pl.Int64) if clocks.watermark_expr is None else clocks.watermark_expr
 
 
-def _reached(mark: pl.Expr, clocks: Clocks) -> pl.Expr:
-    """Returns whether the watermark has reached a mark; false if there is no mark."""
-    return (mark <= _watermark(clocks)).fill_null(False)
+def _reached(deadline: pl.Expr, clocks: Clocks) -> pl.Expr:
+    """Returns whether the watermark has reached a deadline; false if there is none."""
+    return (deadline <= _watermark(clocks)).fill_null(False)

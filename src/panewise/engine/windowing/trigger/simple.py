@@ -1,15 +1,14 @@
 """Triggers without columns of their own (semantics 16.1 to 16.5).
 
 The bookkeeping of the window table decides when they are ready. Most operators have such a trigger.
-:mod:`panewise.engine.windowing.trigger.tree` implements the whole language with the same methods.
+:mod:`panewise.engine.windowing.trigger.tree` implements the whole language.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import FIRED, PENDING, UNFLIPPED
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.periods import due, latest
@@ -31,28 +30,6 @@ class SimpleTrigger:
     """A simple trigger over the window table."""
 
     trigger: Trigger
-    columns: dict[str, pl.DataType] = field(default_factory=dict)
-    passing: tuple[PartialColumn, ...] = ()
-    ordered: bool = False
-
-    @property
-    def reads_clock(self) -> bool:
-        """Whether the trigger compares processing times."""
-        return any(isinstance(rule, Every) for rule in self._rules())
-
-    def merging(self, stored: pl.Expr) -> list[pl.Expr]:
-        """Returns no aggregations: there is no state to combine."""
-        return []
-
-    def after_rows(
-        self, windows: pl.DataFrame, now: TriggerContext, same: pl.Expr | None = None
-    ) -> pl.DataFrame:
-        """Returns the windows as they are: new rows change no state."""
-        return windows
-
-    def resumed(self, windows: pl.DataFrame, now: TriggerContext, passed: pl.Expr) -> pl.DataFrame:
-        """Returns the windows as they are: there is no state to start."""
-        return windows
 
     def ready(self, now: TriggerContext) -> pl.Expr:
         """Returns whether the trigger is ready."""
@@ -74,14 +51,9 @@ class SimpleTrigger:
             return now.complete
         return pl.lit(False)
 
-    def fired(self, now: TriggerContext, fires: pl.Expr) -> list[pl.Expr]:
-        """Returns no columns: a firing changes no state."""
-        return []
-
     def waits(self, clocks: Clocks) -> int | None:
         """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
-        periodic = [rule for rule in self._rules() if isinstance(rule, Every)]
-        return latest(periodic, clocks.processing_time) if periodic else None
+        return latest((rule for rule in self._rules() if isinstance(rule, Every)), clocks.processing_time)
 
     def _rules(self) -> Iterator[Trigger]:
         inside = (

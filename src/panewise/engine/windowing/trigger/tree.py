@@ -298,8 +298,6 @@ class TriggerTree:
         self.ordered = any(leaf.ordered for leaf in self.root.leaves)
         self._at: Values = {name: pl.col(name) for name in self.columns}
 
-    reads_clock = True  # whether it compares processing times or watermarks
-
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Returns aggregations over the stored and the new windows that merge into one window.
 

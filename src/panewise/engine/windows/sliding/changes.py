@@ -28,18 +28,20 @@ def rebuilt(plan: WindowPlan, windows: pl.DataFrame, slices: Slices) -> pl.DataF
     return typed(contents.drop(SLIDE_CODE), plan.table_schema)
 
 
-def incomplete_windows(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+def incomplete_windows(
+    plan: WindowPlan, slices: Slices, clocks: Clocks, watermarks: pl.DataFrame
+) -> pl.DataFrame:
     """Returns the windows that are not complete, as rows of the window table whose rows arrive now.
 
-    `marks` are the watermarks of the keys, if each key has its own.
+    `watermarks` are those of the keys, if each key has its own.
     """
     of_time = slices.by_time.all()
-    marked = key_watermarks.marked(of_time, marks, plan.keys) if plan.by_key else of_time
+    marked = key_watermarks.with_watermarks(of_time, watermarks, plan.keys) if plan.by_key else of_time
     pieces = in_order(*coded(plan.keys, marked))
     windows = waiting(plan.spec, plan.slide, pieces, clocks)
     if windows.is_empty():
         return plan.no_windows
-    windows = key_watermarks.marked(windows, marks, plan.keys) if plan.by_key else windows
+    windows = key_watermarks.with_watermarks(windows, watermarks, plan.keys) if plan.by_key else windows
     contents = PieceRanges.locate(windows, pieces).contents(plan)
     rows = window_table.newborn(contents, plan.intake_schema, born=clocks.processing_time, open_=True)
     return typed(with_new_trigger(plan, clocks, rows), plan.table_schema)

@@ -32,12 +32,12 @@ _NEW, _LOW = "__is_new", "__low"
 
 
 def completed(
-    plan: WindowPlan, slices: Slices, before: Clocks, now: Clocks, marks: Callable[[], pl.DataFrame]
+    plan: WindowPlan, slices: Slices, before: Clocks, now: Clocks, watermarks: Callable[[], pl.DataFrame]
 ) -> tuple[pl.DataFrame, Slices]:
-    """Returns the windows that are made because a move of the clocks completes them, and the slices.
+    """Returns the windows that a move of the clocks completes and so makes, and the slices.
 
     The windows are returned as they were before the move. If each key has its own watermark, only the end of
-    input completes windows here. Then `marks` is called, which returns the watermarks of all keys.
+    input completes windows here. Then `watermarks` is called, which returns those of all keys.
     """
     if not plan.made_when_complete or (before.watermark == now.watermark and before.finished == now.finished):
         return plan.no_windows, slices
@@ -47,8 +47,8 @@ def completed(
         pieces = as_pieces(slices.between(plan, first, last))
     else:
         pieces, slices = slices.of_move(plan, before.watermark, last)
-    pieces = key_watermarks.marked(pieces, marks(), plan.keys) if plan.by_key else pieces
-    low = pl.lit(before.watermark, dtype=pl.Int64) if before.mark is None else before.mark
+    pieces = key_watermarks.with_watermarks(pieces, watermarks(), plan.keys) if plan.by_key else pieces
+    low = pl.lit(before.watermark, dtype=pl.Int64) if before.watermark_expr is None else before.watermark_expr
     return _completed(plan, pieces, low, pl.lit(last, dtype=pl.Int64), now), slices
 
 
@@ -61,11 +61,11 @@ def completed_of_keys(
     have expired are removed.
     """
     mine = slices.by_time.of_keys(moved, plan.keys)
-    reached = key_watermarks.marked(mine, moved, plan.keys)
+    reached = key_watermarks.with_watermarks(mine, moved, plan.keys)
     expired = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
     windows = plan.no_windows
     if plan.made_when_complete:
-        low = key_watermarks.marked(mine, before, plan.keys)[KEY_WATERMARK].alias(_LOW)
+        low = key_watermarks.with_watermarks(mine, before, plan.keys)[KEY_WATERMARK].alias(_LOW)
         windows = _completed(
             plan, as_pieces(reached.hstack([low])), pl.col(_LOW), pl.col(KEY_WATERMARK), clocks
         )
@@ -76,14 +76,14 @@ def _completed(
     plan: WindowPlan, pieces: pl.DataFrame, low: pl.Expr, high: pl.Expr, clocks: Clocks
 ) -> pl.DataFrame:
     """Returns the windows with low < end <= high, as rows of the window table. A null bound is infinite."""
-    mark = [KEY_WATERMARK] if plan.by_key else []
+    watermark = [KEY_WATERMARK] if plan.by_key else []
     after, until = (pl.col(END) > low).fill_null(True), (pl.col(END) <= high).fill_null(True)
     pieces = in_order(*coded(plan.keys, pieces))
     windows = _once(
         plan,
         plan.slide.windows_of(pieces.filter(~pl.col(IS_BLOCK)))
         .filter(after & until)
-        .select([*plan.identity, SLIDE_CODE, *mark]),
+        .select([*plan.identity, SLIDE_CODE, *watermark]),
     )
     if windows.is_empty():
         return plan.no_windows
@@ -99,12 +99,12 @@ def _opened(plan: WindowPlan, ranges: PieceRanges, clocks: Clocks) -> pl.DataFra
     return triggered(plan, opened, replace(TriggerContext.at(plan.spec, clocks), complete=pl.lit(False)))
 
 
-def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame) -> pl.DataFrame:
+def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, watermarks: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows that are not made yet because they are not complete, with their numbers of rows."""
     pieces = in_order(
         *coded(
             plan.keys,
-            key_watermarks.marked(slices.by_time.all(), marks, plan.keys)
+            key_watermarks.with_watermarks(slices.by_time.all(), watermarks, plan.keys)
             if plan.by_key
             else slices.by_time.all(),
         )
@@ -114,21 +114,21 @@ def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, marks: pl.DataFrame
 
 
 def unmade_with(
-    plan: WindowPlan, slices: Slices, news: pl.DataFrame, clocks: Clocks, marks: pl.DataFrame
+    plan: WindowPlan, slices: Slices, news: pl.DataFrame, clocks: Clocks, watermarks: pl.DataFrame
 ) -> pl.DataFrame:
     """Returns the windows of :func:`unmade` that contain or are made by one of the slices `news`.
 
-    They are rows of the window table. `marks` are the watermarks of the keys of `news`, if each key has its
+    They are rows of the window table. `watermarks` are those of the keys of `news`, if each key has its
     own. Only slices within the reach of `news` are read.
     """
     near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
     new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
     flagged = joined(near, new, plan.slices.identity, "left").with_columns(pl.col(_NEW).fill_null(False))
-    mark = [KEY_WATERMARK] if plan.by_key else []
+    watermark = [KEY_WATERMARK] if plan.by_key else []
     if plan.by_key:
-        flagged = key_watermarks.marked(flagged, marks, plan.keys)
+        flagged = key_watermarks.with_watermarks(flagged, watermarks, plan.keys)
     pieces = in_order(*coded(plan.keys, flagged))
-    candidates = plan.slide.windows_of(pieces.select(*plan.keys, START, SLIDE_CODE, *mark, _NEW))
+    candidates = plan.slide.windows_of(pieces.select(*plan.keys, START, SLIDE_CODE, *watermark, _NEW))
     open_ = candidates.filter(~clocks.complete(plan.spec, pl.col(END))).sort(_NEW, descending=True)
     windows = open_.unique([SLIDE_CODE, START], keep="first", maintain_order=True)
     got, whole = PieceRanges.locate(windows, pieces.filter(_NEW)), PieceRanges.locate(windows, pieces)

@@ -123,7 +123,7 @@ def _touched(
     """
     stored_pieces = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
     pieces = pl.concat([stored_pieces, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
-    pieces = key_watermarks.marked(pieces, rows, plan.keys) if plan.by_key else pieces
+    pieces = key_watermarks.with_watermarks(pieces, rows, plan.keys) if plan.by_key else pieces
     got, whole = _affected(plan, in_order(*coded(plan.keys, pieces)), clocks)
     known = stored.look_up(whole.windows[plan.identity])
     is_stored = np.zeros(whole.windows.height, dtype=np.bool_)
@@ -143,8 +143,8 @@ def _affected(plan: WindowPlan, pieces: pl.DataFrame, clocks: Clocks) -> tuple[P
 
     A window is affected if it contains a new piece or if a new piece makes it.
     """
-    mark = [KEY_WATERMARK] if plan.by_key else []
-    makers = pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *mark, _NEW)
+    watermark = [KEY_WATERMARK] if plan.by_key else []
+    makers = pieces.filter(~pl.col(IS_BLOCK)).select(*plan.keys, START, SLIDE_CODE, *watermark, _NEW)
     in_table = ~clocks.expired(plan.spec, pl.col(END))
     if plan.made_when_complete:
         in_table = in_table & clocks.complete(plan.spec, pl.col(END))

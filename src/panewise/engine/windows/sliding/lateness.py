@@ -67,7 +67,7 @@ def split_late(
     behind = rows.filter(clocks.expired(spec, pl.col(TIME) + 1))
     if behind.is_empty():
         return LateSplit(rows, pl.DataFrame(schema=columns), 0)
-    near = key_watermarks.marked(near, behind, plan.keys) if plan.by_key else near
+    near = key_watermarks.with_watermarks(near, behind, plan.keys) if plan.by_key else near
     chosen = behind.with_columns(_accepted(plan, near, rows, behind, clocks))
     lost = chosen.filter(~pl.col(_ACCEPTED)).drop(_ACCEPTED)
     applied = rows.join(lost, on=ORDER, how="anti", maintain_order="left")
@@ -157,11 +157,11 @@ def _late_for_some(
     stored row, or one that arrived earlier.
     """
     slide, arrival = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_ARRIVAL)
-    mark = [name for name in ("__watermark",) if name in rows.columns]
+    watermark = [name for name in ("__watermark",) if name in rows.columns]
     mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
-    stored = near.select(*plan.keys, START, *mark, pl.lit(-1, dtype=pl.Int64).alias(_ARRIVAL))
+    stored = near.select(*plan.keys, START, *watermark, pl.lit(-1, dtype=pl.Int64).alias(_ARRIVAL))
     every = slide.windows_of(
-        pl.concat([stored, mine.select(*plan.keys, pl.col(TIME).alias(START), *mark, arrival)])
+        pl.concat([stored, mine.select(*plan.keys, pl.col(TIME).alias(START), *watermark, arrival)])
     )
     expired = every.filter(clocks.expired(plan.spec, pl.col(END)))
     windows = expired.group_by([*plan.keys, START, END], maintain_order=True).agg(pl.col(_ARRIVAL).min())

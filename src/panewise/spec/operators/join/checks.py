@@ -32,23 +32,23 @@ def check_keys(spec: TwoSided) -> None:
 
 def check_watermarks(spec: TwoSided) -> None:
     """Refuses watermarks of which one has no effect (semantics 36.2, 36.5)."""
-    mark: Any = spec.watermark
+    shared: Any = spec.watermark
     own = [name for name, side in spec.sides.items() if side.watermark is not None]
-    if mark is not None:
-        if not isinstance(mark, StreamTime) or mark.per != "all":
+    if shared is not None:
+        if not isinstance(shared, StreamTime) or shared.per != "all":
             rule = "the watermark of both sides is StreamTime(per='all')"
-            raise SpecError(f"watermark={mark!r}", rule, "give it, or a watermark of each side")
+            raise SpecError(f"watermark={shared!r}", rule, "give it, or a watermark of each side")
         if own:
             rule = "the sides have one watermark, or each its own"
-            raise SpecError(f"watermark={mark!r}, and one of the {own[0]}", rule, "leave one of them out")
-    for watermark in (mark, *(side.watermark for side in spec.sides.values())):
+            raise SpecError(f"watermark={shared!r}, and one of the {own[0]}", rule, "leave one of them out")
+    for watermark in (shared, *(side.watermark for side in spec.sides.values())):
         if isinstance(watermark, StreamTime) and watermark.idle_after is not None:
             rule = "an operator with two sides has an idle_after of its own (semantics 36.5)"
             raise SpecError(f"{watermark!r}", rule, "leave idle_after out of the watermark")
     if spec.idle_after is None:
         return
     lagging = [name for name, side in spec.sides.items() if isinstance(side.watermark, FixedLag)]
-    if mark is not None or lagging:
+    if shared is not None or lagging:
         rule = "idle_after is for sides whose watermarks come from outside or from their own rows"
         raise SpecError(f"idle_after={spec.idle_after}", rule, "leave idle_after out")
 

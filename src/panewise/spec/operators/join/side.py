@@ -107,13 +107,13 @@ def _check_names(side: Side) -> None:
 
 
 def _check_watermark(side: Side) -> None:
-    mark: Any = side.watermark
-    if mark is None or isinstance(mark, FixedLag):
+    watermark: Any = side.watermark
+    if watermark is None or isinstance(watermark, FixedLag):
         return
-    if not isinstance(mark, StreamTime) or mark.per != "all":
+    if not isinstance(watermark, StreamTime) or watermark.per != "all":
         rule = "the watermark of a side comes from outside, or is FixedLag or StreamTime(per='all')"
         remedy = "give one such as StreamTime('10 seconds', per='all'), or leave it out"
-        raise SpecError(f"watermark={mark!r}", rule, remedy)
+        raise SpecError(f"watermark={watermark!r}", rule, remedy)
 
 
 def _check_without_event_time(side: Side) -> None:
