@@ -1,8 +1,10 @@
 """The table of error codes, src/panewise/error_codes.json, and the page of it: `make names`.
 
-A rule keeps its code. A new rule gets the next number of its subject. A rule that the sources no longer have
-stays in the table, marked as removed. To reword a rule, change the sources and the table: otherwise it is a
-new rule.
+A rule keeps its code. A new rule gets the next number of its subject. If the sources no longer have a rule,
+its code stays in the table, marked as removed, if it was in a release; otherwise it is deleted. To reword a
+rule, change the sources and the table: otherwise it is a new rule.
+
+`python -m tools.error_table` lists the codes of the table as released: a step of a release.
 """
 
 import json
@@ -20,6 +22,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 TABLE: Final = ROOT / "src" / "panewise" / "error_codes.json"
 PAGE: Final = ROOT / "docs" / "reference" / "errors.md"
 NUMBERS: Final = ROOT / "tests" / "house" / "error_codes.txt"
+RELEASED: Final = ROOT / "tests" / "house" / "released_codes.txt"
 MARK: Final = "<!-- `make names` writes what follows. -->"
 Table = dict[str, dict[str, Any]]
 
@@ -98,13 +101,27 @@ def load() -> Table:
     return table
 
 
+def released() -> frozenset[str]:
+    """Returns the codes that were in a release."""
+    return frozenset(RELEASED.read_text(encoding="utf-8").split())
+
+
+def stored_numbers() -> dict[str, int]:
+    """Returns the highest number that each subject has had, also of codes that are deleted."""
+    lines = NUMBERS.read_text(encoding="utf-8").splitlines()
+    return {subject: int(last) for subject, last in map(str.split, lines)}
+
+
 def updated(table: Table, rules: Iterable[RaisedRule]) -> Table:
-    """Returns the table with all rules: new ones have new codes, and those that are gone are removed."""
+    """Returns the table with all rules: new ones have new codes.
+
+    A code without a rule is removed if it was in a release, and else deleted.
+    """
     raised: dict[str, list[RaisedRule]] = defaultdict(list)
     for rule in rules:
         raised[rule.rule].append(rule)
     codes = {entry["rule"]: code for code, entry in table.items()}
-    last = last_numbers(table)
+    last = last_numbers(table, stored_numbers())
     result: Table = {}
     for text, sites in raised.items():
         if text not in codes:
@@ -112,10 +129,9 @@ def updated(table: Table, rules: Iterable[RaisedRule]) -> Table:
             last[subject] = last.get(subject, 0) + 1
             codes[text] = f"PW-{subject}-{last[subject]:03}"
         result[codes[text]] = _entry(text, sites)
-    gone = {
-        code: {"rule": entry["rule"], "removed": True} for code, entry in table.items() if code not in result
-    }
-    return dict(sorted((result | gone).items()))
+    unused = released() & (table.keys() - result.keys())
+    removed = {code: {"rule": table[code]["rule"], "removed": True} for code in unused}
+    return dict(sorted((result | removed).items()))
 
 
 def _entry(text: str, sites: list[RaisedRule]) -> dict[str, Any]:
@@ -125,9 +141,9 @@ def _entry(text: str, sites: list[RaisedRule]) -> dict[str, Any]:
     return entry | {"source": best.path}
 
 
-def last_numbers(table: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the highest number of each subject."""
-    last: dict[str, int] = {}
+def last_numbers(table: Mapping[str, Any], stored: Mapping[str, int]) -> dict[str, int]:
+    """Returns the highest number of each subject, in the table or stored."""
+    last = dict(stored)
     for code in table:
         _, subject, number = code.split("-")
         last[subject] = max(last.get(subject, 0), int(number))
@@ -143,7 +159,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Yields the table and its page, each with its text."""
     table = updated(load(), raised_rules())
     yield TABLE, written(table)
-    yield NUMBERS, "".join(f"{subject} {last}\n" for subject, last in sorted(last_numbers(table).items()))
+    numbers = last_numbers(table, stored_numbers())
+    yield NUMBERS, "".join(f"{subject} {last}\n" for subject, last in sorted(numbers.items()))
     text = PAGE.read_text(encoding="utf-8").partition(MARK)[0].rstrip()
     yield PAGE, "\n".join([text, "", MARK, *_lines(table)])
 
@@ -177,3 +194,7 @@ def _in_cell(text: str) -> str:
 
 def _plain(text: str) -> str:
     return re.sub(r"([\\`*_<>\[\]{}#~$|])", r"\\\1", " ".join(text.split()))
+
+
+if __name__ == "__main__":
+    RELEASED.write_text("".join(f"{code}\n" for code in sorted({*released(), *load()})), encoding="utf-8")

@@ -18,6 +18,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 LIST = Path(__file__).resolve().parents[1] / "tests" / "house" / "public_names.txt"
 MODULES = (
     "panewise",
+    "panewise.error_codes",
     "panewise.functions",
     "panewise.observe",
     "panewise.policies",

@@ -38,6 +38,7 @@ _BY_DEFINITION: Final = {
 _OTHER: Final = "operators"
 # Names of all other modules.
 _BY_MODULE: Final = {
+    "panewise.error_codes": "errors",
     "panewise.functions": "functions",
     "panewise.observe": "spark",
     "panewise.policies": "triggers",

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final
 
+__all__ = ["ErrorCode", "error_codes", "explanation"]
+
 HOLE: Final = "{}"
 _FILE: Final = "error_codes.json"
 _ARTICLES: Final = ("a ", "an ", "the ")
@@ -20,6 +22,9 @@ _ARTICLES: Final = ("a ", "an ", "the ")
 class ErrorCode:
     """A rule of panewise, with its code.
 
+    >>> error_codes()["PW-TIME-002"].rule
+    'a duration fits in 64 bits'
+
     Attributes:
         code: the code, such as "PW-WINDOW-001".
         rule: the rule, with `{}` for names and values.
@@ -27,7 +32,7 @@ class ErrorCode:
         remedy: what to do.
         errors: the classes of errors and warnings that say it.
         source: the module that has the rule.
-        removed: whether the rule no longer exists. Its code is not used again.
+        removed: whether the rule no longer exists, but was in a release. Its code is not used again.
     """
 
     code: str
@@ -60,7 +65,11 @@ class ErrorCode:
 
 @cache
 def error_codes() -> Mapping[str, ErrorCode]:
-    """Returns all codes, also those that are removed."""
+    """Returns all codes, also those of releases whose rules are removed.
+
+    >>> sorted({code.split("-")[1] for code in error_codes()})[:3]
+    ['AGG', 'CHAIN', 'DATA']
+    """
     text = pkgutil.get_data("panewise", _FILE)  # from a zip file, too
     assert text is not None, f"{_FILE} is a part of panewise"
     return {

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import polars as pl
 import pytest
 
 from panewise.demo import __main__ as command
-from panewise.demo import check, flights
+from panewise.demo import check, flights, job
 from panewise.demo.check import PaneOutputs
 from panewise.demo.show import Terminal
 
@@ -21,6 +22,7 @@ def ended(
     """Returns a function from the outputs of the query to the exit status and the printed text."""
     monkeypatch.setattr(flights, "load", lambda: arrived)
     monkeypatch.setattr(flights, "in_batches", lambda frame: frame)
+    monkeypatch.setattr(job, "starting", lambda _: nullcontext())
     monkeypatch.setattr(command, "_stream", lambda *_: None)
 
     def run(outputs: PaneOutputs) -> tuple[int, str]:

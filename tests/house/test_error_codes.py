@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from panewise.error_codes import HOLE, ErrorCode, code_of, error_codes
-from tests.house.sources import ROOT, check_each
-from tools import error_table
-from tools.error_rules import raised_rules, unknown_rules
+import pytest
 
-# The last number of each subject: a line for each. `make names` never lowers it.
-LAST_NUMBERS = ROOT / "tests" / "house" / "error_codes.txt"
+from panewise.error_codes import HOLE, ErrorCode, code_of, error_codes
+from tests.house.sources import check_each
+from tools import error_table
+from tools.error_rules import RaisedRule, raised_rules, unknown_rules
+
 USED = [entry for entry in error_codes().values() if not entry.removed]
 
 
 def test_each_rule_has_a_code_and_each_code_a_rule() -> None:
-    """A rule without a code is a new one, and a code whose rule no error has is removed: run `make names`."""
+    """`make names` gives a code to a new rule, and removes or deletes a code whose rule no error has."""
     table = error_table.load()
     rules = {rule.rule for rule in raised_rules()}
     in_use = {entry["rule"] for entry in table.values() if not entry.get("removed")}
@@ -26,14 +26,28 @@ def test_the_rule_of_each_call_is_known() -> None:
     assert [*unknown_rules()] == []
 
 
-def test_no_code_is_removed_or_used_again() -> None:
+def test_the_table_has_all_released_codes_and_no_other_removed_ones() -> None:
     table = error_table.load()
-    numbers = error_table.last_numbers(table)
-    assert set(table) == {
-        f"PW-{subject}-{number:03}" for subject, last in numbers.items() for number in range(1, last + 1)
+    released = error_table.released()
+    assert sorted(released - table.keys()) == []
+    assert sorted(code for code in table.keys() - released if table[code].get("removed")) == []
+
+
+def test_a_code_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither one that is removed nor one that is deleted: a new rule has a number above all others."""
+    monkeypatch.setattr(error_table, "released", lambda: frozenset({"PW-TIME-001"}))
+    monkeypatch.setattr(error_table, "stored_numbers", lambda: {"TIME": 3})
+    table = {"PW-TIME-001": {"rule": "a"}, "PW-TIME-002": {"rule": "b"}}
+    changed = error_table.updated(table, [RaisedRule("SpecError", "", "c", "", "chrono.py", 1)])
+    assert {code: entry.get("removed", False) for code, entry in changed.items()} == {
+        "PW-TIME-001": True,
+        "PW-TIME-004": False,
     }
-    lines = LAST_NUMBERS.read_text(encoding="utf-8").splitlines()
-    assert lines == [f"{subject} {last}" for subject, last in sorted(numbers.items())]
+
+
+def test_the_highest_numbers_are_stored() -> None:
+    numbers = error_table.stored_numbers()
+    assert error_table.last_numbers(error_table.load(), numbers) == numbers
 
 
 def test_no_two_codes_have_one_rule() -> None:

@@ -17,6 +17,7 @@ from tests.house.sources import ROOT, check_each
 LIST = ROOT / "tests" / "house" / "public_names.txt"
 MODULES = (
     "panewise",
+    "error_codes",
     "functions",
     "observe",
     "spark",

@@ -38,7 +38,7 @@ USES: Final = {
     "metrics": f"{SPARK}; import panewise.observe.prometheus",
     "kafka": "from panewise.spark import KafkaSink, kafka_source",
     "delta": "from panewise.spark import DeltaSink",
-    "postgres": "import psycopg; from panewise.spark import PostgresSink; PostgresSink('dsn', 't')",
+    "postgres": "from panewise.spark import PostgresSink; PostgresSink('dsn', 't'); import psycopg",
     "testing": "import panewise.testing.strategies, panewise.testing.transcripts",
     "demo": "import panewise.demo.explain; from panewise.demo.join import inputs; inputs.load()",
 }

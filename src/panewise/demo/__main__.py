@@ -8,8 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+from pyspark.sql import SparkSession
 
-from panewise.demo import check, explain, flights, job
+from panewise.demo import check, flights, job
 from panewise.demo.run import run
 from panewise.demo.show import Terminal, findings_table, present
 
@@ -18,12 +19,14 @@ OUTPUTS = ("panes", "late", "invalid", "counts", "checkpoint")
 
 def main(folder: Path, terminal: Terminal) -> int:
     """Runs the demo with all files below `folder`, and returns the exit status."""
-    arrived = flights.in_batches(flights.load())
-    flights.write(arrived, folder / "flights")
-    terminal.say(
-        f"{arrived.height:,} flights in {arrived['batch'].n_unique()} files, in the order of their arrival"
-    )
-    _stream(arrived, folder, terminal)
+    with job.starting(folder / "spark.log") as session:
+        from panewise.demo import explain  # noqa: PLC0415 - it loads Matplotlib, while Spark starts
+
+        arrived = flights.in_batches(flights.load())
+        flights.write(arrived, folder / "flights")
+        files = arrived["batch"].n_unique()
+        terminal.say(f"{arrived.height:,} flights in {files} files, in the order of their arrival")
+        _stream(session, arrived, folder, terminal)
     outputs = check.read(folder)
     findings = check.verify(arrived, outputs)
     tables = [*explain.tables(outputs), findings_table(findings)]
@@ -31,13 +34,14 @@ def main(folder: Path, terminal: Terminal) -> int:
     return present(tables, findings, folder / "panes.png", terminal)
 
 
-def _stream(arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
+def _stream(
+    session: Callable[[], SparkSession], arrived: pl.DataFrame, folder: Path, terminal: Terminal
+) -> None:
     """Runs the query over the files."""
     ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")["arrival"]
 
     def query(on_batch: Callable[[int], None]) -> None:
-        with job.session() as spark:
-            job.run(spark, folder / "flights", folder, on_batch)
+        job.run(session(), folder / "flights", folder, on_batch)
 
     run(query, ends, [folder / name for name in OUTPUTS], folder / "spark.log", terminal)
 

@@ -22,7 +22,7 @@ COLUMNS = ("id", "origin", "dest", "carrier", "flight", "scheduled", "known", "d
 
 FIRST_DAY, LAST_DAY = date(2013, 1, 1), date(2013, 12, 31)
 STORM = date(2013, 3, 8)  # a snow storm: the most flights of one airport that left over 150 minutes late
-COARSE_DAYS, COARSE_HOUR = 56, 17  # most of the year: a batch for eight weeks, cut in the busy afternoon
+COARSE_DAYS, COARSE_HOUR = 91, 17  # most of the year: a batch for each quarter, cut in the busy afternoon
 # The storm: a batch every half hour, from 10:30 to 22:00.
 FINE_FROM, FINE_STEPS, FINE_STEP = time(10, 30), 23, timedelta(minutes=30)
 
@@ -87,7 +87,7 @@ def _check_hours(flights: pl.DataFrame) -> None:
 
 
 def cuts() -> list[datetime]:
-    """Returns the instants at which batches end: every eight weeks, and every half hour of the storm."""
+    """Returns the instants at which batches end: every 13 weeks, and every half hour of the storm."""
     days = range(0, (LAST_DAY - FIRST_DAY).days, COARSE_DAYS)
     coarse = {datetime.combine(FIRST_DAY + timedelta(days=day), time(COARSE_HOUR), ZONE) for day in days}
     fine = {datetime.combine(STORM, FINE_FROM, ZONE) + FINE_STEP * step for step in range(FINE_STEPS + 1)}

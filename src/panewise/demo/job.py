@@ -2,7 +2,9 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
@@ -11,6 +13,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.demo.check import LATENESS, SIZE
 from panewise.spark import ParquetSink, WindowQuery, configure, windowed
+from panewise.spark.session.standard_error import log_to
 
 DELAY = "30 minutes"  # how far the watermark is behind the latest scheduled departure so far
 EARLY = 3  # the number of new flights in a window for an early pane
@@ -18,8 +21,12 @@ EARLY = 3  # the number of new flights in a window for an early pane
 _CONF = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    # A minute is too short for the second compiler of the JVM to pay.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # A minute is too short for the second compiler of the JVM to pay, and for checks of Spark's bytecode.
+    "spark.driver.extraJavaOptions": (
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
+        "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    ),
+    "spark.sql.adaptive.enabled": "false",  # it plans each small write anew
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.python.unix.domain.socket.enabled": "true",  # saves 40 ms a Python stage (docs/decisions/0075)
@@ -38,6 +45,23 @@ def session() -> SparkSession:
     for name, value in _CONF.items():
         builder = builder.config(name, value)
     return configure(builder.getOrCreate(), local_checkpoints=True)
+
+
+@contextmanager
+def starting(log: Path) -> Iterator[Callable[[], SparkSession]]:
+    """Starts a session beside the caller, and yields a function that waits for it. It ends with the block.
+
+    What Spark writes to standard error goes to a file. The demo does not show the counts in progress reports,
+    so there are none.
+    """
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log_to(log), ThreadPoolExecutor(1) as thread:
+        started = thread.submit(lambda: configure(session(), metrics=None))
+        try:
+            yield started.result
+        finally:
+            if started.exception() is None:
+                started.result().stop()
 
 
 def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], None]) -> None:

@@ -2,11 +2,13 @@
 
 import io
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from panewise.demo import job
 from panewise.demo.join import __main__ as command
 from panewise.demo.join import check, inputs
 from panewise.demo.join.check import JoinOutputs
@@ -21,6 +23,7 @@ def ended(
     """Returns a function from the outputs of the join to the exit status and the printed text."""
     monkeypatch.setattr(inputs, "load", lambda: days)
     monkeypatch.setattr(inputs, "in_batches", lambda frame: frame)
+    monkeypatch.setattr(job, "starting", lambda _: nullcontext())
     monkeypatch.setattr(command, "_stream", lambda *_: None)
 
     def run(outputs: JoinOutputs) -> tuple[int, str]:

@@ -8,22 +8,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
+from pyspark.sql import SparkSession
 
 from panewise.demo import job as sessions
-from panewise.demo.join import check, explain, inputs, job
+from panewise.demo.join import check, inputs, job
 from panewise.demo.run import run
 from panewise.demo.show import Terminal, findings_table, present
 
 
 def main(folder: Path, terminal: Terminal) -> int:
     """Runs the demo with all files below `folder`, and returns the exit status."""
-    flights, weather = map(inputs.in_batches, inputs.load())
-    ends = inputs.write(flights, weather, folder)
-    terminal.say(
-        f"{flights.height:,} flights and {weather.height:,} observations of the weather, "
-        f"each in {ends.len()} files, in the order of their arrival"
-    )
-    _stream(ends, folder, terminal)
+    with sessions.starting(folder / "spark.log") as session:
+        from panewise.demo.join import explain  # noqa: PLC0415 - it loads Matplotlib, while Spark starts
+
+        flights, weather = map(inputs.in_batches, inputs.load())
+        ends = inputs.write(flights, weather, folder)
+        terminal.say(
+            f"{flights.height:,} flights and {weather.height:,} observations of the weather, "
+            f"each in {ends.len()} files, in the order of their arrival"
+        )
+        _stream(session, ends, folder, terminal)
     outputs = check.read(folder)
     findings = check.verify(flights, weather, outputs)
     tables = [*explain.tables(outputs), findings_table(findings)]
@@ -31,12 +35,11 @@ def main(folder: Path, terminal: Terminal) -> int:
     return present(tables, findings, folder / "delays.png", terminal)
 
 
-def _stream(ends: pl.Series, folder: Path, terminal: Terminal) -> None:
+def _stream(session: Callable[[], SparkSession], ends: pl.Series, folder: Path, terminal: Terminal) -> None:
     """Runs the join over the files."""
 
     def query(on_batch: Callable[[int], None]) -> None:
-        with sessions.session() as spark:
-            job.run(spark, folder, folder, on_batch)
+        job.run(session(), folder, folder, on_batch)
 
     outputs = [folder / name for name in (*check.OUTPUTS, "checkpoint")]
     run(query, ends, outputs, folder / "spark.log", terminal)
