@@ -33,7 +33,7 @@ from panewise import (
     rows,
 )
 from panewise import functions as F
-from panewise.errors import AggregateOverflowError
+from panewise.errors import AggregateOverflowError, InputError
 from panewise.standalone import AsyncOperator, Callbacks, Emission, StandaloneOperator
 from panewise.stores import WindowStore
 from panewise.testing.strategies import events, specs, types_of
@@ -56,7 +56,7 @@ def observed(operator: StandaloneOperator, event: Any) -> Any:
     """Does what an event says; returns what can be seen of it, or the error."""
     try:
         return seen(operator, event)
-    except AggregateOverflowError as error:
+    except (AggregateOverflowError, InputError) as error:
         return repr(error)
 
 

@@ -7,11 +7,12 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.validate import Port
 from panewise.errors import InputError
 from panewise.standalone.messages import Message
 
 NUMBER: Final = "number"
-_APPLIED: Final = Counts(rows_in=1, applied=1)
+APPLIED: Final = Counts(rows_in=1, applied=1)
 
 
 @dataclass(frozen=True)
@@ -80,27 +81,32 @@ class PaneColumns:
     """The columns of the frames of an emission whose only rows are panes.
 
     Args:
-        plan: the plan of the operator.
+        schema: the columns of panes.
+        port: the input for which they are emitted.
     """
 
-    def __init__(self, plan: Any) -> None:
-        self.schema: dict[str, pl.DataType] = plan.pane_schema
-        self.names = list(self.schema)
-        self.late, self.invalid = (pl.DataFrame(schema=of) for of in (plan.late_schema, plan.invalid_schema))
+    def __init__(self, schema: dict[str, pl.DataType], port: Port) -> None:
+        self.schema, self.names = schema, list(schema)
+        self.late, self.invalid = (pl.DataFrame(schema=of) for of in (port.late_schema, port.invalid_schema))
 
 
 class PaneEmission(Emission):
-    """The panes that one message emits for one input. Their DataFrame is made when it is read."""
+    """The panes that a message or a clock emits for one input. Their DataFrame is made when it is read."""
 
     def __init__(
-        self, columns: PaneColumns, panes: list[tuple[Any, ...]], numbering: "Numbering", port: str
+        self,
+        columns: PaneColumns,
+        panes: list[tuple[Any, ...]],
+        numbering: "Numbering",
+        port: str,
+        counts: Counts,
     ) -> None:
         self.__dict__.update(
             _columns=columns,
             _panes=panes,
             late=columns.late,
             invalid=columns.invalid,
-            counts=_APPLIED,
+            counts=counts,
             input=port,
             step=numbering.step,
             first_row=numbering.row,
@@ -175,9 +181,11 @@ class Numbering:
         )
         return emission, after
 
-    def of_panes(self, columns: PaneColumns, panes: list[tuple[Any, ...]], port: str) -> Emission:
-        """Returns the panes of a message with their numbers."""
-        return PaneEmission(columns, panes, self, port)
+    def of_panes(
+        self, columns: PaneColumns, panes: list[tuple[Any, ...]], port: str, counts: Counts
+    ) -> Emission:
+        """Returns the panes of a message or a clock with their numbers."""
+        return PaneEmission(columns, panes, self, port, counts)
 
     def after_panes(self, panes: int) -> "Numbering":
         """Returns the numbers after a step that emits so many panes and nothing else."""

@@ -29,12 +29,13 @@ from panewise.standalone.buffer import Buffer, highest
 from panewise.standalone.core import Core
 from panewise.standalone.deferral import Deferral
 from panewise.standalone.delivery import Delivery
-from panewise.standalone.emission import Emission, Numbering
+from panewise.standalone.emission import APPLIED, Emission, Numbering
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
 from panewise.standalone.positions import PartitionPositions, Position
 from panewise.standalone.record_path import RecordPath
+from panewise.standalone.row_path import RowPath
 
 MAX_DEFERRED: Final = 10_000  # steps
 Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
@@ -70,10 +71,10 @@ class OperatorCore(Core):
         self.buffer, self._defers, self.uncommitted = Buffer(spec, schemas), buffer == 1, 0
         enabled = self._defers and materialized is None
         self.deferral = Deferral(spec, schemas, host, self.buffer, enabled=enabled)
-        self.records = RecordPath(spec, schemas, host, enabled=enabled and not self.deferral.enabled)
-        self._recorded: int | None = (
-            None  # messages that the counts do not have yet; None without such a step
-        )
+        enabled = enabled and not self.deferral.enabled
+        windows = RecordPath(spec, schemas, host, enabled=enabled)
+        self.records = windows if windows.enabled else RowPath(spec, schemas, host, enabled=enabled)
+        self._recorded: dict[str, int] = {}  # by port, messages that the counts do not have yet
         self.positions = PartitionPositions.from_json(host.notes.get("positions", {}))
         self.numbering = Numbering(**host.notes.get("numbers", {}))
         self.totals = {port: Counts(**counts) for port, counts in host.notes.get("counts", {}).items()}
@@ -149,10 +150,10 @@ class OperatorCore(Core):
 
     def advance(self, clock: int | None, watermark: int | None, port: str | None) -> None:
         """Moves the clocks, after the messages that wait. Readings that emit nothing may wait, too."""
-        if not self._waits_move(clock, watermark):
+        if not self._waits_move(clock, watermark, port):
             self.prepare()
             self._step(lambda operator: [operator.advance(clock, watermark, port)])
-            self.records.follow(watermark)
+            self.records.advanced(watermark)
             self.settle()
 
     def finish(self, port: str | None) -> None:
@@ -255,7 +256,7 @@ class OperatorCore(Core):
         except BaseException:
             self._close(failed=True)
             raise
-        self.records.follow()
+        self.records.stored()
         self.uncommitted = 0
 
     def close(self) -> None:
@@ -317,35 +318,39 @@ class OperatorCore(Core):
 
     def add_record(self, message: Any, port: str, position: Position | None) -> bool:
         """Adds a message without a step of the engine, if it can be. Returns whether it was added."""
-        panes = self.records.add(message)
+        panes = self.records.add(message, port)
         if panes is None:
             return False
-        numbering = self.numbering
-        if panes:
-            self._delivery.outputs.append(numbering.of_panes(self.records.format, panes, port))
-        self.numbering = numbering.after_panes(len(panes))
-        self._recorded = (self._recorded or 0) + 1
-        self.uncommitted += 1
+        self._emit_records(panes, port, APPLIED)
+        self._recorded[port] = self._recorded.get(port, 0) + 1
         if position is not None:
             self._reach([(port, position)])
         self.settle()
         return True
 
+    def _emit_records(self, panes: list[tuple[Any, ...]], port: str, counts: Counts) -> None:
+        """Puts what was emitted without a step of the engine into the delivery."""
+        numbering = self.numbering
+        if panes:
+            columns = self.records.format(port)
+            self._delivery.outputs.append(numbering.of_panes(columns, panes, port, counts))
+        self.numbering = numbering.after_panes(len(panes))
+        self.uncommitted += 1
+
     def flush_records(self) -> None:
         """Moves what messages have changed without a step into the state and the counts."""
         self.records.flush()
-        if self._recorded is not None:
-            (port,) = self.spec.ports
-            counts = Counts(rows_in=self._recorded, applied=self._recorded)
-            self.totals[port] = self.totals.get(port, Counts()) + counts
-            self._recorded = None
+        for port, rows in self._recorded.items():
+            self.totals[port] = self.totals.get(port, Counts()) + Counts(rows_in=rows, applied=rows)
+        self._recorded = {}
 
-    def _waits_move(self, clock: int | None, watermark: int | None) -> bool:
+    def _waits_move(self, clock: int | None, watermark: int | None, port: str | None = None) -> bool:
         """Lets readings of the clocks wait, if they may. Returns whether they do."""
-        if self.records.moves(clock, watermark):
-            self.numbering = self.numbering.following(1)
-            self._recorded = self._recorded or 0
-            self.uncommitted += 1
+        panes = self.records.moves(clock, watermark, port)
+        if panes is not None:
+            first = next(iter(self.spec.ports))
+            self._emit_records(panes, first, Counts())
+            self._recorded.setdefault(first, 0)
             self.settle()
             return True
         if not self.deferral.moves(clock, watermark):

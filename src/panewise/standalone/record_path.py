@@ -51,14 +51,23 @@ class RecordPath:
         read = {*spec.keys, *(measure.column for measure in spec.measures)}
         self._fit = MessageFit(spec, schema, exact=read)
         self._waits = False
-        self.format = PaneColumns(plan)
+        self._format = PaneColumns(plan.pane_schema, plan)
 
     @property
     def enabled(self) -> bool:
         """Whether messages of this operator may take this path."""
         return self._ends is not None
 
-    def add(self, message: Any) -> list[tuple[Any, ...]] | None:
+    def disable(self) -> None:
+        """Evaluates each message by a step of the engine from now on."""
+        self.flush()
+        self._ends = None
+
+    def format(self, port: str) -> PaneColumns:
+        """Returns the columns of panes."""
+        return self._format
+
+    def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
         """Adds a message. Returns its panes; None if the engine must evaluate it."""
         if self._ends is None or type(message) is not dict:
             return None
@@ -75,15 +84,17 @@ class RecordPath:
         self._waits |= panes is not None
         return panes
 
-    def moves(self, clock: int | None, watermark: int | None) -> bool:
-        """Takes readings of the clocks, if they emit nothing. Returns whether they do."""
+    def moves(
+        self, clock: int | None, watermark: int | None, source: str | None
+    ) -> list[tuple[Any, ...]] | None:
+        """Takes readings of the clocks, if they emit nothing. Otherwise it returns None."""
         if self._ends is None or self._host.operator.state.clocks.finished:
-            return False
+            return None
         if watermark is not None and watermark >= min(self._windows.first_end, self._host.next_due()):
-            return False
+            return None
         self.clock, self.watermark = highest(self.clock, clock), highest(self.watermark, watermark)
         self._waits = True
-        return True
+        return []
 
     def flush(self) -> None:
         """Moves what has changed into the state of the operator."""
@@ -95,7 +106,11 @@ class RecordPath:
         self.clock = self.watermark = None
         self._waits = False
 
-    def follow(self, watermark: int | None = None) -> None:
-        """Notes that since the last flush the state was stored, or that only a watermark has moved."""
+    def stored(self) -> None:
+        """Notes that since the last flush the state was stored."""
+        self.advanced(None)
+
+    def advanced(self, watermark: int | None) -> None:
+        """Notes that since the last flush only the clocks have moved."""
         if self._ends is not None:
             self._windows.follow(self._host.operator, watermark)

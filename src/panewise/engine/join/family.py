@@ -102,6 +102,7 @@ PARTS: Final = EngineParts(
     tables=lambda spec: _match_engine(spec).tables(spec),
     inspect=lambda spec, header, read: _match_engine(spec).inspect(spec, header, read),
     take_over=on_call("panewise.engine.join.evolution:take_over"),
+    record_rows=lambda plan: _match_engine(plan.spec).record_rows(plan),
     division=on_call("panewise.engine.join.division:division"),
     header_rules=on_call("panewise.engine.join.division:header_rules"),
     settled=on_call("panewise.engine.join.division:with_least_waiting"),

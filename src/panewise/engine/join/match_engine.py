@@ -40,6 +40,8 @@ class MatchEngine:
         inspect: what a stored state contains that has not expired (semantics 41).
         take_over: how a state is taken over if the match has changed, given the operator, the join before and
             the clocks: the horizons of all tables, and conversions of some. None: the match cannot change.
+        record_rows: the rows of an operator of this plan as Python objects, as
+            :attr:`panewise.engine.family_parts.EngineParts.record_rows`; None if it has none.
         late_rows: the rule by which rows are late, given the match.
     """
 
@@ -49,6 +51,7 @@ class MatchEngine:
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
     take_over: Callable[[Any, JoinOperator, JoinClocks], MatchTakeOver] | None = None
+    record_rows: Callable[[JoinPlan], Any] = lambda plan: None
     late_rows: Callable[[Any], LateRows] = lambda match: behind
 
 

@@ -66,4 +66,5 @@ PARTS: Final = EngineParts(
     operator=with_one_input(on_call("panewise.engine.over.operator:OverEngine")),
     tables=lambda spec: (WAITING,),
     inspect=inspect,
+    record_rows=on_call("panewise.engine.over.records:record_rows"),
 )

@@ -16,26 +16,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, Duration
-from panewise.engine.columns import (
-    BORN,
-    CARRY,
-    CLOSED,
-    END,
-    FIRED,
-    INDEX,
-    NONSPECULATIVE,
-    ONE_KEY,
-    PENDING,
-    ROWS,
-    START,
-    UNFLIPPED,
-)
-from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import sealed_if_long
-from panewise.engine.windowing.panes import stamped
-from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windows.operator import WindowEngine
-from panewise.engine.windows.record_partials import (
+from panewise.engine.aggregate.record_partials import (
     TYPES,
     NotInPythonError,
     Update,
@@ -45,6 +26,28 @@ from panewise.engine.windows.record_partials import (
     result_of,
     updates_of,
 )
+from panewise.engine.columns import (
+    BORN,
+    CARRY,
+    CLOSED,
+    END,
+    FIRED,
+    INDEX,
+    LIVE,
+    NONSPECULATIVE,
+    ONE_KEY,
+    PENDING,
+    ROWS,
+    START,
+    UNFLIPPED,
+    live_column,
+)
+from panewise.engine.progress.clocks import Clocks
+from panewise.engine.store.stored_table import sealed_if_long
+from panewise.engine.windowing.panes import stamped
+from panewise.engine.windowing.plan import WindowPlan
+from panewise.engine.windowing.window_table import LIVE_PANE
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AfterCount, AfterWatermark, Always, Session, closed_at_end, merging_at_touch
 from panewise.spec.windows.kinds import AnyWindow
 
@@ -91,7 +94,8 @@ def supports(plan: WindowPlan) -> bool:
     known = {ROWS, *(name for names in parts if names for name in names)}
     return (
         pending_to_fire(plan) is not None
-        and not plan.compares
+        # A session that grows retracts its pane with the bounds before.
+        and (not plan.compares or plan.slicing is not None)
         and not plan.by_key
         and None not in parts
         and {part.name for part in plan.aggregation.partials} <= known
@@ -121,7 +125,7 @@ class RecordWindows:
         self._keys, self._start, self._end = list(plan.spec.keys), self._at[START], self._at[END]
         self._carries = [place for name, place in self._at.items() if name.startswith(CARRY)]
         self._pending, self._index = self._at[PENDING], self._at[INDEX]
-        self._born, self._fired, self._rows = self._at[BORN], self._at[FIRED], self._at[ROWS]
+        self._born, self._last_firing, self._rows = self._at[BORN], self._at[FIRED], self._at[ROWS]
         self._count = pending_to_fire(plan) or 1
         self._discards = plan.spec.accumulation == "discarding"
         self._empty = [(self._at[part.name], part.empty) for part in plan.aggregation.partials]
@@ -134,6 +138,16 @@ class RecordWindows:
             name for name in {measure.column for measure in measures} if name and plan.schema[name].is_float()
         ]
         self._columns = self._pane_columns()
+        names = list(plan.pane_schema)
+        self._compared = (
+            [(self._at[live_column(name)], names.index(name)) for name in plan.aggregation.result_types]
+            if plan.compares
+            else []
+        )
+        self._live = self._compared + [
+            (self._at[live_column(name)], names.index(name)) for name in LIVE_PANE if plan.compares
+        ]
+        self._retracts, self._op = plan.spec.accumulation == "retracting", names.index("op")
         self._gap, self._reach = _gap_and_reach(plan.spec.window)
         self._template = self._new_row()
         self._state: Any = None  # the state of the operator that the windows were read from
@@ -145,6 +159,7 @@ class RecordWindows:
         """Returns the row of a window without rows, apart from its key, its bounds and when it is opened."""
         values = {part.name: part.empty for part in self._plan.aggregation.partials}
         values |= {PENDING: 0, UNFLIPPED: True, CLOSED: False, INDEX: 0, NONSPECULATIVE: 0, ONE_KEY: 0}
+        values[LIVE] = False
         return [values.get(name) for name in self._plan.table_schema]
 
     def _pane_columns(self) -> list[Callable[[Values, int], Any]]:
@@ -193,12 +208,10 @@ class RecordWindows:
             ]
         except NotInPythonError:
             return None
-        panes = []
+        panes: list[Pane] = []
         for window, bounds, values in changes:
-            fires = values[self._pending] >= self._count
-            if fires:
-                panes.append(tuple([column(values, now) for column in self._columns]))
-                self._fire(values, now)
+            if values[self._pending] >= self._count:
+                panes += self._fired(values, now)
             self._put(window or self._new(key, bounds), values)
         return panes
 
@@ -263,17 +276,43 @@ class RecordWindows:
         """Prepares the row of a stored session. One whose bounds change has emitted nothing (semantics 9)."""
         if self._plan.slicing is not None:
             return
-        if row[self._fired] is not None:
-            row[self._born] = row[self._fired]
+        if row[self._last_firing] is not None:
+            row[self._born] = row[self._last_firing]
         if bounds != (row[self._start], row[self._end]):
-            row[self._index], row[self._fired] = 0, None
+            row[self._index], row[self._last_firing] = 0, None
 
-    def _fire(self, row: Values, now: int) -> None:
-        row[self._pending], row[self._fired] = 0, now
-        row[self._index] += 1
+    def _fired(self, row: Values, now: int) -> list[Pane]:
+        """Returns what a window that fires emits, and updates its row."""
+        pane = tuple([column(row, now) for column in self._columns])
+        panes = self._replacing(row, pane) if self._live else [pane]
+        row[self._pending], row[self._last_firing] = 0, now
+        row[self._index] += 1 if panes else 0
         if self._discards:
             for place, value in self._empty:
                 row[place] = value
+        return panes
+
+    def _replacing(self, row: Values, pane: Pane) -> list[Pane]:
+        """Returns a pane that takes the place of the live one, after a retraction of that.
+
+        Nothing is emitted if its results are those of the live pane (semantics 21.1, 21.6).
+        """
+        is_live = row[self._at[LIVE]]
+        if is_live and all(_equal(row[place], pane[column]) for place, column in self._compared):
+            return []
+        panes = [self._retraction(row, pane)] if is_live and self._retracts else []
+        row[self._at[LIVE]] = True
+        for place, column in self._live:
+            row[place] = pane[column]
+        return [*panes, pane]
+
+    def _retraction(self, row: Values, pane: Pane) -> Pane:
+        """Returns the retraction of the live pane of a window that emits another one."""
+        values = list(pane)
+        values[self._op] = "-"
+        for place, column in self._live:
+            values[column] = row[place]
+        return tuple(values)
 
     def _new(self, key: Key, bounds: Bounds) -> _Window:
         window = _Window([], None)
@@ -340,3 +379,8 @@ class RecordWindows:
         return pl.DataFrame(
             [pl.Series(name, values, dtype) for (name, dtype), values in zip(schema, columns, strict=True)]
         )
+
+
+def _equal(value: Any, other: Any) -> bool:
+    """Returns whether two results are equal; NaN equals NaN."""
+    return bool(value == other or (value != value and other != other))

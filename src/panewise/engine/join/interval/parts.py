@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import END, NUMBER, ORDINAL, ROW_COUNT, TIME
-from panewise.engine.family_parts import Inspection, TableReader
+from panewise.engine.family_parts import Inspection, TableReader, on_call
 from panewise.engine.join.interval.late_rows import late_rule
 from panewise.engine.join.interval.method import IntervalJoin, table_names
 from panewise.engine.join.interval.retention import counts_name
@@ -42,5 +42,10 @@ def _waiting(spec: JoinOperator, side: str, read: TableReader, horizon: int | No
 
 
 PARTS = MatchEngine(
-    operator=JoinEngine, method=IntervalJoin, tables=table_names, inspect=_inspect, late_rows=late_rule
+    operator=JoinEngine,
+    method=IntervalJoin,
+    tables=table_names,
+    inspect=_inspect,
+    record_rows=on_call("panewise.engine.join.interval.records:record_rows"),
+    late_rows=late_rule,
 )

@@ -19,7 +19,7 @@ Update: TypeAlias = Callable[[Values, Mapping[str, Any]], None]
 Result: TypeAlias = Callable[[Values], Any]
 Places: TypeAlias = Mapping[str, int]
 TYPES: Final = (pl.Int64(), pl.Float64(), pl.String())  # of the columns that aggregates read
-_LIMIT = 2**63
+LIMIT: Final = 2**63
 
 
 class NotInPythonError(Exception):
@@ -97,7 +97,7 @@ def _sum(column: str, place: int) -> Update:
             return
         before = row[place]
         total = value if before is None else before + value
-        if type(total) is int and not -_LIMIT <= total < _LIMIT:
+        if type(total) is int and not -LIMIT <= total < LIMIT:
             raise NotInPythonError
         row[place] = total
 

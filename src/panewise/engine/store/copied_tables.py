@@ -1,0 +1,77 @@
+"""A copy of the tables of an operator as Python objects, which is read again once the tables are others."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from operator import is_
+from typing import Any, Final
+
+from panewise.engine.store.stored_table import StoredTable
+
+MOST: Final = 1 << 20  # rows that a copy may have; they take much more memory than rows of a table
+_WORTH: Final = 1_000  # rows that are read in about a third of the time of a step of the engine
+
+
+def stored_rows(tables: Iterable[StoredTable]) -> int:
+    """Returns the number of rows that tables store, with those that have expired or are hidden."""
+    return sum(table.newest.height + sum(run.rows for run in table.runs) for table in tables)
+
+
+class CopiedTables(ABC):
+    """A copy of tables.
+
+    Invariant: if :meth:`is_copy_of` is true, the copy has the rows of the tables, and those that have been
+    added to it since. Tables never change, so it is enough to compare which objects they are.
+
+    Attributes:
+        size: the number of rows in the copy.
+    """
+
+    def __init__(self) -> None:
+        self._tables: list[StoredTable] | None = None
+        self._last_read, self._calls = (
+            0,
+            0,
+        )  # the rows that were read last, and the calls without a copy since
+        self.size = 0
+        self.clear()
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Removes all rows of the copy."""
+
+    @abstractmethod
+    def read(self, state: Any) -> bool:
+        """Reads the tables of a state into an empty copy. Returns whether that is possible."""
+
+    def forget(self) -> None:
+        """Discards the copy."""
+        self._tables, self.size = None, 0
+        self.clear()
+
+    def is_copy_of(self, operator: Any) -> bool:
+        """Returns whether this is a copy of the tables of an operator."""
+        return self._tables is not None and all(map(is_, self._tables, operator.state.tables.values()))
+
+    def follow(self, operator: Any) -> None:
+        """Notes that the tables of an operator have what was added. A large copy is discarded."""
+        if self.size > MOST:
+            self.forget()
+        else:
+            self._tables = list(operator.state.tables.values())
+
+    def is_read(self, operator: Any) -> bool:
+        """Reads the tables of an operator, if this is no copy of them. Returns whether it is one then.
+
+        After a large copy was lost, some calls are left to the engine first. So if copies are lost again and
+        again, reading takes no longer than these steps of the engine.
+        """
+        if self.is_copy_of(operator):
+            return True
+        self.forget()
+        self._calls += 1
+        if self._calls * _WORTH < self._last_read or not self.read(operator.state):
+            self.forget()
+            return False
+        self._last_read, self._calls = self.size, 0
+        self._tables = list(operator.state.tables.values())
+        return True

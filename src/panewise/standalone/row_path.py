@@ -1,0 +1,146 @@
+"""Rows that are emitted message by message, without a step of the engine for each (semantics 31.31).
+
+An operator that emits rows, and no windows, could evaluate each message only by a step of the engine,
+which takes some milliseconds. Here Python objects, which a family supplies, say what a message or a
+watermark emits
+(:class:`panewise.engine.over.records.RecordRows` and
+:class:`panewise.engine.join.interval.records.RecordPairs`). They have a copy of the state.
+
+The messages wait. They are added to the state before anything else happens: as one batch, after
+which the clocks move once. What this batch emits is dropped, as it has been emitted before.
+
+Invariant: the state is then that of the same messages, cut into batches in another way (semantics 3.1).
+
+A message takes this path if:
+
+- the operator is one that its family supports, and all columns have plain types;
+- the message is valid and not late, and its values have the plain Python types of the columns.
+"""
+
+from dataclasses import replace
+from typing import Any, Final
+
+import polars as pl
+
+from panewise.engine.family_parts import engine_parts
+from panewise.engine.protocol import Schemas
+from panewise.standalone.buffer import highest
+from panewise.standalone.emission import PaneColumns
+from panewise.standalone.hosts import Host
+from panewise.standalone.row_fit import RowFit, has_plain_types
+
+MAX_WAITING: Final = 10_000  # messages
+
+
+class RowPath:
+    """The messages of an operator whose rows are emitted without a step of the engine."""
+
+    def __init__(self, spec: Any, schemas: Schemas, host: Host, *, enabled: bool) -> None:
+        self._host, self._spec, self._schemas = host, spec, schemas
+        plan: Any = host.operator.plan
+        plain = enabled and all(map(has_plain_types, schemas.values()))
+        self._records: Any = engine_parts(spec).record_rows(plan) if plain else None
+        self._rows: dict[str, list[tuple[Any, ...]]] = {port: [] for port in schemas}  # that wait
+        self._size = 0
+        self._clocks: Any = None  # the clocks after the readings that wait, None if none waits
+        self._sources: dict[str | None, int | None] = {}  # the watermarks that wait, by what reported them
+        self._is_copy = False  # whether the Python objects were a copy of the state at the last flush
+        if self._records is None:
+            return
+        self._fits = {port: RowFit(spec.ports[port], schema) for port, schema in schemas.items()}
+        self._formats = {port: PaneColumns(plan.pane_schema, plan.ports[port]) for port in schemas}
+
+    @property
+    def enabled(self) -> bool:
+        """Whether messages of this operator may take this path."""
+        return self._records is not None
+
+    def disable(self) -> None:
+        """Evaluates each message by a step of the engine from now on."""
+        self.flush()
+        self._records = None
+
+    @property
+    def clock(self) -> int | None:
+        """The processing time with the readings that wait, None if none waits."""
+        return None if self._clocks is None else self._clocks.processing_time
+
+    @property
+    def watermark(self) -> int | None:
+        """The same of watermarks."""
+        return None if self._clocks is None else self._clocks.instant_watermark
+
+    def format(self, port: str) -> PaneColumns:
+        """Returns the columns of what a port emits."""
+        return self._formats[port]
+
+    def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
+        """Adds a message. Returns the rows that it emits; None if the engine must evaluate it."""
+        if self._records is None or type(message) is not dict:
+            return None
+        if self._size >= MAX_WAITING:
+            self.flush()
+        timed = self._fits[port].row_of(message)
+        if timed is None:
+            return None
+        operator = self._host.operator
+        clocks = operator.state.clocks if self._clocks is None else self._clocks
+        emitted: list[tuple[Any, ...]] | None = self._records.add(operator, port, *timed, clocks)
+        if emitted is not None:
+            self._rows[port].append(timed[1])
+            self._size += 1
+        return emitted
+
+    def moves(
+        self, clock: int | None, watermark: int | None, source: str | None
+    ) -> list[tuple[Any, ...]] | None:
+        """Moves the clocks. Returns the rows that this emits; None if the engine must do it."""
+        if self._records is None:
+            return None
+        operator = self._host.operator
+        clocks: Any = operator.state.clocks if self._clocks is None else self._clocks
+        clocks = clocks.moved(self._spec, clock, watermark, source)
+        emitted: list[tuple[Any, ...]] | None = self._records.advance(operator, clocks)
+        if emitted is not None:
+            self._clocks = clocks
+            self._sources[source] = highest(self._sources.get(source), watermark)
+        return emitted
+
+    def flush(self) -> None:
+        """Adds what waits to the state of the operator."""
+        if self._records is None:
+            return
+        operator: Any = self._host.operator
+        self._is_copy = self._records.is_copy_of(operator)
+        if any(self._rows.values()) or self._clocks is not None:
+            before = operator.state
+            try:
+                self._evaluate(operator)
+            except BaseException:
+                operator.state = before
+                raise
+            self._rows = {port: [] for port in self._rows}
+            self._clocks, self._sources, self._size = None, {}, 0
+            if self._is_copy:
+                self._records.follow(operator)
+
+    def _evaluate(self, operator: Any) -> None:
+        now, valid = operator.state.clocks.processing_time, {}
+        for port, rows in self._rows.items():
+            if rows:
+                frame = pl.DataFrame(rows, self._schemas[port], orient="row")
+                valid[port] = operator.plan.ports[port].validate(frame, now).valid
+        if valid:
+            operator.add_together(valid, {})
+        if self._clocks is not None:
+            for source, watermark in self._sources.items():
+                operator.advance(self._clocks.processing_time, watermark, source)
+            operator.state = replace(operator.state, clocks=self._clocks)
+
+    def stored(self) -> None:
+        """Notes that the state was stored. That may replace the operator, after a flush."""
+        if self._records is not None and self._is_copy:
+            self._records.follow(self._host.operator)
+
+    def advanced(self, watermark: int | None) -> None:
+        """Does nothing: after a step of the engine the state is read again."""

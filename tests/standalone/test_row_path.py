@@ -1,0 +1,254 @@
+"""Rows emitted without a step of the engine are those of such steps, and leave the same state."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from panewise import Frame, Interval, JoinOperator, OverColumn, OverOperator, Side
+from panewise import functions as F
+from panewise.engine.columns import NUMBER, TIME
+from panewise.engine.join.interval import records as pairs
+from panewise.engine.over import records
+from panewise.errors import InputError
+from panewise.spec.operators.join.columns import Selected
+from panewise.standalone import StandaloneOperator, row_path
+from tests.engine.effort import examples
+from tests.standalone.test_deferral import content, observed
+from tests.standalone.test_record_path import BATCH, CLOCKS, DOUBLES, TIMES, VALUES
+
+SIDES = {"left", "right"}
+TYPES = {"k": "string", "event_time": "bigint", "v": "bigint", "x": "double", "s": "string", "i": "int"}
+AGGREGATES = [
+    *(F.count(), F.count("v"), F.sum("v"), F.avg("v"), F.min("v"), F.max("v"), F.first("v"), F.last("s")),
+    *(F.first("s", ignorenulls=True), F.last("v", ignorenulls=True), F.sum("x"), F.min("x"), F.max("s")),
+    *(F.sum("i"), F.max("i")),
+]
+FUNCTIONS = [
+    *(F.lag("v"), F.lag("s", 2, "none"), F.lag("x", 0), F.lag("i", 3, -1), F.row_number()),
+    *(F.rank(), F.dense_rank()),
+]
+ROWS = [Frame("rows", *bounds) for bounds in ((-2, 0), (None, 0), (0, 0), (-3, -1), (-70, 0))]
+RANGES = [Frame("range", *bounds) for bounds in ((-6, 0), (None, 0), (0, 0), (-9, -2), (-1, 0))]
+# Event times and watermarks count from the watermark before.
+MESSAGES = st.fixed_dictionaries(
+    {
+        "event_time": st.one_of(st.integers(-1, 9), st.integers(0, 9), TIMES),
+        "k": st.sampled_from(["a", "b", "c", None, 1]),
+    },
+    optional={
+        "v": VALUES,
+        "x": DOUBLES,
+        "s": st.sampled_from(["p", "q", None, 1]),
+        "i": st.sampled_from([1, 2, None, 2**31]),
+    },
+)
+EVENTS = st.one_of(
+    *(MESSAGES, MESSAGES, MESSAGES, MESSAGES, MESSAGES, st.integers(0, 4), st.integers(0, 12), CLOCKS),
+    st.tuples(st.just("clock"), st.integers(0, 40)),
+    st.tuples(st.just("batch"), BATCH),
+    st.tuples(st.sampled_from(["checkpoint", "reset"]), st.just("one")),
+    st.sampled_from(["look", "result", "drain", "drain", "clocks", "restart", "finish"]),
+)
+
+
+def placed(script: Sequence[Any]) -> list[Any]:
+    """Returns a script with the event times and the watermarks that its numbers mean."""
+    mark, events = 0, list[Any]()
+    for event in script:
+        if isinstance(event, int):
+            mark += event
+            events.append(mark)
+        elif isinstance(event, tuple) and event[0] in SIDES and isinstance(event[1], int):
+            mark += event[1]
+            events.append((event[0], mark))
+        elif isinstance(event, tuple) and event[0] in SIDES:
+            events.append((event[0], *placed([mark, event[1]])[1:]))
+        elif isinstance(event, dict) and isinstance(event["event_time"], int):
+            events.append({**event, "event_time": min(event["event_time"] + mark, 2**62)})
+        else:
+            events.append(event)
+    return events
+
+
+def shown_by(operator: StandaloneOperator, event: Any) -> Any:
+    """Does what an event says; returns what can be seen of it, or that it was refused."""
+    try:
+        match event:
+            case ("left" | "right" as side, int() as mark):
+                return operator.advance(watermark=mark, input=side)
+            case ("left" | "right" as side, dict() as message):
+                return operator.add_message(of_side(side, message), side, position=("p", 0, 1))
+            case ("left" | "right" as side, "finish"):
+                return operator.finish(side)
+            case "both":
+                row = {"k": "a", "event_time": operator.watermark or 0, "v": 1}
+                frames = {
+                    side: pl.DataFrame([of_side(side, row)], operator._core.schemas[side]) for side in SIDES
+                }
+                return operator.add_batch(frames)
+            case "look":
+                positions = [operator.positions(port) for port in operator.spec.ports]
+                return operator.counts, operator.live().rows(), positions
+        return observed(operator, event)
+    except InputError as error:
+        return repr(error)
+
+
+def of_side(side: str, message: dict[str, Any]) -> dict[str, Any]:
+    """Returns a message with the columns of a side."""
+    return message if side == "left" else {f"r_{name}": value for name, value in message.items()}
+
+
+def stored(operator: StandaloneOperator) -> Any:
+    """Returns the rows of all tables, after what waits has been added.
+
+    Blocks depend on where batches are cut, and so do the numbers of rows of a join. There only the order of
+    rows of equal time and of one side counts.
+    """
+    operator.live()
+    tables = operator._core.host.operator.state.tables
+    rows = {name: table.all() for name, table in tables.items() if name != "blocks"}
+    return {
+        name: of.sort(TIME, NUMBER).drop(NUMBER).rows()
+        if NUMBER in of.columns
+        else sorted(map(repr, of.rows()))
+        for name, of in rows.items()
+    }
+
+
+def restarted(operator: StandaloneOperator, spec: Any, types: Any, store: Path) -> Any:
+    """Returns what a commit emits, and an operator that goes on from it."""
+    emitted = [content(emission) for emission in operator.flush()]
+    operator.close()
+    return emitted, StandaloneOperator(spec, types, store=store)
+
+
+def agree(spec: Any, types: Any, script: Sequence[Any]) -> None:
+    """Asserts that an operator shows the same after each event as one that makes a step of each message."""
+    with tempfile.TemporaryDirectory() as folder:
+        stores = [Path(folder) / name for name in ("direct", "stepping")]
+        operators = [StandaloneOperator(spec, types, store=store) for store in stores]
+        assert operators[0].evaluation == "direct"
+        for event in [("checkpoint", "one"), *placed(script), "look", "restart", "look", "result", "clocks"]:
+            operators[1]._core.records.disable()
+            if event == "restart":
+                pairs = [
+                    restarted(operator, spec, types, store)
+                    for operator, store in zip(operators, stores, strict=True)
+                ]
+                shown, operators = [emitted for emitted, _ in pairs], [operator for _, operator in pairs]
+                operators[1]._core.records.disable()
+            else:
+                shown = [shown_by(operator, event) for operator in operators]
+            assert repr(shown[0]) == repr(shown[1]), event  # NaN equals NaN
+            if event in ("look", "restart"):
+                assert stored(operators[0]) == stored(operators[1])
+        for operator in operators:
+            operator.close()
+
+
+def over(columns: Sequence[Any], frames: Sequence[Frame], **options: Any) -> OverOperator:
+    """Returns an operator with these functions, of which aggregates have one of the frames each."""
+    several = [
+        OverColumn(what.alias(f"c{n}"), frames[n % len(frames)] if what in AGGREGATES else None)
+        for n, what in enumerate(columns)
+    ]
+    return OverOperator(columns=several, **options)
+
+
+@pytest.fixture
+def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes the limits small, so that few rows reach them."""
+    monkeypatch.setattr(records, "_TRIMMED", 1)
+    monkeypatch.setattr(pairs, "_TRIMMED", 1)
+    monkeypatch.setattr(row_path, "MAX_WAITING", 3)
+    if request.param:
+        monkeypatch.setattr(records, "_FEW", 0)  # each key is read when it is needed
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("_small", [False, True], indirect=True)
+@pytest.mark.parametrize("frames", [ROWS, RANGES[:1], RANGES[1:3], [*RANGES, ROWS[1]], [ROWS[4]]])
+@examples(15)
+@given(
+    keys=st.sampled_from([["k"], []]),
+    null_keys=st.booleans(),
+    columns=st.lists(st.sampled_from([*AGGREGATES, *FUNCTIONS]), max_size=5),
+    start=st.integers(0, 4),
+    script=st.lists(EVENTS, max_size=30),
+)
+def test_over_rows_and_states_are_the_same(
+    frames: list[Frame], keys: list[str], null_keys: bool, columns: list[Any], start: int, script: list[Any]
+) -> None:
+    """semantics 31.31: outputs, numbers, counts, clocks, live rows and stored rows, with restarts."""
+    frames = [*frames[start % len(frames) :], *frames]
+    spec = over(columns, frames, keys=keys, null_keys=null_keys)
+    if StandaloneOperator(spec, TYPES).evaluation == "direct":
+        agree(spec, TYPES, script)
+
+
+OF_SIDES = {
+    "left": {"k": "string", "event_time": "bigint", "v": "bigint", "x": "double"},
+    "right": {"r_k": "string", "r_event_time": "bigint", "r_v": "bigint"},
+}
+OF_SIDE = st.fixed_dictionaries(
+    {"event_time": st.one_of(st.integers(-1, 9), TIMES), "k": st.sampled_from(["a", "a", "b", None])},
+    optional={"v": VALUES},
+)
+OF_JOINS = st.one_of(
+    *[st.tuples(st.sampled_from(["left", "right"]), OF_SIDE)] * 5,
+    *(st.integers(0, 4), st.integers(0, 12), CLOCKS, st.tuples(st.just("clock"), st.integers(0, 40))),
+    st.tuples(st.sampled_from(["left", "right"]), st.one_of(st.integers(0, 6), st.just("finish"))),
+    st.tuples(st.sampled_from(["checkpoint", "reset"]), st.just("one")),
+    st.sampled_from(["look", "result", "drain", "drain", "clocks", "restart", "both"]),
+)
+INTERVALS = [
+    Interval(-3, 3),
+    Interval(0, 5),
+    Interval(-6, -1),
+    Interval(-2, 4, closed="left"),
+    Interval(2, 9),
+]
+SELECTED = [
+    *(Selected("right", "r_v", "rv"), Selected("left", "v", "lv"), Selected("right", "r_event_time")),
+    Selected("left", "k"),
+]
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("_small", [False], indirect=True)
+@pytest.mark.parametrize("keys", [["k"], []])
+@examples(40)
+@given(
+    interval=st.sampled_from(INTERVALS),
+    lateness=st.tuples(st.sampled_from([0, 3]), st.sampled_from([0, 5])),
+    options=st.fixed_dictionaries(
+        {
+            "timestamp": st.sampled_from(["left", "right", "later", "earlier"]),
+            "evaluate": st.sampled_from(["batch", "record"]),
+        },
+        optional={"select": st.just(SELECTED)},
+    ),
+    script=st.lists(OF_JOINS, max_size=30),
+)
+def test_pairs_and_states_are_the_same(
+    keys: list[str],
+    interval: Interval,
+    lateness: tuple[int, int],
+    options: dict[str, Any],
+    script: list[Any],
+) -> None:
+    """semantics 31.31: the same of interval joins, whose sides have watermarks of their own."""
+    sides = {
+        "left": Side(keys=keys, allowed_lateness=lateness[0]),
+        "right": Side(
+            keys=[f"r_{name}" for name in keys], event_time="r_event_time", allowed_lateness=lateness[1]
+        ),
+    }
+    agree(JoinOperator(match=interval, **sides, **options), OF_SIDES, script)
