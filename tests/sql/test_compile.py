@@ -261,7 +261,7 @@ ERRORS = [
     ),
     ("SELECT count(*) FROM t GROUP BY tumble()", "no SIZE", "TUMBLE has the arguments", 1, 33),
     (f"SELECT count(*) {TUMBLE} WHERE window_start > ts {GROUP}", "ts", "a column of a query", 0, 0),
-    ("SELECT a FROM t EMIT CHANGES", "EMIT", "the rows of a SELECT|a row is emitted once", 1, 17),
+    ("SELECT a FROM t EMIT EVERY 3 ROWS", "EMIT", "the rows of a SELECT|a row is emitted once", 1, 17),
 ]
 
 

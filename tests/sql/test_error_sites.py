@@ -176,6 +176,24 @@ ERRORS: Final = [
         "",
     ),
     ("SELECT sum(v) AS s FROM t GROUP BY max(k), window(ts, '1 hour')", "a key has a value"),
+    (
+        "SELECT a.v FROM a JOIN b FOR SYSTEM_TIME AS OF PROCTIME() ON a.v > b.v",
+        "at each time a key has one version",
+    ),
+    (
+        "SELECT a.v FROM a ASOF JOIN b ON a.ts >= b.ts + INTERVAL 1 HOUR AND a.ts <= b.ts + INTERVAL 2 HOURS",
+        "an ASOF JOIN has one inequality of both times",
+    ),
+    ("SELECT v FROM a JOIN b OVER (LATEST) ON upper(k) = j", "an expression is a key of one table"),
+    ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT FINAL", "leave it out, or write EMIT"),
+    (
+        "SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k JOIN c ON c.k = b.k",
+        "names its columns with their tables",
+    ),
+    (
+        "SELECT v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k JOIN c USING (k)",
+        "names its columns with their tables",
+    ),
     ("SELECT a.v FROM a CROSS JOIN b OVER (ROWS 3 PRECEDING) NATURAL JOIN c", ""),
     (
         (

@@ -90,7 +90,10 @@ def test_rows_of_a_window_of_cql_are_the_rows_of_the_table() -> None:
         (f"SELECT 1 FROM HOP(t, ts, INTERVAL '1' DAY, INTERVAL '2' DAY, ZONE => 'UTC') {BOUNDS}", "HOP has"),
         ("SELECT k FROM t WITH (shards = many)", "shards is a number"),
         ("SELECT k FROM t WITH (finish = soon)", "finish is 'never' or 'at_end'"),
-        ("SELECT DISTINCT k FROM t WATERMARK ts DELAY OF INTERVAL 1 SECOND EMIT CHANGES", "emitted once"),
+        (
+            "SELECT DISTINCT k FROM t WATERMARK ts DELAY OF INTERVAL 1 SECOND EMIT EVERY INTERVAL 1 HOUR",
+            "emitted once",
+        ),
     ],
 )
 def test_what_is_wrong(sql: str, message: str) -> None:

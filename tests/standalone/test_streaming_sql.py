@@ -168,6 +168,59 @@ def test_a_join_of_windows() -> None:
         sql(text.replace("a.k, a.s, b.n", "*"), t=table)
 
 
+@pytest.mark.parametrize("bound", ["window_start", "window_end"])
+def test_window_aggregations_are_joined_by_one_bound(bound: str) -> None:
+    """semantics 46.122"""
+    side = f"(SELECT k, {bound}, {{}} AS n FROM TUMBLE(t {MARK}, ts, '{{}} min') GROUP BY k, {bound})"
+    on = f"a.k = b.k AND a.{bound} = b.{bound}"
+    text = f"SELECT a.k, a.n AS s, b.n FROM {side.format('sum(v)', 10)} a JOIN {side} b ON {on}"
+    table = pl.DataFrame({"ts": [at(1), at(2), at(12), at(18)], "k": ["a", "a", "b", "c"], "v": [1, 2, 4, 8]})
+    assert sql(text.format("count(*)", 10), t=table).rows.rows() == [("a", 3, 2), ("b", 4, 1), ("c", 8, 1)]
+    other = text.format("count(*)", 20)  # windows of another length
+    if bound == "window_end":
+        assert sql(other, t=table).rows.rows() == [("b", 4, 1), ("c", 8, 1)]
+    else:
+        with pytest.raises(SqlError, match="in process"):
+            sql(other, t=table)
+
+
+def test_expressions_in_a_join_of_joined_rows() -> None:
+    """semantics 46.117, 46.120"""
+    text = f"""SELECT a.v, c.w FROM a {MARK} JOIN b {MARK} WITHIN 1 HOUR ON a.k = upper(b.k)
+        LEFT JOIN c {MARK} WITHIN 1 MINUTE ON upper(b.k) = trim(c.k)"""
+    left = pl.DataFrame({"ts": [at(1), at(2)], "k": ["A", "B"], "v": [1, 2]})
+    inner = pl.DataFrame({"ts": [at(3), at(4)], "k": ["a", "b"]})
+    right = pl.DataFrame({"ts": [at(3), at(30)], "k": [" A", "B "], "w": [5, 6]})
+    assert sorted(sql(text, a=left, b=inner, c=right).rows.rows()) == [(1, 5), (2, None)]
+
+
+def test_single_rows_with_emit_changes() -> None:
+    """semantics 46.118"""
+    text = f"SELECT k, window_end FROM TUMBLE(t {MARK}, ts, '10 min') WHERE v > 1 EMIT CHANGES"
+    table = pl.DataFrame({"ts": [at(1), at(12)], "k": ["a", "b"], "v": [1, 2]})
+    query = SqlQuery(text, t=dict(table.schema))
+    assert query.add(t=table).rows.rows() == [("b", at(20))]
+
+
+@pytest.mark.parametrize(
+    ("sql_text", "message"),
+    [
+        ("SELECT a.v, b.v FROM a JOIN b OVER (LATEST) ON a.k = b.k", "two columns v"),
+        ("SELECT * FROM a JOIN b OVER (LATEST) ON a.k = b.k", "two columns ts"),
+        ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k", "a join of a and b without event times"),
+        (
+            f"SELECT a.v FROM a {MARK} JOIN b OVER (LATEST) ON a.k = b.k JOIN c WITHIN 1 HOUR ON a.k = c.k",
+            "a join of a and b without event times",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_columns_of_a_join(sql_text: str, message: str) -> None:
+    """semantics 46.52, 46.120"""
+    table = pl.DataFrame({"ts": [at(1)], "k": ["a"], "v": [1]})
+    with pytest.raises(SqlError, match=message):
+        SqlQuery(sql_text, **{name: dict(table.schema) for name in "abc"})
+
+
 def test_rows_far_ahead_move_no_watermark() -> None:
     """semantics 46.112"""
     text = COUNTS.format(f"t WITH (max_future_skew = '1 hour') {MARK}")

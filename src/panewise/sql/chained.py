@@ -67,9 +67,14 @@ def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
         same = table is None or table.lower() == known.lower()
         if same and (time or "").lower() == column.lower() and stage.how not in ("semi", "anti"):
             kind: Any = side
-            new = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
-            return replace(stage, items=(*stage.items, new), timestamp=kind), JOIN_TIME
+            return replace(with_join_time(stage), timestamp=kind), JOIN_TIME
     return stage, name
+
+
+def with_join_time(stage: JoinStage) -> JoinStage:
+    """Returns a join whose rows have their event time, for another operator."""
+    new = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
+    return stage if new in stage.items else replace(stage, items=(*stage.items, new))
 
 
 def passing(stage: Any, time: str = TIMESTAMP) -> Any:

@@ -10,6 +10,7 @@ from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import chained, timed, window_column
+from panewise.sql.emit import is_changes
 from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -214,11 +215,13 @@ class QueryCompiler(FirstRowsCompiler):
         grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
         if grouped:
             return self._grouped(select, emit, known)
+        over = any(windows_in(expr.node) for expr in expressions_of(select))
+        if not over and is_changes(emit):
+            emit = None  # such a row is emitted once, when it arrives
         distinct = self.distinct(select, emit, known) if select.distinct else None
         if distinct is not None:
             return distinct
         table = self._window_table(select)
-        over = any(windows_in(expr.node) for expr in expressions_of(select))
         if table is not None and emit is None:
             return self._rows_of_windows(select, table, over=over, known=known)
         if table is not None:

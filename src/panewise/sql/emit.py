@@ -99,6 +99,12 @@ PLAIN: Final = frozenset(
 CHANGES: Final = frozenset({("CHANGES",), ("ON", "UPDATE")})
 FIRST_WORDS: Final = frozenset(words[0] for words in FORMS) | {"STREAM"}
 
+
+def is_changes(emit: Emit | None) -> bool:
+    """Returns whether EMIT says CHANGES or ON UPDATE, and nothing else."""
+    return emit is not None and {phrase.words for phrase in emit.phrases} <= CHANGES
+
+
 Failure: TypeAlias = Callable[[str, str, str, Any], SqlError]
 
 

@@ -13,6 +13,7 @@ from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate, wi
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.joins.behind_joins import BehindJoin, over_joined
 from panewise.sql.joins.kinds import HOWS, system_time
+from panewise.sql.joins.side_columns import WITH_TABLES
 from panewise.sql.joins.subqueries import as_join, subquery_of, take_embedded
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
@@ -141,29 +142,52 @@ class JoinQueryCompiler(SparkQueryCompiler):
     ) -> Stage | None:
         """Returns a join of the rows of a join with a table, None if both are Spark's."""
         left, members = join.left, frozenset(name.lower() for name in names_of(join.left))
+        if join.using:
+            probe = Select((), False, left, None, None, None, None, (), left.span, left.span)
+            self._check_spark_joins(join, probe, known)
+            return None
         select, pushed = self._split(select, join, members)
         probe = Select((), False, left, pushed, None, None, None, (), left.span, left.span)
-        columns = self._columns_of(select, join, members, probe, known)
-        if columns is None:
-            return None
-        items = tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
+        nodes, named = self._items_of(select, join, members)
+        stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+        tables = members | {name.lower() for name in names_of(join.right)}
+        whole = stars or not all(node.table.lower() in tables for node in nodes)
+        items = (SelectItem(Expr(exp.Star(), left.span), WITH_TABLES, left.span),) if whole else named
         inner = self.join(replace(probe, items=items), None, known) if items else None
-        stage = self._spark_side(left, pushed, columns, known) if inner is None else inner
+        if inner is None and stars:
+            self._check_spark_joins(join, probe, known)
+            return None
+        stage = self._spark_side(left, pushed, named, known) if inner is None else inner
         sides = JoinInput(stage, ", ".join(sorted(members)), None), self._right_input(join, known)
         outer = JoinCompiler(
             self.parser, select, join, sides, None, emit=emit, members=members, update=self.update
         ).compile()
         if outer is not None or inner is None:
             return outer
+        if whole:
+            raise self._unnamed(join, "`*`" if stars else "a column without its table")
         return self.rewritten(over_joined(self.parser, select, left.span, members), known)
 
+    def _check_spark_joins(self, join: Join, probe: Select, known: Mapping[str, WithQuery]) -> None:
+        """Refuses a join of which Spark joins some tables, but not all."""
+        if any(map(is_join, _joins(join))) or self.join(probe, None, known) is not None:
+            raise self._unnamed(join, "`*` or USING")
+
+    def _unnamed(self, join: Join, written: str) -> SqlError:
+        rule = (
+            "a join of more than two tables, of which Spark joins some, names its columns with their tables"
+        )
+        return self.parser.fail(written, rule, "write them, and ON", join.span)
+
     def _spark_side(
-        self, left: Source, where: Expr | None, columns: Mapping[str, Expr], known: Mapping[str, WithQuery]
+        self,
+        left: Source,
+        where: Expr | None,
+        items: tuple[SelectItem, ...],
+        known: Mapping[str, WithQuery],
     ) -> Stage:
         """Returns a join of Spark's, with these columns."""
-        texts = [
-            f"{self.parser.characters(expr.span)} AS {in_backticks(name)}" for name, expr in columns.items()
-        ]
+        texts = [f"{self.parser.characters(item.span)} AS {in_backticks(item.alias or '')}" for item in items]
         stage = self.cut(left.span, list(leaves(left)), known, f"SELECT {', '.join(texts) or '*'} FROM ")
         if where is None:
             return stage
@@ -185,31 +209,18 @@ class JoinQueryCompiler(SparkQueryCompiler):
         where = _all(outer, select.where)
         return replace(select, where=where), _all(inner, select.where)
 
-    def _columns_of(
-        self,
-        select: Select,
-        join: Join,
-        members: frozenset[str],
-        probe: Select,
-        known: Mapping[str, WithQuery],
-    ) -> dict[str, Expr] | None:
-        """Returns the columns of these tables that a SELECT reads, by the names that they get.
-
-        None if the SELECT does not name its columns, and Spark joins the tables.
-        """
+    def _items_of(
+        self, select: Select, join: Join, members: frozenset[str]
+    ) -> tuple[list[exp.Column], tuple[SelectItem, ...]]:
+        """Returns the columns that a SELECT reads, and those of these tables under the names that they get."""
         exprs = [*expressions_of(select), join.on, join.match_condition, system_time(join)]
-        if join.using or any(isinstance(item.expr.node, exp.Star) for item in select.items):
-            if not any(map(is_join, _joins(join))) and self.join(probe, None, known) is None:
-                return None
-            rule = "a join of more than two tables names its columns with their tables"
-            raise self.parser.fail("* or USING", rule, "write them, and ON", join.span)
-        return {
+        nodes = [node for expr in exprs if expr is not None for node in columns_in(expr.node)]
+        columns = {
             joined_name(node): Expr(node, self.parser.span_of(node))
-            for expr in exprs
-            if expr is not None
-            for node in columns_in(expr.node)
+            for node in nodes
             if node.table.lower() in members
         }
+        return nodes, tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
 
 
 def _joins(source: Source) -> Iterable[Join]:

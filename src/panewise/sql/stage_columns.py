@@ -19,7 +19,7 @@ def names_of_outputs(stage: Stage) -> list[str] | None:
         outputs = stage.outputs
     if isinstance(stage, JoinStage):
         names = [item.name for item in stage.items]
-        return None if None in names else [name for name in names if name is not None]
+        return None if None in names or "*" in names else [name for name in names if name is not None]
     if not outputs or any(output.name is None for output in outputs):
         return None
     return [output.name for output in outputs if output.name is not None]

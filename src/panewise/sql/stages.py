@@ -318,7 +318,7 @@ class Referring:
     Attributes:
         parts: the text, cut where a column stands.
         columns: the columns: the name of the table, None if there is none, and the name.
-        name: the name of the expression, None if it is Spark's.
+        name: the name of the expression, None if it is Spark's; "*" for `*` with the names of tables.
         original: the expression as it is written.
     """
 
@@ -363,6 +363,8 @@ class JoinStage:
         lateness: the allowed lateness of both sides, None if there is none.
         options: further fields of each side.
         open: the parts of ON with columns without a table.
+        hidden: the columns of both sides that are computed for ON, which `*` does not have.
+        members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
     """
 
     left: "Stage"
@@ -380,6 +382,8 @@ class JoinStage:
     lateness: Duration | None = None
     options: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     open: tuple[OpenCondition, ...] = ()
+    hidden: frozenset[str] = frozenset()
+    members: frozenset[str] = frozenset()
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

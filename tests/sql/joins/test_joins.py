@@ -54,7 +54,10 @@ def test_a_join_without_a_range_of_time_is_sparks() -> None:
         (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND NULL < 3", "reads a column"),
         ("SELECT 1 AS x FROM a ASOF JOIN b ON a.id = b.id", "ON or MATCH_CONDITION compares"),
         ("SELECT 1 AS x FROM a JOIN a OVER (ROWS 3 PRECEDING) ON a.id = a.id", "have different names"),
-        (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND f(a.v)", "compares columns of its tables"),
+        (
+            f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND f(a.v, b.id)",
+            "compares columns of its tables",
+        ),
         ("SELECT 1 AS x FROM a JOIN b OVER (ROWS x PRECEDING) ON a.id = b.id", "a number of rows follows"),
         ("SELECT 1 AS x FROM a JOIN b WITHIN x ON a.id = b.id", "an interval is expected"),
         (

@@ -75,6 +75,10 @@ class ConditionReader:
                 conditions.open.append(part)
                 continue
             comparisons, whole = self._compared(part)
+            computed = None if comparisons else self._computed(part)
+            if computed is not None:
+                conditions.keys.append(computed)
+                continue
             conditions.compared += [(comparison, part) for comparison in comparisons]
             if not whole:
                 conditions.rest.append(part)
@@ -94,6 +98,16 @@ class ConditionReader:
             return columns["left"], columns["right"]
         names = [operand.name for operand in both if isinstance(operand, exp.Column) and not operand.table]
         return (names[0], names[1]) if len(names) == 2 and names[0].lower() == names[1].lower() else None
+
+    def _computed(self, node: exp.Expr) -> tuple[str, str] | None:
+        """Returns the columns of an equality of expressions, each over one side; they are computed before."""
+        node = without_parentheses(node)
+        if not isinstance(node, exp.EQ):
+            return None
+        both = node.this, node.expression
+        sides = [self.columns.side_of(operand) or self.columns.computed_of(operand) for operand in both]
+        names = dict(side for side in sides if side is not None)
+        return (names["left"], names["right"]) if len(names) == 2 else None
 
     def _compared(self, node: exp.Expr) -> tuple[list[Compared], bool]:
         """Returns the comparisons of both sides in a condition, and whether it says nothing else."""

@@ -9,11 +9,11 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
 from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.chained import timed
+from panewise.sql.chained import JOIN_TIME, timed, with_join_time
 from panewise.sql.emit import emission
-from panewise.sql.function_calls import conjuncts, has_aggregate
+from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions
-from panewise.sql.joins.kinds import HOWS, is_join
+from panewise.sql.joins.kinds import HOWS, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
 from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
@@ -73,14 +73,18 @@ class JoinCompiler:
         how = HOWS[self.join.kind]
         stages, match = self._stages_and_match()
         self._check_type(match, how)
-        stages, times = self._of_results(stages, match.times)
+        self._check_keys(match)
+        by_arrival = match_parts(match.match).by_arrival(match.match)
+        stages, times = self._of_results(stages, match.times, by_arrival=by_arrival)
         keys, condition = self._keys()
         rest, selecting = self._rest(self.conditions, how)
         condition = rest if condition is None else condition if rest is None else condition & rest
         if self.select.where is not None and not self._where_is_on():
             selecting.append(self.columns.referring(self.select.where, None))
+        opened = self._open(how)
         return JoinStage(
-            *stages,
+            self.columns.with_computed(stages[0], "left"),
+            self.columns.with_computed(stages[1], "right"),
             (self.sides[0].name or "", self.sides[1].name or ""),
             keys,
             times,
@@ -92,7 +96,9 @@ class JoinCompiler:
             self.spark,
             lateness=self._lateness(),
             options=(self.sides[0].options, self.sides[1].options),
-            open=self._open(how),
+            open=opened,
+            members=self.columns.members,
+            hidden=frozenset(name for texts in self.columns.computed.values() for name in texts),
         )
 
     def _lateness(self) -> Duration | None:
@@ -208,6 +214,20 @@ class JoinCompiler:
             kinds = [kind for kind, name in HOWS.items() if name in known.hows and "ASOF" not in kind]
             raise self._fail(self.join.kind, known.how_rule, f"write one of {', '.join(kinds)}")
 
+    def _check_keys(self, match: TimedMatch) -> None:
+        """Refuses a join by keys, to which each key has its rows, whose ON leaves the keys open."""
+        versions, conditions = system_time(self.join) is not None, self.conditions
+        by_key = versions or match_parts(match.match).by_arrival(match.match)
+        for node in conditions.rest if by_key and not self._counts_all_keys() else ():
+            if isinstance(node, exp.EQ) and is_open(node) and len(list(columns_in(node))) > 1:
+                span = self.parser.span_of(node)
+                rule = "each key has rows of its own in this join, and an expression is a key of one table"
+                remedy = "write the names of tables before its columns"
+                raise self.parser.fail(self.parser.characters(span), rule, remedy, span)
+        if versions and not conditions.keys and not conditions.open:
+            rule = "at each time a key has one version, so ON has an equality of columns"
+            raise self._fail("FOR SYSTEM_TIME AS OF", rule, "add one, such as a.id = b.id")
+
     def _check_sessions(self, first: AssignedStage, second: AssignedStage) -> None:
         """Refuses sessions of other keys than those of the join."""
         if not isinstance(first.window, Session):
@@ -219,11 +239,15 @@ class JoinCompiler:
             raise self._fail("PARTITION BY", rule, "name the columns that ON compares in both SESSION(...)")
 
     def _of_results(
-        self, stages: tuple[Stage, Stage], times: tuple[str | None, str | None]
+        self, stages: tuple[Stage, Stage], times: tuple[str | None, str | None], *, by_arrival: bool
     ) -> tuple[tuple[Stage, Stage], tuple[str | None, str | None]]:
         """Returns the sides, and their event times: those of operators have them under names of their own."""
         first, second = (
-            timed(stage, time) if time is not None and is_ours(stage) else (stage, time)
+            timed(stage, time)
+            if time is not None and is_ours(stage)
+            else (with_join_time(stage), JOIN_TIME)
+            if time is None and isinstance(stage, JoinStage) and not by_arrival
+            else (stage, time)
             for stage, time in zip(stages, times, strict=True)
         )
         return (first[0], second[0]), (first[1], second[1])

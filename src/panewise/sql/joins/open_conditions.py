@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec.conditions.literals import Literal
-from panewise.spec.conditions.nodes import Column, Comparison, Node, SideName
+from panewise.spec.conditions.nodes import Column, Comparison, Node
 from panewise.spec.conditions.terms import Term
 from panewise.sql.function_calls import columns_in
 from panewise.sql.joins.side_columns import SIDES
@@ -37,7 +37,7 @@ def with_sides(stage: JoinStage, columns: Mapping[str, Sequence[str]]) -> JoinSt
     """
     keys, condition, where = list(stage.keys), stage.condition, list(stage.where)
     for part in stage.open:
-        node = _placed(part.condition.node, lambda name: _side_of(name, columns, keys))
+        node = _placed(part.condition.node, lambda name: _column_of(name, columns, keys, stage.members))
         pair = _pair(node) if part.key else None
         if pair is not None:
             keys.append(pair)
@@ -48,13 +48,37 @@ def with_sides(stage: JoinStage, columns: Mapping[str, Sequence[str]]) -> JoinSt
     return replace(stage, keys=tuple(keys), condition=condition, where=tuple(where), open=())
 
 
-def _side_of(name: str, columns: Mapping[str, Sequence[str]], keys: Sequence[tuple[str, str]]) -> SideName:
-    """Returns the side that alone has a column; a key of one name is that of the left side."""
+def spelled(name: str, columns: Sequence[str], members: frozenset[str]) -> str:
+    """Returns a column as its table spells it. Case has no effect, as in Spark.
+
+    The columns of a join of `members` are called `table.column`. A name that one table has needs none.
+    """
+    if name in columns:
+        return name
     lower = name.lower()
-    sides = [side for side in SIDES if lower in map(str.lower, columns.get(side, ()))]
+    same = [column for column in columns if column.lower() == lower]
+    if not same and members:
+        same = [column for column in columns if column.partition(".")[2].lower() == lower]
+        same = same if len(same) == 1 else []
+    return same[0] if same else name
+
+
+def _column_of(
+    name: str,
+    columns: Mapping[str, Sequence[str]],
+    keys: Sequence[tuple[str, str]],
+    members: frozenset[str],
+) -> Column:
+    """Returns the column of the side that alone has it; a key of one name is that of the left side."""
+    lower = name.lower()
+    named = {
+        side: spelled(name, columns.get(side, ()), members if side == "left" else frozenset())
+        for side in SIDES
+    }
+    sides = [side for side in SIDES if named[side] in columns.get(side, ())]
     equal = (lower, lower) in {(first.lower(), second.lower()) for first, second in keys}
     if len(sides) == 1 or (equal and sides):
-        return "left" if sides[0] == "left" else "right"
+        return Column("left" if sides[0] == "left" else "right", named[sides[0]])
     rule = f"a column in ON is of one table: {dict(columns)}"
     raise SqlError(name, rule, "write the name of its table before it")
 
@@ -68,17 +92,17 @@ def _pair(node: Node) -> tuple[str, str] | None:
     return (names["left"], names["right"]) if len(names) == len(SIDES) else None
 
 
-def _placed(condition: Node, side_of: Callable[[str], SideName]) -> Node:
+def _placed(condition: Node, column_of: Callable[[str], Column]) -> Node:
     """Returns a condition, in which each column is of a side."""
     if isinstance(condition, OpenColumn):
-        return Column(side_of(condition.name), condition.name)
+        return column_of(condition.name)
     if isinstance(condition, (Column, Literal)):
         return condition
 
     def again(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(again, value))
-        return _placed(value, side_of) if isinstance(value, Node) else value
+        return _placed(value, column_of) if isinstance(value, Node) else value
 
     changes = {field.name: again(getattr(condition, field.name)) for field in fields(condition)}
     return replace(condition, **changes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec import Always, Every
-from panewise.sql.emit import FORMS
+from panewise.sql.emit import CHANGES, FORMS
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Emit, Join, Phrase
 
@@ -53,9 +53,9 @@ def policy_of(
     """
     takes_policy = join.last is not None and join.last.kind in ("rows", "range")
     lateness = lateness_of(emit, parser)
-    policies = (
-        [] if emit is None else [phrase for phrase in emit.phrases if FORMS[phrase.words].part != "lateness"]
-    )
+    policies = [phrase for phrase in emit.phrases if FORMS[phrase.words].part != "lateness"] if emit else []
+    if not takes_policy and {phrase.words for phrase in policies} <= CHANGES:
+        return None
     if emit is not None and (len(policies) > 1 or (policies and not takes_policy)):
         rule = _POLICY if takes_policy else _RULE
         raise parser.fail("EMIT", rule, "leave it out, or write EMIT WITH LATENESS", emit.span)

@@ -10,8 +10,8 @@ from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of, renamed
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.joins.open_conditions import with_sides
-from panewise.sql.joins.side_columns import SIDES
+from panewise.sql.joins.open_conditions import spelled, with_sides
+from panewise.sql.joins.side_columns import SIDES, WITH_TABLES
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 
 # Columns that a join adds to its rows.
@@ -70,12 +70,16 @@ class _Resolver:
         """Returns the side that a reference means: "left", "right" or "either"; None if it means none."""
         if table is not None:
             return SIDES[[name.lower() for name in self.stage.names].index(table.lower())]
-        sides = [side for side in SIDES if self._spelled(side, column) in self.columns.get(side, ())]
+        sides = [side for side in SIDES if self._has(side, column)]
         if self.stage.how in ("semi", "anti"):
             sides = sides[:1]
         if len(sides) == 2 and self._is_key(column):
             return "either" if self.stage.how != "inner" else "left"
         return sides[0] if len(sides) == 1 else None
+
+    def _has(self, side: str, column: str) -> bool:
+        """Returns whether a side has a column of this name, in a join of joins with or without its table."""
+        return self._spelled(side, column) in self.columns.get(side, ())
 
     def _is_key(self, column: str) -> bool:
         """Returns whether both sides have a key of this name, and these are compared."""
@@ -83,6 +87,8 @@ class _Resolver:
 
     def _is_whole(self) -> bool:
         """Returns whether the rows have all columns of both sides, under their own names."""
+        if self.stage.hidden or self.stage.members:
+            return False
         stars = [item.columns == ((None, "*"),) and len(item.parts) == 1 for item in self.stage.items]
         names = [name.lower() for side in self._emitted() for name in self.columns.get(side, ())]
         return stars == [True] and len({*names, *_OF_JOIN}) == len(names) + len(_OF_JOIN)
@@ -97,6 +103,7 @@ class _Resolver:
         if not self.selected and not self.whole:
             self._name("left", self.columns["left"][0])
         times = self._times(times)
+        self._check_times(times)
         sides = [self._side(side, times) for side in SIDES]
         how: Any = stage.how
         spec = JoinOperator(
@@ -111,15 +118,24 @@ class _Resolver:
         return ResolvedJoin(spec, where, outputs)
 
     def _times(self, times: tuple[str | None, str | None]) -> tuple[str | None, str | None]:
-        """Returns the event times; none, if rows match by arrival, and no side has the column of its own."""
-        named = any(time is not None for time in self.stage.times)
-        if named or not match_parts(self.stage.match).by_arrival(self.stage.match):
+        """Returns the event times; none, if rows match by arrival, and a side does not have its column."""
+        if not match_parts(self.stage.match).by_arrival(self.stage.match):
             return times
         known = [
             time is not None and self._spelled(side, time) in self.columns.get(side, ())
             for side, time in zip(SIDES, times, strict=True)
         ]
-        return times if any(known) else (None, None)
+        return times if all(known) else (None, None)
+
+    def _check_times(self, times: tuple[str | None, str | None]) -> None:
+        """Refuses a join by time, or one before such a join, whose rows have no event time."""
+        by_arrival = match_parts(self.stage.match).by_arrival(self.stage.match)
+        read = any(item.parts == ("join_time",) for item in self.stage.items)
+        if None in times and (read or not by_arrival):
+            join = f"a join of {' and '.join(self.stage.names)} without event times"
+            rule = "a join by time reads event times of both sides, also of rows that are joined before"
+            remedy = "write WATERMARK ts DELAY OF INTERVAL ... behind both tables, or compare times in ON"
+            raise SqlError(join, rule, remedy)
 
     def _side(self, side: str, times: tuple[str | None, str | None]) -> Side:
         place = SIDES.index(side)
@@ -134,10 +150,9 @@ class _Resolver:
 
     def _spelled(self, side: str, name: str) -> str:
         """Returns a column as its table spells it. Case has no effect, as in Spark."""
-        columns = self.columns.get(side, ())
-        if name in columns:
-            return name
-        return next((column for column in columns if column.lower() == name.lower()), name)
+        return spelled(
+            name, self.columns.get(side, ()), self.stage.members if side == "left" else frozenset()
+        )
 
     def _condition(self) -> Any:
         if self.stage.condition is None:
@@ -149,6 +164,8 @@ class _Resolver:
         return condition
 
     def _outputs(self, item: Referring) -> Iterable[OutputColumn]:
+        if item.name == WITH_TABLES:
+            return self._star_with_tables()
         if item.columns and item.columns[0][1] == "*":
             first = [
                 OutputColumn(self._reference(None, name), self._own(name), name) for name in item.parts[1:]
@@ -159,11 +176,30 @@ class _Resolver:
         return [OutputColumn(self._text(item), item.name, item.original)]
 
     def _star(self, table: str | None) -> Iterator[OutputColumn]:
-        sides = self._emitted()
+        """Yields the columns of all tables, or of one."""
+        for side, name, column in self._columns():
+            of_table, _, plain = column.partition(".") if self._joined(side) else (name, "", column)
+            if table is None or table.lower() == of_table.lower():
+                yield OutputColumn(in_backticks(self._name(side, column)), plain, plain.lower())
+
+    def _star_with_tables(self) -> Iterator[OutputColumn]:
+        """Yields the columns of all tables, with the names of these before their own."""
+        for side, name, column in self._columns():
+            shown = column if self._joined(side) else f"{name.lower()}.{column}"
+            yield OutputColumn(in_backticks(self._name(side, column)), shown, shown.lower())
+
+    def _columns(self) -> Iterator[tuple[str, str, str]]:
+        """Yields the columns of the sides that are emitted: the side, its name, and the column."""
+        hidden = self.stage.hidden
         for side, name in zip(SIDES, self.stage.names, strict=True):
-            if side in sides and (table is None or table.lower() == name.lower()):
-                for column in self.columns[side]:
-                    yield OutputColumn(in_backticks(self._name(side, column)), column, column.lower())
+            for column in self.columns[side] if side in self._emitted() else ():
+                table = column.partition(".")[0].lower()
+                if column not in hidden and (not self._joined(side) or table in self.stage.members):
+                    yield side, name, column
+
+    def _joined(self, side: str) -> bool:
+        """Returns whether a side is a join, whose columns have the names of their tables."""
+        return side == "left" and bool(self.stage.members)
 
     def _own(self, column: str) -> str:
         """Returns the name of a key as the left side writes it."""

@@ -72,6 +72,9 @@ def _operation(node: exp.Expr, columns: SideColumns) -> Any:
         return value.between(low, high)
     if type(node) in _TERMS:
         return _TERMS[type(node)](_term(node.this, columns), _term(node.expression, columns))
+    computed = columns.computed_of(node)
+    if computed is not None:
+        return left(computed[1]) if computed[0] == "left" else right(computed[1])
     rule = "ON of an outer join compares columns of its tables and constants"
     remedy = "compute it in a query in FROM; columns have the names of their tables"
     text = columns.parser.characters(columns.parser.span_of(node))

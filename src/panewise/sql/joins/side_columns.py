@@ -1,16 +1,25 @@
 """The sides of a join, and which of them a column is of."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
+from panewise.sql.function_calls import columns_in, has_aggregate
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import Referring, Stage
+from panewise.sql.stages import OutputColumn, Referring, RowsStage, Stage
 from panewise.sql.syntax import Expr
+from panewise.sql.texts import one_line, replaced
 
 SIDES: Final = ("left", "right")
+# The name of `*` whose columns have the names of their tables, in the rows of a join that is joined again.
+WITH_TABLES: Final = "*"
+_NAME: Final = r"(?:`[^`]*`|\w+)"
+_FIRST: Final = re.compile(_NAME)
+_WITH_TABLE: Final = re.compile(rf"{_NAME}\s*\.\s*{_NAME}")
 
 
 @dataclass(frozen=True)
@@ -33,6 +42,12 @@ def without_parentheses(node: exp.Expr) -> exp.Expr:
     return node.unnest() if isinstance(node, exp.Paren) else node
 
 
+def _length(pattern: re.Pattern[str], text: str) -> int | None:
+    """Returns how many characters of a text a pattern matches."""
+    match = pattern.match(text)
+    return None if match is None else match.end()
+
+
 class SideColumns:
     """The columns of the sides of a join, by the names of the tables before them.
 
@@ -47,6 +62,7 @@ class SideColumns:
     ) -> None:
         self.parser, self.sides, self.members = parser, sides, members
         self.names = tuple((side.name or "").lower() for side in sides)
+        self.computed: dict[str, dict[str, str]] = {side: {} for side in SIDES}
 
     def side_of(self, node: exp.Expr) -> tuple[str, str] | None:
         """Returns side and name of a column that stands behind the name of its side, None for all else."""
@@ -58,6 +74,51 @@ class SideColumns:
             return "left", joined_name(node)
         return (SIDES[self.names.index(table)], node.name) if table in self.names else None
 
+    def computed_of(self, node: exp.Expr) -> tuple[str, str] | None:
+        """Returns side and name of an expression over columns of one side, which becomes a column of it.
+
+        None for a plain column, for one that has no table before it, and for an expression of both sides.
+        """
+        node = without_parentheses(node)
+        columns = list(columns_in(node))
+        sides = {self._side_of_parts(column) for column in columns}
+        side = sides.pop() if len(sides) == 1 else None
+        if side is None or self.side_of(node) is not None:
+            return None
+        if has_aggregate(node) or node.find(exp.Query, exp.Window) is not None:
+            return None
+        return self._add(side, node, columns)
+
+    def _add(self, side: str, node: exp.Expr, columns: Iterable[exp.Column]) -> tuple[str, str]:
+        """Returns side and name of a new column, which is called as it is written."""
+        span = self.parser.span_of(node)
+        name = one_line(self.parser.characters(span))
+        members = {
+            self.parser.span_of(column): in_backticks(joined_name(column))
+            for column in columns
+            if column.table.lower() in self.members
+        }
+        self.computed[side][name] = replaced(self.parser.sql, span, members)
+        return side, name
+
+    def _side_of_parts(self, column: exp.Column) -> str | None:
+        """Returns the side of a column, or of a field of one, None without a table of a side before it."""
+        known = self.side_of(column)
+        if known is not None:
+            return known[0]
+        table = column.args.get("db")
+        name = "" if table is None or column.args.get("catalog") is not None else table.name.lower()
+        return SIDES[self.names.index(name)] if name in self.names and name else None
+
+    def with_computed(self, stage: Stage, side: str) -> Stage:
+        """Returns the rows of a side with its computed columns."""
+        texts = self.computed[side]
+        if not texts:
+            return stage
+        outputs = [OutputColumn(text, name, text) for name, text in texts.items()]
+        name = self.sides[SIDES.index(side)].name
+        return RowsStage(stage, name, None, (OutputColumn("*", None, "*"), *outputs))
+
     def referring(self, expr: Expr, alias: str | None, using: tuple[str, ...] = ()) -> Referring:
         """Returns an expression over the rows of the join, cut where columns stand.
 
@@ -65,25 +126,37 @@ class SideColumns:
         """
         sql, parser = self.parser.sql, self.parser
         original = parser.characters(expr.span)
+        if isinstance(expr.node, exp.Star) and alias == WITH_TABLES:
+            return Referring(("*",), ((None, "*"),), WITH_TABLES, "*")
         if isinstance(expr.node, exp.Star):
             return self._star(expr, original, using)
         pieces, columns, at = list[str](), list[tuple[str | None, str]](), expr.span.start
         for node in sorted(expr.node.find_all(exp.Column), key=lambda node: parser.span_of(node).start):
-            if self.side_of(node) is None and node.table:
-                continue
             span = parser.span_of(node)
             pieces.append(sql[at : span.start])
-            columns.append(self._reference(node))
-            at = span.end
+            reference, length = self._reference(node)
+            columns.append(reference)
+            at = span.end if length is None else span.start + length
         name = alias
         if name is None and isinstance(expr.node, exp.Column):
             name = expr.node.name
         return Referring((*pieces, sql[at : expr.span.end]), tuple(columns), name, original)
 
-    def _reference(self, node: exp.Column) -> tuple[str | None, str]:
+    def _reference(self, node: exp.Column) -> tuple[tuple[str | None, str], int | None]:
+        """Returns table and name of a column, and the length of their text before a field of a struct."""
+        parts = [part.name for part in node.parts]
         if node.table.lower() in self.members:
-            return self.sides[0].name, joined_name(node)
-        return node.table or None, node.name
+            return (self.sides[0].name, joined_name(node)), None
+        if not node.table or self.side_of(node) is not None:
+            return (node.table or None, node.name), None
+        text = self.parser.characters(self.parser.span_of(node))
+        if parts[0].lower() in self.members:
+            reference: tuple[str | None, str] = self.sides[0].name, f"{parts[0]}.{parts[1]}".lower()
+        elif parts[0].lower() in self.names:
+            reference = parts[0], parts[1]
+        else:
+            return (None, parts[0]), _length(_FIRST, text)
+        return reference, _length(_WITH_TABLE, text)
 
     def _star(self, expr: Expr, original: str, using: tuple[str, ...]) -> Referring:
         if not original.endswith("*"):

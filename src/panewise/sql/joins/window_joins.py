@@ -5,22 +5,33 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from panewise.spec import Session
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
 from panewise.sql.stages import AssignedStage, RowsStage, Stage
 from panewise.sql.syntax import Select
-from panewise.sql.top_n.once import rows_once
+from panewise.sql.top_n.once import rows_once, window_of_rows
+from panewise.sql.window_functions import identifies
 
 _BOUNDS: Final = {("window_start", "window_start"), ("window_end", "window_end")}
+
+
+def _bounds(conditions: Conditions) -> frozenset[str]:
+    """Returns the bounds of windows that are equal on both sides."""
+    pairs = {(left.lower(), right.lower()) for left, right in conditions.keys} & _BOUNDS
+    return frozenset(left for left, _ in pairs)
 
 
 def windows_of(
     conditions: Conditions, sides: tuple[JoinInput, JoinInput]
 ) -> tuple[AssignedStage, AssignedStage] | None:
     """Returns the windows of both sides, None if the bounds of their windows are not compared."""
-    pairs = {(left.lower(), right.lower()) for left, right in conditions.keys}
     first, second = (_assigned(side.stage) for side in sides)
-    return None if first is None or second is None or not pairs >= _BOUNDS else (first, second)
+    if first is None or second is None:
+        return None
+    bounds = _bounds(conditions)
+    same = len(bounds) > 1 or _same(first.window, second.window)
+    return (first, second) if same and identifies(first.window, bounds) else None
 
 
 def panes_of(
@@ -31,11 +42,18 @@ def panes_of(
     None if the bounds of their windows are not compared, if a window may fire more than once, or if `*` would
     have the event times.
     """
-    pairs = {(left.lower(), right.lower()) for left, right in conditions.keys}
-    if not pairs >= _BOUNDS or any(isinstance(item.expr.node, exp.Star) for item in select.items):
+    bounds = _bounds(conditions)
+    if not bounds or any(isinstance(item.expr.node, exp.Star) for item in select.items):
         return None
-    first, second = (rows_once(side.stage, ("window_start", "window_end")) for side in sides)
+    if "window_end" not in bounds and not _same(*(window_of_rows(side.stage) for side in sides)):
+        return None
+    first, second = (rows_once(side.stage, bounds) for side in sides)
     return None if first is None or second is None else (first, second)
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Returns whether both sides have the same windows, in which one bound says the other."""
+    return first == second and not isinstance(first, Session)
 
 
 def without_bounds_keys(conditions: Conditions) -> None:

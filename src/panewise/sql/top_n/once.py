@@ -10,8 +10,8 @@ from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.chained import JOIN_TIME, TIMESTAMP, passing, respecified
-from panewise.sql.stages import JoinStage, Referring, RowsStage, Stage, WindowsStage
+from panewise.sql.chained import JOIN_TIME, TIMESTAMP, passing, respecified, with_join_time
+from panewise.sql.stages import JoinStage, RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import Expr, TextSpan
 from panewise.sql.window_functions import WindowSyntax, identifies
 from panewise.sql.windows import is_first
@@ -28,17 +28,18 @@ def rows_once(stage: Stage, bounds: Iterable[str]) -> tuple[Stage, str] | None:
     `bounds` are those in a query over the rows. None if they do not name the windows, or if
     :func:`with_timestamp` returns None.
     """
-    windows = stage
-    while isinstance(windows, RowsStage):
-        windows = windows.input
-    window: Any = None
-    if isinstance(windows, WindowsStage):
-        window = windows.spec.ports[INPUT].window
-    elif isinstance(windows, JoinStage) and match_parts(windows.match).windows_end(windows.match):
-        window = windows.match.window
-    if window is None or not identifies(window, bounds):
-        return None
-    return with_timestamp(stage)
+    window = window_of_rows(stage)
+    return None if window is None or not identifies(window, bounds) else with_timestamp(stage)
+
+
+def window_of_rows(stage: Stage) -> Any:
+    """Returns the windows whose rows a stage has, None if its rows are not those of windows."""
+    while isinstance(stage, RowsStage):
+        stage = stage.input
+    if isinstance(stage, WindowsStage):
+        return stage.spec.ports[INPUT].window
+    joined = isinstance(stage, JoinStage) and match_parts(stage.match).windows_end(stage.match)
+    return stage.match.window if isinstance(stage, JoinStage) and joined else None
 
 
 def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
@@ -71,8 +72,7 @@ def _timed_join(stage: JoinStage) -> tuple[Stage, str] | None:
     """Returns a window join whose rows also have the last instant of their window; None for other joins."""
     if not match_parts(stage.match).windows_end(stage.match) or not _fires_once(stage.match):
         return None
-    time = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
-    return replace(stage, items=(*stage.items, time)), JOIN_TIME
+    return with_join_time(stage), JOIN_TIME
 
 
 def _fires_once(windows: Any) -> bool:

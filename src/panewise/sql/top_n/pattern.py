@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import conjuncts, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem
@@ -66,7 +67,8 @@ def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Patter
         if limit is not None:
             window: Any = item.expr.node
             emit, items = emit or query.emit, select.items
-            rank, shown = (None, None) if _without_rank(items, item.alias, parser) else (item.alias, items)
+            hidden = _without_rank(items, item.alias, parser) and not _is_read(item.alias, limit[1])
+            rank, shown = (None, None) if hidden else (item.alias, items)
             return Pattern(inner, window, rank, *limit, source.alias, shown, emit)
     return None
 
@@ -104,6 +106,11 @@ def _without_rank(items: tuple[SelectItem, ...], rank: str, parser: QueryParser)
     """Returns whether a SELECT list is `* EXCEPT (rank)`."""
     text = parser.characters(items[0].span) if len(items) == 1 else ""
     return bool(re.fullmatch(rf"\*\s*EXCEPT\s*\(\s*`?{re.escape(rank)}`?\s*\)", text, re.IGNORECASE))
+
+
+def _is_read(name: str, condition: str | None) -> bool:
+    """Returns whether a condition has a column of this name."""
+    return name.lower() in {token.text.lower() for token in tokens_of(condition or "")}
 
 
 def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
