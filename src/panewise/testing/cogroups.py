@@ -57,7 +57,7 @@ def cogroup_specs(draw: st.DrawFn, /, **fixed: Any) -> CogroupOperator:
     fields |= draw(watermarks_of_sides())
     fields |= draw(_contents())
     left, right = (
-        replace(side, allowed_lateness=Duration(0)) for side in draw(two_sides(fields.pop("marks")))
+        replace(side, allowed_lateness=Duration(0)) for side in draw(two_sides(fields.pop("watermarks")))
     )
     with silently():
         return CogroupOperator(**{"left": left, "right": right, **fields, **fixed})

@@ -333,7 +333,7 @@ def test_each_output_is_a_query(feed: Feed, other: Feed) -> None:
     assert [(row.rows_in, row.applied) for row in result.left.counts.collect()] == [(2, 1)]
     assert [row.applied for row in result.right.counts.collect()] == [1]
     assert result.left.late.columns == ["row", "reason", "windows", "late_by", "partial"]
-    assert type(apply({"left": feed.batch(), "right": other.batch()}, result.application.spec)) is JoinResult
+    assert type(apply({"left": feed.batch(), "right": other.batch()}, result.given.spec)) is JoinResult
 
 
 @pytest.mark.nightly

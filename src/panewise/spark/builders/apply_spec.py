@@ -39,7 +39,7 @@ from panewise.spark.inputs.watermarks import (
     with_constant_watermark,
 )
 from panewise.spark.results.by_family import result_class
-from panewise.spark.results.operator_result import Application, OperatorResult
+from panewise.spark.results.operator_result import Given, OperatorResult
 from panewise.spark.results.over import OverResult
 from panewise.spark.results.sides import CogroupResult, JoinResult, WindowedJoinResult
 from panewise.spark.results.single_input import DeduplicateResult, PolicyResult, WindowResult
@@ -164,12 +164,12 @@ def apply(
         warn_of_partitions(first)
     fed = {port: source.feed.then(inputs[port].shape) for port, source in feeds.items()}
     dataflow = Dataflow.from_inputs(dfs, fitted, shards, every, output_names, fed)
-    application = Application(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
+    again = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
     before = {
         port: result_of(source) for port, source in sources.items() if not isinstance(source, DataFrame)
     }
     at_end = finish == "at_end" or any(result.at_end for result in before.values())
-    return result_class(spec)(fitted, dataflow, at_end, application, before)
+    return result_class(spec)(fitted, dataflow, at_end, again, before)
 
 
 def _inputs(dfs: Mapping[str, DataFrame], spec: Specification) -> tuple[dict[str, Input], Specification]:

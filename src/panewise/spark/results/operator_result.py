@@ -32,8 +32,8 @@ from panewise.spec.describe import describe
 
 
 @dataclass(frozen=True)
-class Application:
-    """The call of `apply` that made a result.
+class Given:
+    """The arguments of `apply`.
 
     Attributes:
         spec: the specification, which may contain expressions.
@@ -54,7 +54,7 @@ class OperatorResult:
         spec: the specification, with names in the place of expressions.
         dataflow: the operator as a Spark plan.
         at_end: whether `finish="at_end"` is set: the end of a stream is the end of input.
-        application: the call of `apply`.
+        given: the arguments of `apply`.
         before: the results that are inputs, by port.
         steps: what is done to the rows of the first output before anybody sees them (semantics 46.3).
         words: a description of these steps.
@@ -65,7 +65,7 @@ class OperatorResult:
     spec: Specification
     dataflow: Dataflow
     at_end: bool
-    application: Application
+    given: Given
     before: "Mapping[str, OperatorResult]" = field(default_factory=dict)
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     words: str = ""

@@ -77,12 +77,12 @@ class OverResult(SingleInputResult):
                     "compute it in a second operator, as in over(result)",
                 )
         together = {**known, **columns}
-        result: OverResult = self.application.apply_again(over_operator(together, **fields))
+        result: OverResult = self.given.apply_again(over_operator(together, **fields))
         return replace(result, new_columns=together, fields=fields)
 
     def _description(self) -> tuple[Mapping[str, Over], Mapping[str, Any]]:
         """Returns the arguments of `over_operator` that make the specification."""
-        spec = self.application.spec
+        spec = self.given.spec
         if self.new_columns is not None and self.fields is not None:
             return self.new_columns, self.fields
         assert isinstance(spec, OverOperator)

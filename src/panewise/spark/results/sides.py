@@ -115,9 +115,7 @@ class JoinResult(SidesResult):
             SpecError: if a value breaks a rule, or the join emits retractions.
         """
         spec = self.spec.then(window=window, aggregates=aggregates, keys=keys, **options)
-        return WindowedJoinResult(
-            spec, self.dataflow.with_spec(spec), self.at_end, self.application, self.before
-        )
+        return WindowedJoinResult(spec, self.dataflow.with_spec(spec), self.at_end, self.given, self.before)
 
 
 @dataclass(frozen=True, repr=False)
