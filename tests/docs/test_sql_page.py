@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from panewise.cli import main
 from panewise.sql import compile_sql
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.parser import parse
 from tests.engine.effort import examples
 
-PAGE: Final = (Path(__file__).resolve().parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
+PAGE: Final = (DOCS / "sql.md").read_text(encoding="utf-8")
 GRAMMAR: Final = re.search(r"## Grammar.*?```\n(.*?)```", PAGE, re.DOTALL)[1]  # type: ignore[index]
 RULES: Final = {
     name: text.strip() for name, text in re.findall(r"^(\w+)\s+=\s(.*?);$", GRAMMAR, re.DOTALL | re.MULTILINE)
@@ -139,3 +141,12 @@ def test_a_query_of_the_tables_is_an_operator(text: str) -> None:
 
 def test_the_tables_have_queries() -> None:
     assert len(cells()) > 25
+
+
+@pytest.mark.parametrize("page", ["sql.md", "how-to/sql-job.md"])
+def test_scripts_of_pages_pass_the_check(page: str, tmp_path: Path) -> None:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    (script,) = re.findall(r"^```sql\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    path = tmp_path / "job.sql"
+    path.write_text(script, encoding="utf-8")
+    assert main(["sql", "--check", str(path)]) == 0

@@ -100,7 +100,7 @@ def constraints(extra: str) -> str:
 
 
 def installed(wheel: Path, extra: str, folder: Path) -> Path:
-    """Installs the wheel with an extra into a new environment, and returns its Python."""
+    """Installs a distribution with an extra into a new environment, and returns its Python."""
     python, limits = folder / "bin" / "python", folder.with_suffix(".txt")
     limits.write_text(constraints(extra), encoding="utf-8")
     uv = [sys.executable, "-m", "uv", "--quiet"]
@@ -132,6 +132,13 @@ def test_an_extra_installs_into_an_empty_environment(extra: str, wheel: Path, tm
     assert done.returncode == 0, done.stderr
     command = [python.with_name("panewise"), "--version"]
     assert subprocess.check_output(command, text=True).startswith("panewise ")
+
+
+@pytest.mark.nightly
+def test_the_source_distribution_installs(tmp_path: Path) -> None:
+    (name,) = build(ROOT, tmp_path / "built", "sdist")
+    done = run(installed(tmp_path / "built" / name, "", tmp_path / "environment"), USES[""])
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.nightly

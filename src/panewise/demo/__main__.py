@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
-from pyspark.sql import SparkSession
 
 from panewise.demo import check, flights, job
 from panewise.demo.run import run
@@ -34,9 +33,7 @@ def main(folder: Path, terminal: Terminal) -> int:
     return present(tables, findings, folder / "panes.png", terminal)
 
 
-def _stream(
-    session: Callable[[], SparkSession], arrived: pl.DataFrame, folder: Path, terminal: Terminal
-) -> None:
+def _stream(session: job.AwaitSession, arrived: pl.DataFrame, folder: Path, terminal: Terminal) -> None:
     """Runs the query over the files."""
     ends = arrived.group_by("batch").agg(pl.col("arrival").first()).sort("batch")["arrival"]
 

@@ -15,6 +15,7 @@ from panewise.demo.check import LATENESS, SIZE
 from panewise.spark import ParquetSink, WindowQuery, configure, windowed
 from panewise.spark.session.standard_error import log_to
 
+AwaitSession = Callable[[], SparkSession]  # waits for a session that is starting
 DELAY = "30 minutes"  # how far the watermark is behind the latest scheduled departure so far
 EARLY = 3  # the number of new flights in a window for an early pane
 
@@ -48,11 +49,11 @@ def session() -> SparkSession:
 
 
 @contextmanager
-def starting(log: Path) -> Iterator[Callable[[], SparkSession]]:
+def starting(log: Path) -> Iterator[AwaitSession]:
     """Starts a session beside the caller, and yields a function that waits for it. It ends with the block.
 
-    What Spark writes to standard error goes to a file. The demo does not show the counts in progress reports,
-    so there are none.
+    The log has what Spark writes to standard error. The demo does not show the counts in progress reports, so
+    there are none.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
     with log_to(log), ThreadPoolExecutor(1) as thread:

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
-from pyspark.sql import SparkSession
 
 from panewise.demo import job as sessions
 from panewise.demo.join import check, inputs, job
@@ -35,7 +34,7 @@ def main(folder: Path, terminal: Terminal) -> int:
     return present(tables, findings, folder / "delays.png", terminal)
 
 
-def _stream(session: Callable[[], SparkSession], ends: pl.Series, folder: Path, terminal: Terminal) -> None:
+def _stream(session: sessions.AwaitSession, ends: pl.Series, folder: Path, terminal: Terminal) -> None:
     """Runs the join over the files."""
 
     def query(on_batch: Callable[[int], None]) -> None:
