@@ -11,6 +11,7 @@ watermarks that complete a window, and whatever Python would compute otherwise a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -18,10 +19,8 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, Duration
 from panewise.engine.aggregate.record_partials import (
     TYPES,
-    NotInPythonError,
     Update,
     Values,
-    check_value,
     partial_names,
     result_of,
     updates_of,
@@ -42,6 +41,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
+from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.engine.windowing.panes import stamped
@@ -383,4 +383,5 @@ class RecordWindows:
 
 def _equal(value: Any, other: Any) -> bool:
     """Returns whether two results are equal; NaN equals NaN."""
-    return bool(value == other or (value != value and other != other))
+    both_floats = type(value) is float and type(other) is float
+    return bool(value == other or (both_floats and isnan(value) and isnan(other)))
