@@ -124,6 +124,9 @@ class RecordWindows:
         self._at = {name: place for place, name in enumerate(plan.table_schema)}
         self._keys, self._start, self._end = list(plan.spec.keys), self._at[START], self._at[END]
         self._carries = [place for name, place in self._at.items() if name.startswith(CARRY)]
+        floats = [part.name for part in plan.aggregation.partials if part.dtype.is_float()]
+        extremes = [name for name in floats if name.startswith(("__min:", "__max:"))]
+        self._extremes = [self._at[name] for name in extremes]  # that a step may have set to NaN
         self._pending, self._index = self._at[PENDING], self._at[INDEX]
         self._born, self._last_firing, self._rows = self._at[BORN], self._at[FIRED], self._at[ROWS]
         self._count = pending_to_fire(plan) or 1
@@ -264,6 +267,8 @@ class RecordWindows:
             row = window.row[:]
             if any(row[place] for place in self._carries):
                 raise NotInPythonError
+            for place in self._extremes:
+                check_value(row[place])
             self._renew(row, bounds)
         row[self._start], row[self._end] = bounds
         row[self._pending] += 1
