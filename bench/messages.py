@@ -1,8 +1,8 @@
-"""Messages per second, one at a time: each is added, the watermark follows it, and what it emits is read.
+"""Messages per second: each is added, the watermark follows it, and what they emit is read.
 
-`python -m bench.messages [WORD]`: the shapes whose names contain the word, in messages per second of processor
-time, so that other processes matter little. The second figure is that of an operator that makes a step of the
-engine of each message.
+`python -m bench.messages [WORD]`: the shapes whose names contain the word, in messages per second of
+processor time, so that other processes matter little. The second figure is that of an operator that makes a
+step of the engine of each message.
 """
 
 import gc

@@ -32,6 +32,7 @@ from panewise.errors import InputError
 from panewise.spec import Aggregate
 from panewise.spec.operators.join.columns import Selected
 from panewise.standalone import StandaloneOperator, row_path
+from panewise.testing import run
 from tests.engine.effort import examples
 from tests.standalone.test_deferral import content, observed
 from tests.standalone.test_record_path import BATCH, CLOCKS, DOUBLES, TIMES, VALUES
@@ -182,6 +183,7 @@ def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(row_path, "MAX_WAITING", 3)
     if request.param:
         monkeypatch.setattr(records, "_FEW", 0)  # each key is read when it is needed
+        monkeypatch.setattr(records, "_LONGEST", 6)
 
 
 @pytest.mark.usefixtures("_small")
@@ -282,6 +284,71 @@ def test_pairs_by_arrival_and_states_are_the_same(match: Any, keys: list[str], s
         "right": Side(keys=[f"r_{name}" for name in keys], event_time=None),
     }
     agree(JoinOperator(match=match, **sides), OF_SIDES, script)
+
+
+PLAIN = st.fixed_dictionaries(
+    {"k": st.sampled_from(["a", "b"]), "v": st.one_of(st.none(), st.integers(-5, 5))},
+    optional={"s": st.sampled_from(["p", "q", None]), "i": st.integers(0, 3)},
+)
+OF_ORACLE = st.lists(
+    st.one_of(
+        *[st.tuples(st.sampled_from(["left", "right"]), st.integers(-1, 8), PLAIN)] * 3, st.integers(0, 5)
+    ),
+    max_size=24,
+)
+
+
+def agrees_with_oracle(spec: Any, types: Any, script: Sequence[Any]) -> None:
+    """Asserts that messages one at a time emit what the oracle emits for batches of one row."""
+    operator, mark, events = StandaloneOperator(spec, types), 0, list[dict[str, Any]]()
+    shown = []
+    for event in script:
+        if isinstance(event, int):
+            mark += event
+            events.append({"op": "watermark", "to": mark})
+            operator.advance(watermark=mark)
+        else:
+            side, ahead, values = event
+            two = set(spec.ports) >= SIDES
+            row = {**values, "event_time": mark + ahead}
+            row = of_side(
+                side if two else "left", {name: row[name] for name in row if not two or name in OF_BOTH}
+            )
+            events.append({"op": "add", "rows": [row], **({"input": side} if two else {})})
+            operator.add_message(row, side if two else None)
+        shown.append([dict(row) for emission in operator.drain() for row in emission.dicts()])
+    assert operator.evaluation == "direct"
+    outputs = run(spec, events, "oracle", types=types)
+    assert shown == [output["panes"] for output in outputs]
+
+
+OF_BOTH = ("k", "event_time", "v")
+
+
+@examples(40)
+@given(
+    keys=st.sampled_from([["k"], []]),
+    columns=st.lists(
+        st.sampled_from([of for of in [*AGGREGATES, *FUNCTIONS] if of.column != "x"]), max_size=5
+    ),
+    frames=st.sampled_from([ROWS, RANGES]),
+    script=OF_ORACLE,
+)
+def test_rows_are_those_of_the_oracle(
+    keys: list[str], columns: list[Any], frames: list[Frame], script: list[Any]
+) -> None:
+    """semantics 31.31"""
+    columns = columns if frames is ROWS else [of for of in columns if isinstance(of, Aggregate)]
+    agrees_with_oracle(over(columns, frames, keys=keys), TYPES, script)
+
+
+@examples(40)
+@given(match=st.sampled_from([*INTERVALS, *MATCHES]), script=OF_ORACLE)
+def test_pairs_are_those_of_the_oracle(match: Any, script: list[Any]) -> None:
+    """semantics 31.31"""
+    times = ("event_time", "r_event_time") if match in INTERVALS else (None, None)
+    left, right = Side(keys=["k"], event_time=times[0]), Side(keys=["r_k"], event_time=times[1])
+    agrees_with_oracle(JoinOperator(match=match, left=left, right=right), OF_SIDES, script)
 
 
 SUM = F.sum("v").alias("total")

@@ -38,6 +38,7 @@ Panes: TypeAlias = list[Row]
 _KEY_TYPES: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)
 _NO_KEY: Final = (0,)  # the key of an operator without keys
 _FEW: Final = 1 << 12  # rows, up to which tables are read as a whole, and not key by key
+_LONGEST: Final = 10_000  # rows of a key, up to which a frame is folded faster than by a step of the engine
 _TRIMMED: Final = 64  # rows that are removed together
 
 
@@ -121,6 +122,8 @@ class RecordRows(CopiedTables):
         places = []
         for time, row in due:
             of = self._of_key(operator, tuple([row[place] for place in self._keys]) or _NO_KEY)
+            if len(of.rows) >= _LONGEST:
+                raise NotInPythonError
             places.append((of, len(of.rows), row))
             of.rows.append(tuple([row[place] for place in self._read]))
             of.times.append(time)
