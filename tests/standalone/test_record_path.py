@@ -132,6 +132,18 @@ def test_outputs_and_states_are_the_same(
         agree(spec, script, folder)
 
 
+def test_extremes_after_a_nan() -> None:
+    """A step has stored a NaN, which Python's comparisons would keep."""
+    of_doubles = [F.min("x").alias("low"), F.max("x").alias("high")]
+    spec = WindowOperator(window=Tumbling(10), keys=["k"], aggregates=of_doubles, trigger=Always())
+    operator = StandaloneOperator(spec, TYPES)
+    for x in (float("nan"), 3.0, -1.0):
+        operator.add_message({"k": "a", "event_time": 3, "x": x})
+    panes = [pane for emission in operator.drain() for pane in emission.dicts()]
+    assert [pane["low"] for pane in panes[1:]] == [3.0, -1.0]
+    assert [str(pane["high"]) for pane in panes] == ["nan"] * 3
+
+
 def test_a_message_makes_no_step_of_the_engine() -> None:
     """semantics 31.30, 31.31"""
     spec = WindowOperator(

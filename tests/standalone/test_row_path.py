@@ -10,14 +10,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise import Frame, Interval, JoinOperator, OverColumn, OverOperator, Side
+from panewise import (
+    AsOf,
+    Frame,
+    Interval,
+    JoinOperator,
+    LastRows,
+    Latest,
+    OverColumn,
+    OverOperator,
+    Side,
+    StreamTime,
+    left,
+    right,
+)
 from panewise import functions as F
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.interval import records as pairs
 from panewise.engine.over import records
 from panewise.errors import InputError
+from panewise.spec import Aggregate
 from panewise.spec.operators.join.columns import Selected
 from panewise.standalone import StandaloneOperator, row_path
+from panewise.testing import run
 from tests.engine.effort import examples
 from tests.standalone.test_deferral import content, observed
 from tests.standalone.test_record_path import BATCH, CLOCKS, DOUBLES, TIMES, VALUES
@@ -109,17 +124,15 @@ def stored(operator: StandaloneOperator) -> Any:
     """Returns the rows of all tables, after what waits has been added.
 
     Blocks depend on where batches are cut, and so do the numbers of rows of a join. There only the order of
-    rows of equal time and of one side counts.
+    rows of equal time and of one side counts, and tables may still have rows that nothing reads.
     """
     operator.live()
-    tables = operator._core.host.operator.state.tables
-    rows = {name: table.all() for name, table in tables.items() if name != "blocks"}
-    return {
-        name: of.sort(TIME, NUMBER).drop(NUMBER).rows()
-        if NUMBER in of.columns
-        else sorted(map(repr, of.rows()))
-        for name, of in rows.items()
-    }
+    engine: Any = operator._core.host.operator
+    if set(operator.spec.ports) >= SIDES:
+        rows = engine.method.live(engine.state)
+        return {side: of.sort(TIME, NUMBER).drop(NUMBER).rows() for side, of in rows.items()}
+    tables = engine.state.tables
+    return {name: sorted(map(repr, table.all().rows())) for name, table in tables.items() if name != "blocks"}
 
 
 def restarted(operator: StandaloneOperator, spec: Any, types: Any, store: Path) -> Any:
@@ -156,7 +169,7 @@ def agree(spec: Any, types: Any, script: Sequence[Any]) -> None:
 def over(columns: Sequence[Any], frames: Sequence[Frame], **options: Any) -> OverOperator:
     """Returns an operator with these functions, of which aggregates have one of the frames each."""
     several = [
-        OverColumn(what.alias(f"c{n}"), frames[n % len(frames)] if what in AGGREGATES else None)
+        OverColumn(what.alias(f"c{n}"), frames[n % len(frames)] if isinstance(what, Aggregate) else None)
         for n, what in enumerate(columns)
     ]
     return OverOperator(columns=several, **options)
@@ -170,6 +183,7 @@ def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(row_path, "MAX_WAITING", 3)
     if request.param:
         monkeypatch.setattr(records, "_FEW", 0)  # each key is read when it is needed
+        monkeypatch.setattr(records, "_LONGEST", 6)
 
 
 @pytest.mark.usefixtures("_small")
@@ -221,6 +235,9 @@ SELECTED = [
 ]
 
 
+MATCHES = [LastRows(3), LastRows(0, 2), LastRows(1, 2), Latest()]  # of rows without event times
+
+
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("_small", [False], indirect=True)
 @pytest.mark.parametrize("keys", [["k"], []])
@@ -252,3 +269,159 @@ def test_pairs_and_states_are_the_same(
         ),
     }
     agree(JoinOperator(match=interval, **sides, **options), OF_SIDES, script)
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("_small", [False], indirect=True)
+@examples(40)
+@given(
+    match=st.sampled_from(MATCHES), keys=st.sampled_from([["k"], []]), script=st.lists(OF_JOINS, max_size=30)
+)
+def test_pairs_by_arrival_and_states_are_the_same(match: Any, keys: list[str], script: list[Any]) -> None:
+    """semantics 31.31: the same of the last rows and the latest row."""
+    sides = {
+        "left": Side(keys=keys, event_time=None),
+        "right": Side(keys=[f"r_{name}" for name in keys], event_time=None),
+    }
+    agree(JoinOperator(match=match, **sides), OF_SIDES, script)
+
+
+PLAIN = st.fixed_dictionaries(
+    {"k": st.sampled_from(["a", "b"]), "v": st.one_of(st.none(), st.integers(-5, 5))},
+    optional={"s": st.sampled_from(["p", "q", None]), "i": st.integers(0, 3)},
+)
+OF_ORACLE = st.lists(
+    st.one_of(
+        *[st.tuples(st.sampled_from(["left", "right"]), st.integers(-1, 8), PLAIN)] * 3, st.integers(0, 5)
+    ),
+    max_size=24,
+)
+
+
+def agrees_with_oracle(spec: Any, types: Any, script: Sequence[Any]) -> None:
+    """Asserts that messages one at a time emit what the oracle emits for batches of one row."""
+    operator, mark, events = StandaloneOperator(spec, types), 0, list[dict[str, Any]]()
+    shown = []
+    for event in script:
+        if isinstance(event, int):
+            mark += event
+            events.append({"op": "watermark", "to": mark})
+            operator.advance(watermark=mark)
+        else:
+            side, ahead, values = event
+            two = set(spec.ports) >= SIDES
+            row = {**values, "event_time": mark + ahead}
+            row = of_side(side, {name: row[name] for name in OF_BOTH}) if two else row
+            events.append({"op": "add", "rows": [row], **({"input": side} if two else {})})
+            operator.add_message(row, side if two else None)
+        shown.append([dict(row) for emission in operator.drain() for row in emission.dicts()])
+    assert operator.evaluation == "direct"
+    outputs = run(spec, events, "oracle", types=types)
+    assert shown == [output["panes"] for output in outputs]
+
+
+OF_BOTH = ("k", "event_time", "v")
+
+
+@examples(40)
+@given(
+    keys=st.sampled_from([["k"], []]),
+    columns=st.lists(st.sampled_from([*AGGREGATES, *FUNCTIONS]), max_size=5),
+    frames=st.sampled_from([ROWS, RANGES]),
+    script=OF_ORACLE,
+)
+def test_rows_are_those_of_the_oracle(
+    keys: list[str], columns: list[Any], frames: list[Frame], script: list[Any]
+) -> None:
+    """semantics 31.31"""
+    columns = [of for of in columns if of.column != "x"]
+    columns = columns if frames is ROWS else [of for of in columns if isinstance(of, Aggregate)]
+    agrees_with_oracle(over(columns, frames, keys=keys), TYPES, script)
+
+
+@examples(40)
+@given(match=st.sampled_from([*INTERVALS, *MATCHES]), script=OF_ORACLE)
+def test_pairs_are_those_of_the_oracle(match: Any, script: list[Any]) -> None:
+    """semantics 31.31"""
+    times = ("event_time", "r_event_time") if match in INTERVALS else (None, None)
+    if match not in INTERVALS:
+        script = [event for event in script if not isinstance(event, int)]  # there is no watermark
+    left, right = Side(keys=["k"], event_time=times[0]), Side(keys=["r_k"], event_time=times[1])
+    agrees_with_oracle(JoinOperator(match=match, left=left, right=right), OF_SIDES, script)
+
+
+SUM = F.sum("v").alias("total")
+
+
+def test_a_row_makes_no_step_of_the_engine() -> None:
+    """semantics 31.30, 31.31"""
+    operator = StandaloneOperator(over([F.sum("v")], [Frame("rows", -1, 0)], keys=["k"]), TYPES)
+    before = operator._core.host.operator.state
+    for v in (1, 2, 4):
+        operator.add_message({"k": "a", "event_time": v, "v": v})
+    operator.advance(watermark=3, clock=7)
+    (emission,) = operator.drain()
+    assert operator._core.host.operator.state is before
+    assert emission.dicts() == emission.rows.to_dicts()
+    assert [row["c0"] for row in emission.dicts()] == [1, 3]
+    assert (emission.step, emission.first_row, operator.watermark, operator.clock) == (4, 1, 3, 7)
+    assert operator.counts["input"].applied == 3
+    operator.finish()
+    (last,) = operator.drain()
+    assert (last.step, last.first_row, last.rows["c0"].to_list()) == (5, 3, [6])
+
+
+def test_messages_that_wait_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are added to the state many at once, so neither they nor rows that no frame needs pile up."""
+    monkeypatch.setattr(row_path, "MAX_WAITING", 100)
+    operator = StandaloneOperator(over([F.sum("v"), F.count()], ROWS[:2], keys=["k"]), TYPES)
+    for time in range(1_000):
+        operator.add_message({"k": "a", "event_time": time, "v": 1})
+        operator.advance(watermark=time)
+    assert operator.drain()[-1].dicts()[0]["c1"] == 999
+    path = operator._core.records
+    assert isinstance(path, row_path.RowPath)
+    assert len(path._rows["input"]) <= 100
+    assert path._records.size < 200
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        over([SUM], [Frame("rows", -1, 1)]),
+        over([SUM], [Frame("rows", -1, 0, "current row")]),
+        over([SUM], [Frame("rows", None, -1)]),
+        over([F.lead("v")], ROWS),
+        over([F.lag("v", 1, None, True)], ROWS),
+        over([F.median("v")], ROWS),
+        over([SUM], ROWS, order=["v"]),
+        over([SUM], ROWS, descending=["event_time"]),
+        over([SUM], ROWS, max_future_skew=5),
+        over([SUM], ROWS, watermark=StreamTime(1, per="all")),
+        over([SUM, F.count()], [Frame("rows", -1, 0), Frame("range", -1, 0)]),
+        over([SUM], ROWS, keys=["x"]),
+    ],
+)
+def test_operators_of_which_each_message_is_a_step(spec: OverOperator) -> None:
+    """semantics 31.30"""
+    assert StandaloneOperator(spec, TYPES).evaluation == "each"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"how": "left"},
+        {"condition": left("v") < right("r_v")},
+        {"idle_after": 5},
+        {"watermark": StreamTime(1, per="all")},
+        {"match": Interval(None, 5, retain_rows=3)},
+        {"match": Interval(0, 5, late="join")},
+        {"match": AsOf()},
+        {"match": LastRows(3)},  # of rows with event times
+    ],
+)
+def test_joins_of_which_each_message_is_a_step(options: dict[str, Any]) -> None:
+    """semantics 31.30"""
+    sides = {"left": Side(keys=["k"]), "right": Side(keys=["r_k"], event_time="r_event_time")}
+    spec = JoinOperator(**{"match": Interval(0, 5), **sides, **options})
+    assert StandaloneOperator(spec, OF_SIDES).evaluation == "each"

@@ -3,8 +3,8 @@
 An operator that emits rows, and no windows, could evaluate each message only by a step of the engine,
 which takes some milliseconds. Here Python objects, which a family supplies, say what a message or a
 watermark emits
-(:class:`panewise.engine.over.records.RecordRows` and
-:class:`panewise.engine.join.interval.records.RecordPairs`). They have a copy of the state.
+(:class:`panewise.engine.over.records.RecordRows`,
+:class:`panewise.engine.join.record_pairs.RecordPairs`). They have a copy of the state.
 
 The messages wait. They are added to the state before anything else happens: as one batch, after
 which the clocks move once. What this batch emits is dropped, as it has been emitted before.

@@ -6,12 +6,12 @@ the same values as the row of the table after the same steps.
 """
 
 from collections.abc import Callable, Mapping
-from math import copysign, isnan
 from typing import Any, Final, TypeAlias
 
 import polars as pl
 
 from panewise.engine.columns import CARRY, ROWS
+from panewise.engine.kernels.python_rows import NotInPythonError
 from panewise.spec import Aggregate
 
 Values: TypeAlias = list[Any]
@@ -20,16 +20,6 @@ Result: TypeAlias = Callable[[Values], Any]
 Places: TypeAlias = Mapping[str, int]
 TYPES: Final = (pl.Int64(), pl.Float64(), pl.String())  # of the columns that aggregates read
 LIMIT: Final = 2**63
-
-
-class NotInPythonError(Exception):
-    """A value that only the engine handles: a sum that leaves 64 bits, a NaN or a negative zero."""
-
-
-def check_value(value: Any) -> None:
-    """Raises NotInPythonError if Python and Polars may treat a value in different ways."""
-    if type(value) is float and (isnan(value) or (value == 0.0 and copysign(1.0, value) < 0)):
-        raise NotInPythonError
 
 
 def partial_names(aggregate: Aggregate) -> list[str] | None:

@@ -16,15 +16,14 @@ from typing import Any, Final, TypeAlias
 
 from panewise.engine.aggregate.record_partials import (
     LIMIT,
-    NotInPythonError,
     Update,
     Values,
-    check_value,
     partial_names,
     result_of,
     updates_of,
 )
 from panewise.engine.columns import CARRY, ROW_COUNT, ROWS
+from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.over.jobs import Job, end_of
 from panewise.engine.over.plan import OverPlan
 from panewise.spec import Aggregate, Frame, OverColumn, RowFunction

@@ -18,8 +18,8 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.aggregate.record_partials import NotInPythonError, check_value
 from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
+from panewise.engine.kernels.python_rows import NotInPythonError, check_value, python_rows
 from panewise.engine.over.operator import OverEngine
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
 from panewise.engine.over.record_columns import (
@@ -38,6 +38,7 @@ Panes: TypeAlias = list[Row]
 _KEY_TYPES: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)
 _NO_KEY: Final = (0,)  # the key of an operator without keys
 _FEW: Final = 1 << 12  # rows, up to which tables are read as a whole, and not key by key
+_LONGEST: Final = 10_000  # rows of a key, up to which a frame is folded faster than by a step of the engine
 _TRIMMED: Final = 64  # rows that are removed together
 
 
@@ -121,6 +122,8 @@ class RecordRows(CopiedTables):
         places = []
         for time, row in due:
             of = self._of_key(operator, tuple([row[place] for place in self._keys]) or _NO_KEY)
+            if len(of.rows) >= _LONGEST:
+                raise NotInPythonError
             places.append((of, len(of.rows), row))
             of.rows.append(tuple([row[place] for place in self._read]))
             of.times.append(time)
@@ -153,15 +156,12 @@ class RecordRows(CopiedTables):
             return False
         self._complete = state.passed is not None or stored_rows(by_key) <= _FEW
         waiting = state.waiting.all()
-        try:
-            rows = _checked(waiting[list(self._plan.payload)].rows(), self._floats)
-            self._waiting = list(zip(waiting[TIME].to_list(), self._arrivals, rows, strict=False))
-            self.size += len(rows)
-            if self._complete:
-                past = state.recent.all() if state.passed is None else state.passed.all()
-                self._load(past, state.running.all())
-        except NotInPythonError:
-            return False
+        rows = _checked(waiting[list(self._plan.payload)], self._floats)
+        self._waiting = list(zip(waiting[TIME].to_list(), self._arrivals, rows, strict=False))
+        self.size += len(rows)
+        if self._complete:
+            past = state.recent.all() if state.passed is None else state.passed.all()
+            self._load(past, state.running.all())
         return True
 
     def _of_key(self, operator: OverEngine, key: Row) -> KeyRows:
@@ -184,7 +184,8 @@ class RecordRows(CopiedTables):
     def _load(self, past: pl.DataFrame, running: pl.DataFrame) -> None:
         """Adds keys that the copy lacks: their rows that have passed, and those of the table `running`."""
         loaded: defaultdict[Row, KeyRows] = defaultdict(self._new)
-        for stored in running.iter_rows(named=True):
+        for values in python_rows(running):
+            stored = dict(zip(running.columns, values, strict=True))
             of = loaded[tuple([stored[name] for name in self._plan.keys])]
             of.before, of.peers = stored[ROW_COUNT], stored.get(TIME_COUNT, 0)
             of.parts = stored_parts(self._plan, stored)
@@ -202,22 +203,25 @@ class RecordRows(CopiedTables):
         """Returns the key, the time and the values of each row, in the order of the rows of its key."""
         plan = self._plan
         past = past.sort(ROW_NUMBER) if ROW_NUMBER in past.columns else past
-        names = [name for name in plan.read if name in past.columns]
-        values = past.select(
-            pl.col(name) if name in names else pl.lit(None).alias(name) for name in plan.read
-        )
+        # A table lacks columns that only frames of other tables read.
+        columns = [past[name] if name in past.columns else _nulls(name, past.height) for name in plan.read]
         floats = [place for place, name in enumerate(plan.read) if plan.schema[name].is_float()]
-        rows = _checked(values.rows(), floats) if names else [(None,) * len(plan.read)] * past.height
+        rows = _checked(pl.DataFrame(columns), floats) if columns else [()] * past.height
         times = past[STORED_TIME if STORED_TIME in past.columns else TIME].to_list()
-        return zip(past[plan.keys].rows(), times, rows, strict=True)
+        return zip(python_rows(past[plan.keys]), times, rows, strict=True)
 
 
-def _checked(rows: list[Row], floats: Sequence[int]) -> list[Row]:
-    """Returns rows of a table.
+def _nulls(name: str, height: int) -> pl.Series:
+    return pl.Series(name, [None] * height)
+
+
+def _checked(frame: pl.DataFrame, floats: Sequence[int]) -> list[Row]:
+    """Returns the rows of a table.
 
     Raises:
-        NotInPythonError: if a value in the places `floats` may differ in Python.
+        NotInPythonError: if a value, such as one in the places `floats`, may differ in Python.
     """
+    rows = python_rows(frame)
     for place in floats:
         for row in rows:
             check_value(row[place])

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from operator import is_
 from typing import Any, Final
 
+from panewise.engine.kernels.python_rows import NotInPythonError
 from panewise.engine.store.stored_table import StoredTable
 
 MOST: Final = 1 << 20  # rows that a copy may have; they take much more memory than rows of a table
@@ -41,7 +42,11 @@ class CopiedTables(ABC):
 
     @abstractmethod
     def read(self, state: Any) -> bool:
-        """Reads the tables of a state into an empty copy. Returns whether that is possible."""
+        """Reads the tables of a state into an empty copy. Returns whether they are small enough.
+
+        Raises:
+            NotInPythonError: if they have a value that only the engine handles.
+        """
 
     def forget(self) -> None:
         """Discards the copy."""
@@ -69,9 +74,15 @@ class CopiedTables(ABC):
             return True
         self.forget()
         self._calls += 1
-        if self._calls * _WORTH < self._last_read or not self.read(operator.state):
+        if self._calls * _WORTH < self._last_read or not self._can_read(operator.state):
             self.forget()
             return False
         self._last_read, self._calls = self.size, 0
         self._tables = list(operator.state.tables.values())
         return True
+
+    def _can_read(self, state: Any) -> bool:
+        try:
+            return self.read(state)
+        except NotInPythonError:
+            return False

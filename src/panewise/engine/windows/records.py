@@ -11,6 +11,7 @@ watermarks that complete a window, and whatever Python would compute otherwise a
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -18,10 +19,8 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, Duration
 from panewise.engine.aggregate.record_partials import (
     TYPES,
-    NotInPythonError,
     Update,
     Values,
-    check_value,
     partial_names,
     result_of,
     updates_of,
@@ -42,6 +41,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
+from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.store.stored_table import sealed_if_long
 from panewise.engine.windowing.panes import stamped
@@ -124,6 +124,9 @@ class RecordWindows:
         self._at = {name: place for place, name in enumerate(plan.table_schema)}
         self._keys, self._start, self._end = list(plan.spec.keys), self._at[START], self._at[END]
         self._carries = [place for name, place in self._at.items() if name.startswith(CARRY)]
+        floats = [part.name for part in plan.aggregation.partials if part.dtype.is_float()]
+        extremes = [name for name in floats if name.startswith(("__min:", "__max:"))]
+        self._extremes = [self._at[name] for name in extremes]  # that a step may have set to NaN
         self._pending, self._index = self._at[PENDING], self._at[INDEX]
         self._born, self._last_firing, self._rows = self._at[BORN], self._at[FIRED], self._at[ROWS]
         self._count = pending_to_fire(plan) or 1
@@ -264,6 +267,8 @@ class RecordWindows:
             row = window.row[:]
             if any(row[place] for place in self._carries):
                 raise NotInPythonError
+            for place in self._extremes:
+                check_value(row[place])
             self._renew(row, bounds)
         row[self._start], row[self._end] = bounds
         row[self._pending] += 1
@@ -383,4 +388,5 @@ class RecordWindows:
 
 def _equal(value: Any, other: Any) -> bool:
     """Returns whether two results are equal; NaN equals NaN."""
-    return bool(value == other or (value != value and other != other))
+    both_floats = type(value) is float and type(other) is float
+    return bool(value == other or (both_floats and isnan(value) and isnan(other)))

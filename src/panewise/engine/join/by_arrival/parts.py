@@ -6,7 +6,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import DELETES, END, NUMBER, SINCE, TIME
-from panewise.engine.family_parts import Inspection, TableReader
+from panewise.engine.family_parts import Inspection, TableReader, on_call
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.parts import undecided
 from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_of_windows
@@ -64,5 +64,11 @@ def _in_window(
     return rows.filter(number >= pl.col(SINCE).max().over(keys)) if since and rows.width else rows
 
 
-LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, inspect=_inspect)
-LAST_ROWS = MatchEngine(operator=JoinEngine, method=_method_of_last_rows, inspect=_inspect_last_rows)
+_record_rows = on_call("panewise.engine.join.by_arrival.records:record_rows")
+LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, inspect=_inspect, record_rows=_record_rows)
+LAST_ROWS = MatchEngine(
+    operator=JoinEngine,
+    method=_method_of_last_rows,
+    inspect=_inspect_last_rows,
+    record_rows=_record_rows,
+)
