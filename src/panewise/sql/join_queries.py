@@ -212,7 +212,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
     def _items_of(
         self, select: Select, join: Join, members: frozenset[str]
     ) -> tuple[list[exp.Column], tuple[SelectItem, ...]]:
-        """Returns the columns that a SELECT reads, and those of these tables under the names that they get."""
+        """Returns the columns that a SELECT reads, and those of these tables with their new names."""
         exprs = [*expressions_of(select), join.on, join.match_condition, system_time(join)]
         nodes = [node for expr in exprs if expr is not None for node in columns_in(expr.node)]
         columns = {
