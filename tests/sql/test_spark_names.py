@@ -201,7 +201,7 @@ UNKNOWN = (
     *("unix_timestamp(ts)", "ts + INTERVAL '1 day 2 hours'", "v IN (SELECT 1)", "trim(BOTH 'x' FROM k)"),
     *(
         "if(b, 1)",
-            "sum(v) OVER (ORDER BY ts ROWS CURRENT ROW EXCLUDE TIES)",
+        "sum(v) OVER (ORDER BY ts ROWS CURRENT ROW EXCLUDE TIES)",
         "CAST('1' AS INT)",
     ),
 )

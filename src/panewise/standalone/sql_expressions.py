@@ -17,6 +17,7 @@ from panewise.standalone.sql_functions import (
     Function,
     Typed,
     field_of_time,
+    in_range,
     like_pattern,
     refused,
     truncated,
@@ -157,7 +158,7 @@ class Scope:
         """Returns a cast whose result no rule of formatting or rounding decides."""
         value, text = self._node(call.arguments[0]), str(_constant(call.arguments[1]))
         rule = (
-            "in process whole numbers are cast to longer ones, to DOUBLE and to STRING, a DOUBLE to INT and "
+            "in process whole numbers are cast to others, to DOUBLE and to STRING, a DOUBLE to INT and "
             "BIGINT, and null to any type"
         )
         try:
@@ -167,6 +168,8 @@ class Scope:
         target = Typed(value.expr, wanted)
         longer = value.is_integer and target.is_integer and wanted.is_integer()
         longer = longer and _bits(wanted) >= _bits(value.dtype)
+        if value.is_integer and target.is_integer and not longer:
+            return self._typed(in_range(value.expr.cast(pl.Int128), wanted))
         if value.is_float and isinstance(wanted, (pl.Int32, pl.Int64)):
             return self._typed(whole(value, wanted))
         simple = value.is_integer and (isinstance(wanted, (pl.Float64, pl.String)) or longer)

@@ -86,13 +86,13 @@ def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
         _check(name, arguments, accepted=numbers or moved or between, rule=rule)
         if left.is_integer and right.is_integer:
             wide = do(left.expr.cast(pl.Int128), right.expr.cast(pl.Int128))
-            return _in_range(wide, max((left.dtype, right.dtype), key=_INTEGERS.index))
+            return in_range(wide, max((left.dtype, right.dtype), key=_INTEGERS.index))
         return do(left.expr, right.expr)
 
     return function
 
 
-def _in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
+def in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
     """Returns whole numbers in a type; one beyond its range is an error when it is computed, as on Spark."""
 
     def checked(values: pl.Series) -> pl.Series:
@@ -383,6 +383,35 @@ def _instant(unit: int) -> Function:
     return function
 
 
+def _sort_array(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns a list in ascending order with nulls first, or in descending order with nulls last."""
+    values, *ascending = arguments
+    accepted = isinstance(values.dtype, pl.List) and len(ascending) < 2
+    _check(name, arguments, accepted=accepted, rule="it takes a list, and true or false")
+    up = values.expr.list.sort(nulls_last=False)
+    if not ascending:
+        return up
+    return (
+        pl.when(ascending[0].expr).then(up).otherwise(values.expr.list.sort(descending=True, nulls_last=True))
+    )
+
+
+def _slice(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns the elements of a list from a place on, which counts from 1."""
+    values, start, length = arguments
+    accepted = isinstance(values.dtype, pl.List) and start.is_integer and length.is_integer
+    _check(name, arguments, accepted=accepted, rule="it takes a list, a place and a length")
+
+    def checked(places: pl.Series) -> pl.Series:
+        if (places < 1).any():
+            rule = "in process the place of an element counts from 1"
+            raise InputError("slice from a place below 1", rule, "run it on Spark")
+        return places.cast(pl.Int64) - 1
+
+    place = start.expr.map_batches(checked, return_dtype=pl.Int64)
+    return values.expr.list.slice(place, length.expr.cast(pl.Int64))
+
+
 def _list_size(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     accepted = len(arguments) == 1 and isinstance(arguments[0].dtype, pl.List)
     _check(name, arguments, accepted=accepted, rule="it takes a list")
@@ -453,6 +482,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "round": _round,
     "greatest": _extreme(pl.max_horizontal),
     "least": _extreme(pl.min_horizontal),
+    "sort_array": _sort_array,
+    "slice": _slice,
     "size": _list_size,
     "array_size": _list_size,
     "unix_micros": _unix(1),
