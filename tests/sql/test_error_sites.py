@@ -195,6 +195,10 @@ ERRORS: Final = [
         "SELECT b.v, count(*) AS n FROM (SELECT k FROM u WITH (shards = 2)) a JOIN b OVER (LATEST) ON a.k = b.k GROUP BY b.v EMIT CHANGES",
         "here Spark alone does",
     ),
+    (
+        "SELECT a.s.*, b.w FROM a JOIN b OVER (LATEST) ON a.k = b.k",
+        "`t.*` has the columns of a joined table",
+    ),
     ("SELECT DISTINCT ON (k) v FROM t", "DISTINCT has all columns"),
     ("SELECT a.v FROM a NATURAL JOIN b WITHIN 1 HOUR", "a join is one of"),
     ("SELECT v FROM a JOIN b OVER (LATEST) ON upper(k) = j", "an expression is a key of one table"),

@@ -194,7 +194,7 @@ def _foreign_call(node: exp.Expr) -> tuple[str, exp.Expr] | None:
     """Returns the aggregate of another system that reads a column, by name; None if there is none."""
     around: exp.Expr | None = node.parent
     while around is not None:
-        name = function_name(around.this if isinstance(around, exp.WithinGroup) else around)
+        name = function_name(around.this if isinstance(around, exp.WithinGroup) else around) or ""
         if name in FOREIGN:
             return name, around
         around = around.parent

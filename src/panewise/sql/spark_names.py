@@ -72,7 +72,6 @@ class _Names:
             exp.Neg: self._negative,
             exp.Not: self._not,
             exp.NEQ: lambda node: f"(NOT ({self.name(node.this)} = {self.name(node.expression)}))",
-            exp.Substring: self._substring,
             exp.Is: lambda node: f"({self.name(node.this)} IS NULL)",
             exp.In: self._in,
             exp.Between: lambda node: self._list("between", node.this, node.args["low"], node.args["high"]),
@@ -168,11 +167,6 @@ class _Names:
         if [*node.iter_expressions()] != [node.this]:
             raise _UnknownNameError
         return self._list("trim", node.this)
-
-    def _substring(self, node: exp.Substring) -> str:
-        if node.args.get("length") is None:
-            raise _UnknownNameError
-        return self._list("substring", node.this, node.args["start"], node.args["length"])
 
     def _case(self, node: exp.Case) -> str:
         text = "CASE"

@@ -307,7 +307,8 @@ def _round(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     places = digits[0].expr if digits else pl.lit(0)
 
     def rounded(row: Mapping[str, Any]) -> float | None:
-        number, count = row["value"], row["places"]
+        number: float | None = row["value"]
+        count: int | None = row["places"]
         if number is None or count is None or not math.isfinite(number):
             return None if count is None else number
         if count > 340:
