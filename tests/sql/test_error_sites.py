@@ -184,6 +184,23 @@ ERRORS: Final = [
         "SELECT a.v FROM a ASOF JOIN b ON a.ts >= b.ts + INTERVAL 1 HOUR AND a.ts <= b.ts + INTERVAL 2 HOURS",
         "an ASOF JOIN has one inequality of both times",
     ),
+    ("SELECT a.v FROM a WITH (deletes = 'v') JOIN b OVER (ROWS 3 PRECEDING) ON a.k = b.k", "OVER (LATEST)"),
+    (f"SELECT count(*) AS n FROM TUMBLE(t WITH (deletes = 'v'), ts, INTERVAL 1 HOUR) {BY}", "OVER (LATEST)"),
+    ("SELECT k, topk(v, 2) AS n FROM t GROUP BY k EMIT CHANGES", "write slice(sort_array(collect_list(v)"),
+    (
+        "SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY v) AS n FROM t GROUP BY k EMIT CHANGES",
+        "one of another system",
+    ),
+    (
+        "SELECT b.v, count(*) AS n FROM (SELECT k FROM u WITH (shards = 2)) a JOIN b OVER (LATEST) ON a.k = b.k GROUP BY b.v EMIT CHANGES",
+        "here Spark alone does",
+    ),
+    (
+        "SELECT a.s.*, b.w FROM a JOIN b OVER (LATEST) ON a.k = b.k",
+        "`t.*` has the columns of a joined table",
+    ),
+    ("SELECT DISTINCT ON (k) v FROM t", "DISTINCT has all columns"),
+    ("SELECT a.v FROM a NATURAL JOIN b WITHIN 1 HOUR", "a join is one of"),
     ("SELECT v FROM a JOIN b OVER (LATEST) ON upper(k) = j", "an expression is a key of one table"),
     ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT FINAL", "leave it out, or write EMIT"),
     (

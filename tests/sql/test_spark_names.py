@@ -170,6 +170,8 @@ FUNCTIONS = {
 
 # Expressions of a row.
 PLAIN = {
+    "substring(k, 1)": "substring(k, 1, 2147483647)",
+    "SUBSTRING(k FROM 2 FOR 1)": "substring(k, 2, 1)",
     "v + 1": "(v + 1)",
     "upper(k)": "upper(k)",
     "v * 2 > 3": "((v * 2) > 3)",
@@ -199,7 +201,6 @@ UNKNOWN = (
     *("unix_timestamp(ts)", "ts + INTERVAL '1 day 2 hours'", "v IN (SELECT 1)", "trim(BOTH 'x' FROM k)"),
     *(
         "if(b, 1)",
-        "substring(k, 1)",
         "sum(v) OVER (ORDER BY ts ROWS CURRENT ROW EXCLUDE TIES)",
         "CAST('1' AS INT)",
     ),

@@ -209,6 +209,10 @@ def test_single_rows_with_emit_changes() -> None:
         ("SELECT * FROM a JOIN b OVER (LATEST) ON a.k = b.k", "two columns ts"),
         ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k", "a join of a and b without event times"),
         (
+            f"SELECT * FROM (SELECT a.v FROM a {MARK} JOIN b {MARK} WITHIN 1 HOUR ON a.k = b.k) EMIT FINAL",
+            "event time",
+        ),
+        (
             f"SELECT a.v FROM a {MARK} JOIN b OVER (LATEST) ON a.k = b.k JOIN c WITHIN 1 HOUR ON a.k = c.k",
             "a join of a and b without event times",
         ),
@@ -345,3 +349,24 @@ def test_a_result_beyond_its_type_is_an_error(sum_of: str) -> None:
     with pytest.raises(InputError, match="an overflow"):
         sql(f"SELECT {sum_of} AS x FROM t", t=table)
     assert sql("SELECT CAST(v AS BIGINT) + 1 AS x FROM t", t=table).rows["x"].to_list() == [2**31]
+
+
+@pytest.mark.parametrize(
+    ("sql_text", "shown"),
+    [
+        ("SELECT k,\n  exp(v) AS e FROM t", ("  exp(v) AS e FROM t", "  ^^^")),
+        ("SELECT k, W FROM t", ("SELECT k, W FROM t", "          ^")),
+        ("SELECT k, k FROM t", ("SELECT k, k FROM t", "       ^")),
+        (
+            "SELECT k, CAST(v[0] AS INT) AS i FROM t",
+            ("SELECT k, CAST(v[0] AS INT) AS i FROM t", " " * 15 + "^^^^"),
+        ),
+        ("SELECT count(*) FROM (SELECT k FROM t)", ("SELECT count(*) FROM (SELECT k FROM t)", "^" * 20)),
+    ],
+)
+def test_what_is_refused_in_process_has_a_place(sql_text: str, shown: tuple[str, str]) -> None:
+    """semantics 46.125"""
+    with pytest.raises(SqlError) as caught:
+        sql(sql_text, t=pl.DataFrame({"k": ["a"], "v": [1]}))
+    line, carets = str(caught.value).rsplit("\n", 2)[1:]
+    assert (line.removeprefix("  "), carets.removeprefix("  ")) == shown

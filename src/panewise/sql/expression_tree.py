@@ -132,13 +132,19 @@ class _TreeReader:
                 tree = CallNode(
                     "cast" if type(node) is exp.Cast else "try_cast", (self.node(node.this), kind)
                 )
-            case exp.Trim() if [*node.iter_expressions()] == [node.this]:
-                tree = self._call("trim", node.this)
+            case exp.Trim() | exp.Substring():
+                tree = self._of_text(node)
             case exp.Alias():
                 tree = CallNode("as", (self.node(node.this), ConstantNode(node.alias)))
             case exp.Dot():
                 tree = self._field(node)
         return tree
+
+    def _of_text(self, node: exp.Expr) -> Node | None:
+        """Returns TRIM(s), and SUBSTRING with commas or with FROM and FOR."""
+        if isinstance(node, exp.Substring):
+            return self._call("substring", node.this, node.args.get("start"), node.args.get("length"))
+        return self._call("trim", node.this) if [*node.iter_expressions()] == [node.this] else None
 
     def _field(self, node: exp.Dot) -> Node | None:
         """Returns a field of a struct."""

@@ -65,6 +65,20 @@ _NUMBERS: Final = {
     "percentile_cont": 1,
     "approx_count_distinct": 1,
 }  # constants they end with
+# Aggregates of other systems, and what says the same here.
+FOREIGN: Final[Mapping[str, str]] = {
+    "latest_by_offset": "last(v, true)",
+    "earliest_by_offset": "first(v, true)",
+    "count_distinct": "count(DISTINCT v)",
+    "correlation": "corr(v, w)",
+    "stddev_sample": "stddev_samp(v)",
+    "histogram": "count(*), with v in GROUP BY",
+    "topk": "slice(sort_array(collect_list(v), false), 1, n)",
+    "topkdistinct": "slice(sort_array(collect_set(v), false), 1, n)",
+    "percentile_disc": "percentile(v, 0.5), which interpolates",
+    "arg_max": "max_by(v, w)",
+    "arg_min": "min_by(v, w)",
+}
 _REFUSED: Final = frozenset(F._REFUSED) | {"approx_percentile"}
 AGGREGATES: Final = frozenset({*_PLAIN, *_FIRST, *_NUMBERS, "count"})
 _PAIRS: Final = frozenset(

@@ -16,7 +16,7 @@ from panewise.sql.joins.kinds import HOWS, system_time
 from panewise.sql.joins.side_columns import WITH_TABLES
 from panewise.sql.joins.subqueries import as_join, subquery_of, take_embedded
 from panewise.sql.joins.versions import versions_of
-from panewise.sql.options import options_of
+from panewise.sql.options import check_options_read, options_of
 from panewise.sql.parser import QueryParser, parse
 from panewise.sql.rewriting import WrittenText
 from panewise.sql.sources import WithQuery, leaves, names_of
@@ -89,9 +89,12 @@ class JoinQueryCompiler(SparkQueryCompiler):
             try:
                 query, parser = parse(text.sql)
                 stage = type(self)(parser, self.update, self.written).query(query, known)
+                check_options_read(parser)
             except SqlError as error:
                 raise text.error_of(error, self.parser) from None
             self.written[key] = stage, known
+        for place in [place for place in self.parser.optional if text.covers(place)]:
+            del self.parser.optional[place]  # the options are read there
         return self.written[key][0]
 
     def _check_right(self, join: Join) -> None:
@@ -103,7 +106,8 @@ class JoinQueryCompiler(SparkQueryCompiler):
         side = (
             self.assigned(source, known) if isinstance(source, TableFunction) else self.single(source, known)
         )
-        return JoinInput(side.stage, side.alias, side.time, options_of(source, self.parser))
+        options = options_of(source, self.parser, joined=True)
+        return JoinInput(side.stage, side.alias, side.time, options)
 
     def _right_input(self, join: Join, known: Mapping[str, WithQuery]) -> JoinInput:
         """Returns the right side. With FOR SYSTEM_TIME it may be a query of the newest rows of a table."""
@@ -157,6 +161,8 @@ class JoinQueryCompiler(SparkQueryCompiler):
         if inner is None and stars:
             self._check_spark_joins(join, probe, known)
             return None
+        if inner is not None and join.kind.startswith("NATURAL"):
+            raise self._unnamed(join, join.kind)
         stage = self._spark_side(left, pushed, named, known) if inner is None else inner
         sides = JoinInput(stage, ", ".join(sorted(members)), None), self._right_input(join, known)
         outer = JoinCompiler(
@@ -212,7 +218,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
     def _items_of(
         self, select: Select, join: Join, members: frozenset[str]
     ) -> tuple[list[exp.Column], tuple[SelectItem, ...]]:
-        """Returns the columns that a SELECT reads, and those of these tables under the names that they get."""
+        """Returns the columns that a SELECT reads, and those of these tables with their new names."""
         exprs = [*expressions_of(select), join.on, join.match_condition, system_time(join)]
         nodes = [node for expr in exprs if expr is not None for node in columns_in(expr.node)]
         columns = {

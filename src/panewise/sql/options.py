@@ -11,11 +11,20 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import NamedTable, Source, TableFunction
 from panewise.sql.tables import RUN_OPTIONS
 
+DELETES: Final = (  # where the option `deletes` may stand, and what to do elsewhere
+    "deletes is an option of the tables of a join OVER (LATEST)",
+    "leave it out, or leave the rows out in WHERE",
+)
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
-def options_of(source: Source | None, parser: QueryParser) -> dict[str, Any]:
+def options_of(source: Source | None, parser: QueryParser, *, joined: bool = False) -> dict[str, Any]:
     """Returns the options of the table of an operator as fields of its specification.
+
+    Args:
+        source: the table.
+        parser: the parser.
+        joined: whether it is a side of a join, which may have `deletes`.
 
     Raises:
         SqlError: for a value that an option does not have.
@@ -26,6 +35,8 @@ def options_of(source: Source | None, parser: QueryParser) -> dict[str, Any]:
         return {}
     parser.optional.pop(source.span.start, None)
     fields = [(name, text) for name, text in source.options if name not in RUN_OPTIONS]
+    if not joined and "deletes" in dict(fields):
+        raise parser.fail("deletes", *DELETES, source.span)
     return _values(fields, source, parser, _value)
 
 
@@ -95,6 +106,8 @@ def _value(name: str, text: str) -> Any:
     columns = tuple(column.strip() for column in text.split(","))
     if name == "order":
         return columns
+    if name == "deletes":
+        return text
     if name == "max_future_skew":
         return length_of(text)
     if name == "null_keys":

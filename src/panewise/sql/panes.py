@@ -15,6 +15,7 @@ from panewise.sql.function_calls import (
     column_name,
     function_name,
 )
+from panewise.sql.functions import FOREIGN
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr, TextSpan
@@ -163,6 +164,11 @@ class Panes:
             return  # a function without parentheses
         if (name or "").lower() in self.aliases:
             return
+        foreign = _foreign_call(node)
+        if foreign is not None:
+            function, call = foreign
+            span, rule = parser.span_of(call), "this aggregate is one of another system"
+            raise parser.fail(parser.characters(span), rule, f"write {FOREIGN[function]}", span)
         span = parser.span_of(node)
         rule = "a column of a query with GROUP BY is a key, a bound of the window, or in an aggregate"
         remedy = f"add {node.name} to GROUP BY, or write for example max({node.name})"
@@ -182,3 +188,14 @@ class Panes:
             name = self.names.get(key) or one_line(text)
             self.aggregates[key] = self.columns.aggregate(call).alias(name)
         return self.aggregates[key].name
+
+
+def _foreign_call(node: exp.Expr) -> tuple[str, exp.Expr] | None:
+    """Returns the aggregate of another system that reads a column, by name; None if there is none."""
+    around: exp.Expr | None = node.parent
+    while around is not None:
+        name = function_name(around.this if isinstance(around, exp.WithinGroup) else around) or ""
+        if name in FOREIGN:
+            return name, around
+        around = around.parent
+    return None

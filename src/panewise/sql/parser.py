@@ -132,14 +132,24 @@ class QueryParser(GroupParser):
         self.required(TokenType.R_PAREN, f"{word} has a query in parentheses", "close the parenthesis")
         return Streamed(word, query, self.span_from(index))
 
+    def _distinct(self) -> bool:
+        """Parses DISTINCT or ALL."""
+        if not self.take_words("DISTINCT"):
+            self.take_words("ALL")
+            return False
+        if self.at_word("ON"):
+            rule = "DISTINCT has all columns of the SELECT list"
+            raise self.unexpected(
+                rule, "select ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) = 1 in QUALIFY"
+            )
+        return True
+
     def _select(self) -> Select:
         index = self._index
         self._advance()
         if self.at(TokenType.HINT):
             self.skip_hint()
-        distinct = self.take_words("DISTINCT")
-        if not distinct:
-            self.take_words("ALL")
+        distinct = self._distinct()
         items = self.separated(self._item)
         source, source_span = None, None
         if self.take_words("FROM"):

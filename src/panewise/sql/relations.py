@@ -37,8 +37,7 @@ class RelationParser(WindowTableParser):
     def _joined(self) -> Source:
         index = self._index
         left = self.source()
-        while (words := next((words for words in _JOINS if self.at_word(*words)), None)) is not None:
-            self._advance(len(words))
+        while (words := self._join_words()) is not None:
             right = self.source()
             last = self._joined_rows() if self.at_word("OVER") else None
             within = self._within() if self.take_words("WITHIN") else None
@@ -49,6 +48,18 @@ class RelationParser(WindowTableParser):
             span, kind = self.span_from(index), " ".join(words)
             left = Join(left, right, kind, on, using, span, match, within, last, grace)
         return left
+
+    def _join_words(self) -> tuple[str, ...] | None:
+        """Parses the words of a join, None if there is none."""
+        natural = self.at_word("NATURAL")
+        if natural:
+            self._advance()
+        words = next((words for words in _JOINS if self.at_word(*words)), None)
+        if words is None:
+            self._retreat(self._index - natural)
+            return None
+        self._advance(len(words))
+        return ("NATURAL", *words) if natural else words
 
     def _match_condition(self) -> Expr:
         rule = "MATCH_CONDITION has a comparison in parentheses"

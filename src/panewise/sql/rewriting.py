@@ -38,6 +38,12 @@ class WrittenText:
             at = part.end
         self.add(sql[at : span.end], at)
 
+    def covers(self, place: int) -> bool:
+        """Returns whether a character of the old text is in this one."""
+        ends = [*(begin for begin, _ in self.places[1:]), len(self.sql)]
+        pieces = zip(self.places, ends, strict=True)
+        return any(old <= place < old + end - begin for (begin, old), end in pieces)
+
     def place_of(self, offset: int) -> int:
         """Returns the place in the old text of a character of this one."""
         begin, place = max((piece for piece in self.places if piece[0] <= offset), default=(0, 0))

@@ -25,6 +25,7 @@ _FIRST_ARGUMENT: Final = frozenset(
 _NUMBERINGS: Final = frozenset({"row_number", "rank", "dense_rank"})
 _SHIFTS: Final = {"lag": -1, "lead": 1}
 _UNKNOWN: Final = frozenset({"unix_timestamp", "to_timestamp", "make_interval", "date_part", "datepart"})
+_TO_THE_END: Final = "2147483647"  # the length that Spark adds to a substring
 _DIGITS: Final = {"DAY": 1, "HOUR": 2, "MINUTE": 2, "SECOND": 2}
 
 
@@ -167,11 +168,6 @@ class _Names:
             raise _UnknownNameError
         return self._list("trim", node.this)
 
-    def _substring(self, node: exp.Substring) -> str:
-        if node.args.get("length") is None:
-            raise _UnknownNameError
-        return self._list("substring", node.this, node.args["start"], node.args["length"])
-
     def _case(self, node: exp.Case) -> str:
         text = "CASE"
         for branch in node.args["ifs"]:
@@ -181,6 +177,11 @@ class _Names:
             text += f" WHEN {condition} THEN {self.name(branch.args['true'])}"
         default = node.args.get("default")
         return f"{text} END" if default is None else f"{text} ELSE {self.name(default)} END"
+
+    def _substring(self, node: exp.Substring) -> str:
+        parts = node.this, node.args.get("start"), node.args.get("length")
+        texts = [self.name(part) for part in parts if part is not None]
+        return f"substring({', '.join([*texts, *(() if len(texts) > 2 else (_TO_THE_END,))])})"
 
     def _if(self, node: exp.If) -> str:
         default = node.args.get("false")

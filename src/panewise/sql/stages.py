@@ -364,6 +364,7 @@ class JoinStage:
         options: further fields of each side.
         open: the parts of ON with columns without a table.
         hidden: the columns of both sides that are computed for ON, which `*` does not have.
+        deletes: the columns of both sides in which null deletes the row of a key; None for none.
         members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
     """
 
@@ -384,6 +385,7 @@ class JoinStage:
     open: tuple[OpenCondition, ...] = ()
     hidden: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
+    deletes: tuple[str | None, str | None] = (None, None)
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

@@ -9,7 +9,7 @@ from panewise.sql.syntax import Derived, Expr, NamedTable, Source, Watermark
 
 # Options of WITH for the operator that reads the table: fields of its specification, and how Spark runs it.
 RUN_OPTIONS: Final = frozenset({"finish", "shards", "clock"})
-OPTIONS: Final = RUN_OPTIONS | {"order", "position", "null_keys", "max_future_skew"}
+OPTIONS: Final = RUN_OPTIONS | {"order", "position", "null_keys", "max_future_skew", "deletes"}
 
 
 class TableParser(StreamWindowParser):

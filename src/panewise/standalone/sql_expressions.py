@@ -12,7 +12,17 @@ from panewise.errors import InputError, SqlError
 from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
 from panewise.sql.type_names import first_name
 from panewise.standalone.schema import dtype_of
-from panewise.standalone.sql_functions import FUNCTIONS, Function, Typed, field_of_time, like_pattern, refused
+from panewise.standalone.sql_functions import (
+    FUNCTIONS,
+    Function,
+    Typed,
+    field_of_time,
+    in_range,
+    like_pattern,
+    refused,
+    truncated,
+    whole,
+)
 
 Columns = Mapping[str, pl.DataType]
 _REPLACED: Final = ("extract", "date_part", "datepart")
@@ -102,6 +112,8 @@ class Scope:
             return self._like(call)
         if name in _REPLACED:
             return self._date_part(call)
+        if name == "date_trunc":
+            return self._date_trunc(call)
         function = FUNCTIONS.get(name)
         if function is None:
             rule = f"in process there are the functions {', '.join(sorted(FUNCTIONS))}"
@@ -146,7 +158,8 @@ class Scope:
         """Returns a cast whose result no rule of formatting or rounding decides."""
         value, text = self._node(call.arguments[0]), str(_constant(call.arguments[1]))
         rule = (
-            "in process whole numbers are cast to longer ones, to DOUBLE and to STRING, and null to any type"
+            "in process whole numbers are cast to others, to DOUBLE and to STRING, a DOUBLE to INT and "
+            "BIGINT, and null to any type"
         )
         try:
             wanted = dtype_of("cast", first_name(text))
@@ -155,6 +168,10 @@ class Scope:
         target = Typed(value.expr, wanted)
         longer = value.is_integer and target.is_integer and wanted.is_integer()
         longer = longer and _bits(wanted) >= _bits(value.dtype)
+        if value.is_integer and target.is_integer and not longer:
+            return self._typed(in_range(value.expr.cast(pl.Int128), wanted))
+        if value.is_float and isinstance(wanted, (pl.Int32, pl.Int64)):
+            return self._typed(whole(value, wanted))
         simple = value.is_integer and (isinstance(wanted, (pl.Float64, pl.String)) or longer)
         if not (simple or value.is_null or wanted == value.dtype):
             raise refused(f"CAST of {value.dtype} AS {text}", rule)
@@ -174,6 +191,13 @@ class Scope:
             raise refused(
                 f"{call.name}({field!r}, ...)", "in process a field is a year, month, day, hour or minute"
             )
+        return self._typed(function(call.name, [self._node(call.arguments[1])]))
+
+    def _date_trunc(self, call: CallNode) -> Typed:
+        unit = str(_constant(call.arguments[0])) if call.arguments else ""
+        function = truncated(unit)
+        if function is None or len(call.arguments) != 2:
+            raise refused(f"{call.name}({unit!r}, ...)", "in process a unit is one from second to year")
         return self._typed(function(call.name, [self._node(call.arguments[1])]))
 
 

@@ -4,9 +4,11 @@ A function is here only if its results are those of Spark, for the types that it
 refused by name (semantics 46.52).
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
 from typing import Any, Final, TypeAlias
 
@@ -84,13 +86,13 @@ def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
         _check(name, arguments, accepted=numbers or moved or between, rule=rule)
         if left.is_integer and right.is_integer:
             wide = do(left.expr.cast(pl.Int128), right.expr.cast(pl.Int128))
-            return _in_range(wide, max((left.dtype, right.dtype), key=_INTEGERS.index))
+            return in_range(wide, max((left.dtype, right.dtype), key=_INTEGERS.index))
         return do(left.expr, right.expr)
 
     return function
 
 
-def _in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
+def in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
     """Returns whole numbers in a type; one beyond its range is an error when it is computed, as on Spark."""
 
     def checked(values: pl.Series) -> pl.Series:
@@ -101,6 +103,21 @@ def _in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
         return narrow
 
     return wide.map_batches(checked, return_dtype=dtype)
+
+
+def whole(value: Typed, dtype: Any) -> pl.Expr:
+    """Returns floating-point numbers without their fractions; one out of range is an error, as on Spark."""
+
+    def checked(values: pl.Series) -> pl.Series:
+        numbers = values.cast(pl.Float64)
+        limit = 2.0 ** (31 if dtype == pl.Int32 else 63)
+        cut = pl.select(pl.when(numbers < 0).then(numbers.ceil()).otherwise(numbers.floor())).to_series()
+        if not ((cut >= -limit) & (cut < limit)).all():
+            rule = f"a number is cast to the range of {dtype}, on Spark, too"
+            raise InputError("an overflow", rule, "cast it to BIGINT or DOUBLE")
+        return cut.cast(dtype)
+
+    return value.expr.map_batches(checked, return_dtype=dtype)
 
 
 def _divide(name: str, arguments: Sequence[Typed]) -> pl.Expr:
@@ -253,6 +270,155 @@ def like_pattern(pattern: str) -> str:
     return f"(?s)^{''.join(parts)}$"
 
 
+def _substring(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns a part of a text: from a place, which counts from 1, or from the end if it is negative."""
+    text, start, *rest = arguments
+    accepted = text.is_text and start.is_integer and all(length.is_integer for length in rest)
+    _check(name, arguments, accepted=accepted, rule="it takes a text, a place and a length")
+    value, place = text.expr.cast(pl.String), start.expr.cast(pl.Int64)
+    size = value.str.len_chars().cast(pl.Int64)
+    first = pl.when(place > 0).then(place - 1).when(place < 0).then(size + place).otherwise(place)
+    end = size if not rest else pl.min_horizontal(first + rest[0].expr.cast(pl.Int64), size)
+    offset = pl.max_horizontal(first, pl.lit(0, pl.Int64))
+    part = value.str.slice(offset, pl.max_horizontal(end - offset, pl.lit(0, pl.Int64)))
+    known = pl.all_horizontal(argument.expr.is_not_null() for argument in arguments)
+    return pl.when(known).then(part)
+
+
+def _replace(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    text, *others = arguments
+    accepted = len(arguments) == 3 and all(argument.is_text for argument in arguments)
+    _check(name, arguments, accepted=accepted, rule="it takes three texts")
+    search, new = (other.expr.cast(pl.String) for other in others)
+    return (
+        pl.when(search == "").then(text.expr).otherwise(text.expr.str.replace_all(search, new, literal=True))
+    )
+
+
+def _round(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns a DOUBLE that is rounded as its decimal digits show it, halves away from zero, as on Spark."""
+    value, *digits = arguments
+    _check(
+        name,
+        arguments,
+        accepted=value.is_float and len(digits) < 2,
+        rule="floating-point numbers are rounded",
+    )
+    places = digits[0].expr if digits else pl.lit(0)
+
+    def rounded(row: Mapping[str, Any]) -> float | None:
+        number: float | None = row["value"]
+        count: int | None = row["places"]
+        if number is None or count is None or not math.isfinite(number):
+            return None if count is None else number
+        if count > 340:
+            return number
+        digits = Decimal(repr(number)).quantize(Decimal(1).scaleb(-count), ROUND_HALF_UP, Context(prec=800))
+        return float(digits) + 0.0  # there is no negative zero
+
+    both = pl.struct(value.expr.cast(pl.Float64).alias("value"), places.cast(pl.Int64).alias("places"))
+    return both.map_elements(rounded, return_dtype=pl.Float64, skip_nulls=False)
+
+
+def _extreme(do: Callable[..., pl.Expr]) -> Function:
+    """Returns the least or the greatest value of those that are not null."""
+
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        accepted = len(arguments) > 1 and not any(argument.is_float for argument in arguments)
+        _check(name, arguments, accepted=accepted, rule="whole numbers, texts and instants are compared")
+        _check_one_type(name, arguments)
+        return do(*(argument.expr for argument in arguments))
+
+    return function
+
+
+_UNITS: Final[Mapping[str, str]] = {
+    "second": "1s",
+    "minute": "1m",
+    "hour": "1h",
+    "day": "1d",
+    "dd": "1d",
+    "week": "1w",
+    "month": "1mo",
+    "mon": "1mo",
+    "mm": "1mo",
+    "quarter": "1q",
+    "year": "1y",
+    "yyyy": "1y",
+    "yy": "1y",
+}
+
+
+def truncated(unit: str) -> Function | None:
+    """Returns the function that date_trunc is for a unit, None if there is none."""
+    length = _UNITS.get(unit.lower())
+
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        (instant,) = arguments
+        _check(name, arguments, accepted=instant.is_time, rule="it takes a unit and an instant")
+        return instant.expr.dt.convert_time_zone("UTC").dt.truncate(length or "1s")
+
+    return None if length is None else function
+
+
+def _unix(unit: int) -> Function:
+    """Returns the time since 1970 in this many microseconds, rounded down."""
+
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        accepted = len(arguments) == 1 and arguments[0].is_time
+        _check(name, arguments, accepted=accepted, rule="it takes an instant")
+        return arguments[0].expr.dt.cast_time_unit("us").to_physical().floordiv(unit)
+
+    return function
+
+
+def _instant(unit: int) -> Function:
+    """Returns the instant that is a number of this many microseconds after 1970."""
+
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        accepted = len(arguments) == 1 and arguments[0].is_integer
+        _check(name, arguments, accepted=accepted, rule="it takes a whole number")
+        us = arguments[0].expr.cast(pl.Int64) * unit
+        return us.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+
+    return function
+
+
+def _sort_array(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns a list in ascending order with nulls first, or in descending order with nulls last."""
+    values, *ascending = arguments
+    accepted = isinstance(values.dtype, pl.List) and len(ascending) < 2
+    _check(name, arguments, accepted=accepted, rule="it takes a list, and true or false")
+    up = values.expr.list.sort(nulls_last=False)
+    if not ascending:
+        return up
+    return (
+        pl.when(ascending[0].expr).then(up).otherwise(values.expr.list.sort(descending=True, nulls_last=True))
+    )
+
+
+def _slice(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns the elements of a list from a place on, which counts from 1."""
+    values, start, length = arguments
+    accepted = isinstance(values.dtype, pl.List) and start.is_integer and length.is_integer
+    _check(name, arguments, accepted=accepted, rule="it takes a list, a place and a length")
+
+    def checked(places: pl.Series) -> pl.Series:
+        if (places < 1).any():
+            rule = "in process the place of an element counts from 1"
+            raise InputError("slice from a place below 1", rule, "run it on Spark")
+        return places.cast(pl.Int64) - 1
+
+    place = start.expr.map_batches(checked, return_dtype=pl.Int64)
+    return values.expr.list.slice(place, length.expr.cast(pl.Int64))
+
+
+def _list_size(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    accepted = len(arguments) == 1 and isinstance(arguments[0].dtype, pl.List)
+    _check(name, arguments, accepted=accepted, rule="it takes a list")
+    return arguments[0].expr.list.len().cast(pl.Int32)
+
+
 _PARTS: Final[Mapping[str, Callable[[Any], pl.Expr]]] = {
     "year": lambda dt: dt.year(),
     "quarter": lambda dt: dt.quarter(),
@@ -310,6 +476,24 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "startswith": _of_texts(lambda text, start: text.str.starts_with(start)),
     "endswith": _of_texts(lambda text, end: text.str.ends_with(end)),
     "contains": _of_texts(lambda text, part: text.str.contains(part, literal=True)),
+    "substring": _substring,
+    "substr": _substring,
+    "replace": _replace,
+    "reverse": _of_texts(lambda text: text.str.reverse()),
+    "round": _round,
+    "greatest": _extreme(pl.max_horizontal),
+    "least": _extreme(pl.min_horizontal),
+    "sort_array": _sort_array,
+    "slice": _slice,
+    "size": _list_size,
+    "array_size": _list_size,
+    "unix_micros": _unix(1),
+    "unix_millis": _unix(1_000),
+    "unix_seconds": _unix(1_000_000),
+    "timestamp_micros": _instant(1),
+    "timestamp_millis": _instant(1_000),
+    "timestamp_seconds": _instant(1_000_000),
+    "second": _of_time(lambda dt: dt.second()),
     **{name: _of_time(do) for name, do in _PARTS.items()},
 }
 

@@ -117,6 +117,8 @@ class OperatorNode(SqlNode):
     def _own_time(self) -> str:
         """Returns the event time of a query that names none: that of the watermark, or the only TIMESTAMP."""
         if self.source.event_time is not None:
+            if self.source.event_time not in self.source.schema:
+                raise no_event_time()
             return self.source.event_time
         instants = [name for name, dtype in self.source.schema.items() if isinstance(dtype, pl.Datetime)]
         if len(instants) != 1:

@@ -1,9 +1,10 @@
 """`sql`, which runs a text of SQL over frames of Polars or PyArrow in this process (semantics 46.50)."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 import pyarrow as pa
@@ -19,6 +20,8 @@ from panewise.standalone.schema import dtype_of
 from panewise.standalone.sql_nodes import Rejected, StepInput
 from panewise.standalone.sql_selection import Schema
 from panewise.standalone.sql_stages import NodeBuilder
+
+_NAMES: Final = ("a column ", "two columns ", "a field ", "a table ")  # a name follows
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,7 +201,10 @@ class SqlRun:
             remedy = "leave it out, and sort the rows of the result"
             raise SqlError(self.compiled.tail, rule, remedy, sql=text, start=place, end=end)
         self.schemas = {name.lower(): _microseconds(schema) for name, schema in schemas.items()}
-        self.node = NodeBuilder(self.schemas, follows).node(self.compiled.stage)
+        try:
+            self.node = NodeBuilder(self.schemas, follows).node(self.compiled.stage)
+        except SqlError as error:
+            raise placed(error, text) from None
         nothing = self.node.rejected()
         self._no_late, self._no_invalid = _together(nothing.late), _together(nothing.invalid)
 
@@ -222,6 +228,19 @@ class SqlRun:
         rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
         late = _together([self._no_late, *rejected.late])
         return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
+
+
+def placed(error: SqlError, text: str) -> SqlError:
+    """Returns an error with its place in a text: the first one where what it names is written."""
+    if error.line is not None and str(error).rsplit("\n", 2)[1][2:] == text.split("\n")[error.line - 1]:
+        return error
+    written = error.given.removesuffix("(...)").split(" ...", 1)[0]
+    for named in (written, written.rpartition(" ")[2] if written.startswith(_NAMES) else ""):
+        place_of = re.search(rf"(?<!\w){re.escape(named)}(?!\w)", text, re.IGNORECASE) if named else None
+        if place_of is not None:
+            place: dict[str, Any] = {"sql": text, "start": place_of.start(), "end": place_of.end()}
+            return SqlError(error.given, error.rule, error.remedy, **place)
+    return error
 
 
 def _microseconds(schema: Mapping[str, pl.DataType]) -> Schema:

@@ -97,6 +97,11 @@ SIDES: Any = {"left": Side(keys=["id"], event_time="t"), "right": Side(keys=["ke
             "t a FULL JOIN u b OVER (LATEST INTERVAL '1 day')\nON a.`id` = b.`key`",
         ),
         (
+            Latest(deletes=("v", "w")),
+            {},
+            "t WITH (deletes = 'v') a JOIN u WITH (deletes = 'w') b OVER (LATEST)\nON a.`id` = b.`key`",
+        ),
+        (
             SameWindow(pw.Hopping("1 hour", "5 minutes"), accumulation="retracting"),
             {"how": "anti"},
             (
@@ -107,7 +112,7 @@ SIDES: Any = {"left": Side(keys=["id"], event_time="t"), "right": Side(keys=["ke
             ),
         ),
     ],
-    ids=["interval", "as of", "last rows", "version", "windows of rows", "latest", "same window"],
+    ids=["interval", "as of", "last rows", "version", "windows of rows", "latest", "deletes", "same window"],
 )
 def test_each_match(match: Any, more: dict[str, Any], text: str) -> None:
     """semantics 46.70"""
@@ -121,7 +126,6 @@ def test_each_match(match: Any, more: dict[str, Any], text: str) -> None:
     [
         ({"match": AsOf("nearest")}, "match=AsOf"),
         ({"match": LastRows(time("1 hour"))}, "match=LastRows"),
-        ({"match": Latest(deletes="v"), "select": [Selected("left", "v")]}, "match=Latest"),
         ({"match": Interval(None, 5, retain_rows=3)}, "match=Interval"),
         ({"match": Interval(0, 5, late="join")}, "match.late='join'"),
         ({"match": Interval(0, 5), "condition": left("v") > 1}, "condition of an inner join"),

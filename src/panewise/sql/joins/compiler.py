@@ -21,6 +21,7 @@ from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds, without_bounds_keys
+from panewise.sql.options import DELETES
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import AssignedStage, JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
 from panewise.sql.syntax import Emit, Expr, Join, Select
@@ -95,7 +96,8 @@ class JoinCompiler:
             self._items(),
             self.spark,
             lateness=self._lateness(),
-            options=(self.sides[0].options, self.sides[1].options),
+            options=(_without_deletes(self.sides[0]), _without_deletes(self.sides[1])),
+            deletes=self._deletes(),
             open=opened,
             members=self.columns.members,
             hidden=frozenset(name for texts in self.columns.computed.values() for name in texts),
@@ -108,6 +110,14 @@ class JoinCompiler:
             rule = "the lateness of a join is given once, as GRACE PERIOD or in EMIT"
             raise self._fail("WITH LATENESS", rule, "leave one of them out")
         return said or self.join.grace
+
+    def _deletes(self) -> tuple[str | None, str | None]:
+        """Returns the columns of both sides in which null deletes the row of a key."""
+        deletes = self.sides[0].options.get("deletes"), self.sides[1].options.get("deletes")
+        latest = self.join.last is not None and self.join.last.kind == "latest"
+        if deletes != (None, None) and not latest:
+            raise self._fail("deletes", *DELETES)
+        return deletes
 
     def _policy(self) -> UpdateSyntax | None:
         """Returns the update policy, None for a window join, whose EMIT is that of its windows."""
@@ -258,3 +268,7 @@ class JoinCompiler:
             return None, [self.columns.referring(self._expr(node), None) for node in conditions.rest]
         rest = [node for node in conditions.rest if not is_open(node)]
         return self.matches.checked(lambda: row_condition(rest, self.columns)), []
+
+
+def _without_deletes(side: JoinInput) -> dict[str, Any]:
+    return {name: value for name, value in side.options.items() if name != "deletes"}

@@ -1,7 +1,7 @@
 """A join whose columns are known: the specification, and its SELECT list over the emitted rows."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from panewise.errors import SqlError
@@ -109,7 +109,7 @@ class _Resolver:
         spec = JoinOperator(
             left=sides[0],
             right=sides[1],
-            match=stage.match,
+            match=self._match(),
             how=how,
             condition=self._condition(),
             select=None if self.whole else self.selected.values(),
@@ -126,6 +126,13 @@ class _Resolver:
             for side, time in zip(SIDES, times, strict=True)
         ]
         return times if all(known) else (None, None)
+
+    def _match(self) -> Any:
+        if self.stage.deletes == (None, None):
+            return self.stage.match
+        both = zip(SIDES, self.stage.deletes, strict=True)
+        deletes = tuple(None if name is None else self._spelled(side, name) for side, name in both)
+        return replace(self.stage.match, deletes=deletes)
 
     def _check_times(self, times: tuple[str | None, str | None]) -> None:
         """Refuses a join by time, or one before such a join, whose rows have no event time."""

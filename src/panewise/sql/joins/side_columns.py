@@ -163,4 +163,7 @@ class SideColumns:
             rule = "`*` has all columns of a join"
             raise self.parser.fail(original, rule, "name the columns", expr.span)
         table = original.rpartition(".")[0].strip("` ") or None
+        if table is not None and table.lower() not in {*self.names, *self.members}:
+            rule = "`t.*` has the columns of a joined table"
+            raise self.parser.fail(original, rule, "name the columns, or the fields of a struct", expr.span)
         return Referring(("*", *(using if table is None else ())), ((table, "*"),), None, original)

@@ -8,6 +8,7 @@ from panewise.spec import AsOf, Hopping, Interval, JoinOperator, LastRows, Lates
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.policy.policies import CountPolicy
 from panewise.spec.windows.size_in_rows import MOST_ROWS
+from panewise.sql.parameters import literal
 from panewise.sql.writing.conditions import condition
 from panewise.sql.writing.emission import emit_parts
 from panewise.sql.writing.windows import table_function
@@ -41,11 +42,12 @@ def takes_condition(spec: JoinOperator) -> bool:
     return spec.how != "inner" or isinstance(spec.match, AsOf)
 
 
-def _tables(spec: JoinOperator, table: str) -> tuple[str, str]:
+def _tables(
+    spec: JoinOperator, table: str, deletes: tuple[str | None, str | None] = (None, None)
+) -> tuple[str, str]:
     """Returns the tables with their options and names."""
-    named = ((table, spec.left, "a"), ("u", spec.right, "b"))
-    left, right = (f"{name}{_options(side)} {alias}" for name, side, alias in named)
-    return left, right
+    left, right = _options(spec.left, deletes[0]), _options(spec.right, deletes[1])
+    return f"{table}{left} a", f"u{right} b"
 
 
 def _keys(spec: JoinOperator) -> list[str]:
@@ -120,8 +122,12 @@ def _same_window(spec: JoinOperator, table: str) -> str:
     return f"{sources[0]} {_WORDS[spec.how]} {sources[1]}{_on(spec, bounds)}{behind}"
 
 
-def _options(side: Side) -> str:
-    return options_of(side, side.order, nulls=True)
+def _options(side: Side, deletes: str | None = None) -> str:
+    options = options_of(side, side.order, nulls=True)
+    if deletes is None:
+        return options
+    option = f"deletes = {literal(deletes)}"
+    return f"{options[:-1]}, {option})" if options else f" WITH ({option})"
 
 
 def _last_rows(spec: JoinOperator, table: str) -> str:
@@ -132,7 +138,7 @@ def _last_rows(spec: JoinOperator, table: str) -> str:
     first, second = _tables(spec, table)
     if counts[0] == (MOST_ROWS if spec.how == "inner" else 0) and counts[1]:
         return f"{first} {_WORDS[spec.how]} {second} OVER (ROWS {counts[1]} PRECEDING){_on(spec, [])}"
-    if spec.how == "inner" and counts == [0, 1]:
+    if spec.how == "inner" and counts == [0, 1] and spec.left.keys:
         return f"{first} JOIN u{_options(spec.right)} FOR SYSTEM_TIME AS OF PROCTIME() b{_on(spec, [])}"
     windows = [_rows(count, side.keys) for count, side in zip(counts, (spec.left, spec.right), strict=True)]
     if not any("ROWS " in window for window in windows):
@@ -164,10 +170,8 @@ def _rows(count: int, keys: tuple[str, ...]) -> str:
 
 def _latest(spec: JoinOperator, table: str) -> str:
     match: Any = spec.match
-    if match.deletes != (None, None):
-        raise unsaid("match", match)
     ttl = "" if match.ttl is None else f" {length(match.ttl)}"
-    first, second = _tables(spec, table)
+    first, second = _tables(spec, table, match.deletes)
     return f"{first} {_WORDS[spec.how]} {second} OVER (LATEST{ttl}){_on(spec, [])}"
 
 
