@@ -1,7 +1,8 @@
 """Measures the cost of the counts in progress reports, and of a journal: `python -m bench.metrics`.
 
 Queries with the counts and without them alternate. With `--journal` it measures what a journal costs beside
-the counts: first the processor time of a step in this process, then whole queries.
+the counts: first the processor time of a step in this process, then whole queries. With `--share` it
+measures inside whole queries which share of a micro-batch a journal takes.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import polars as pl
 
 import panewise as pw
 from bench import data, ours, session
+from bench.journal_share import print_shares
 from bench.measure import alternate, stream_seconds
 from bench.shapes import SHAPES, Shape
 from panewise import functions as F
@@ -47,7 +49,16 @@ def main() -> None:
     parser.add_argument(
         "--journal", action="store_true", help="measure what a journal costs beside the counts"
     )
+    parser.add_argument(
+        "--share", action="store_true", help="measure which share of a micro-batch a journal takes instead"
+    )
+    parser.add_argument(
+        "--batch-rows", type=int, nargs="*", default=_BATCH_ROWS, help="with --share; default: %(default)s"
+    )
     asked = parser.parse_args()
+    if asked.share:
+        print_shares(asked.shape, asked.batch_rows, _BATCHES)
+        return
     if asked.journal:
         _print_steps()
     if asked.shape:

@@ -16,7 +16,7 @@ from panewise import functions as F
 from panewise.engine import imported_shard
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.exported_operator import entries_of
-from panewise.engine.exported_state import ExportedState
+from panewise.engine.exported_state import ExportedState, StateOwner, exported_states
 from panewise.engine.imported_shard import ImportedShard, begin, in_memory, in_store
 from panewise.engine.redistribution import Redistribution
 from panewise.engine.registry import operator_for
@@ -106,7 +106,7 @@ def test_numbers_of_rows_are_unique_again_and_matches_follow_their_rows() -> Non
     assert of_matches <= of_rows
 
 
-def test_states_that_are_refused(tmp_path: Path) -> None:
+def test_states_that_are_refused() -> None:
     """semantics 48.7"""
     stored = {0: shard(0, 1)}
     changed = pw.WindowOperator(keys=["k"], window=pw.Tumbling(20), aggregates=[F.sum("v").alias("s")])
@@ -118,11 +118,43 @@ def test_states_that_are_refused(tmp_path: Path) -> None:
     plan = Redistribution.plan(SPEC, SCHEMA, manifests(stored), [0])
     with pytest.raises(StateError, match=f"run {run} is missing"):
         list(plan.pieces({0: {}}))
-    with writing(tmp_path / "two", ExportedFrom()) as writer:
-        for operator in range(2):
-            writer.add(operator, 0, "manifest", stored[0]["manifest"])
-    with pytest.raises(StateError, match=r"the operators \[0, 1\] \| the state of one operator is imported"):
-        ExportedState.open(tmp_path / "two", SPEC, SCHEMA, [0])
+
+
+OWNERS = [StateOwner(JOIN, BOTH, [0, 1]), StateOwner(SPEC, SCHEMA, [0, 1, 2])]
+
+
+def file_of(path: Path, *states: dict[str, bytes]) -> Path:
+    """Writes a file with an operator for each state, each in one shard."""
+    with writing(path, ExportedFrom()) as writer:
+        for operator, entries in enumerate(states):
+            for name, data in entries.items():
+                writer.add(2 * operator, 0, name, data)  # an operator of Spark has the number between
+    return path
+
+
+def test_states_of_several_operators(tmp_path: Path) -> None:
+    """semantics 48.7: a query has them by their places, an operator in process by its specification."""
+    file = file_of(tmp_path / "two", numbered(0, 1), shard(0, 1))
+    join, windows = exported_states(file, OWNERS)
+    assert (join.redistribution.spec, windows.redistribution.spec) == (JOIN, SPEC)
+    assert windows.redistribution.shards == (0, 1, 2)
+    assert sum(piece.height for _, _, piece in windows.redistribution.pieces(windows.shards)) == 100
+    assert ExportedState.open(file, SPEC, SCHEMA, [0]).redistribution.spec == SPEC
+    assert [state.shards for state in exported_states(file_of(tmp_path / "none"), OWNERS)] == [{}, {}]
+
+
+def test_states_of_several_operators_that_are_refused(tmp_path: Path) -> None:
+    """semantics 48.7"""
+    file, other = file_of(tmp_path / "two", numbered(0, 1), shard(0, 1)), replace(SPEC, allowed_lateness=5)
+    with pytest.raises(StateError, match=r"operators \[0, 2\] \| .* as many operators: here 1 "):
+        exported_states(file, OWNERS[1:])
+    with pytest.raises(StateError, match="a changed specification"):
+        exported_states(file, [OWNERS[0], replace(OWNERS[1], spec=other)])
+    with pytest.raises(StateError, match=r"operators \[0, 2\] \| exactly one of them .* here 0 "):
+        ExportedState.open(file, other, SCHEMA, [0])
+    equal = file_of(tmp_path / "equal", shard(0, 1), shard(1, 1))
+    with pytest.raises(StateError, match=r"operators \[0, 2\] \| exactly one of them .* here 2 "):
+        ExportedState.open(equal, SPEC, SCHEMA, [0])
 
 
 @pytest.fixture

@@ -21,14 +21,13 @@ from tests.faults.rounds import Job, Plan, cuts_of
 from tests.faults.rounds_of import OFTEN_SNAPSHOTS, drawn, environment, played
 from tests.faults.sinks import Contents, check_same, contents
 from tests.faults.specs import ALL, CHANGED
-from tests.faults.specs import SECOND as WITH_A_SECOND
 from tests.faults.stream_files import DDL
 from tests.faults.test_restarts import without_numbers
 
 FILES = 6
 HALF = FILES // 2
 STEPS = FILES + 4  # moments of a kill: micro-batches, also those without rows, and steps between both parts
-MOVED = sorted(ALL.keys() - WITH_A_SECOND.keys())  # the state of two operators is not imported
+MOVED = sorted(ALL)
 ROUNDS = 60
 KEY = ("k", "window_start", "window_end")
 

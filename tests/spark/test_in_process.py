@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import panewise as pw
 from panewise.spec import Specification, parts
 from panewise.spec.codec import from_dict
 from panewise.testing import run, transcripts
 from panewise.testing.chains import chains
+from panewise.testing.cogroups import USERS as USERS_OF_BOTH
 from panewise.testing.compare import same
 from panewise.testing.families import POLICY
 from panewise.testing.join_events import join_events, join_types
@@ -53,7 +55,19 @@ Outputs = list[dict[str, Any]]
 
 
 def shards_of(spec: Specification) -> int:
-    return 3 if parts(spec).one_shard(spec) is None else 1
+    alone = len(spec.ports) > 1 and one_shard_alone(spec)
+    return 3 if parts(spec).one_shard(spec) is None and not alone else 1
+
+
+def one_shard_alone(spec: Any) -> bool:
+    """Returns whether outputs depend on the merge of both sides, and that on rows of other keys (36.6)."""
+    of_both: Any = getattr(spec, "join", spec)
+    match = getattr(of_both, "match", None)
+    by_order = match is not None and match.kind not in ("interval", "same_window", "as_of")
+    if not (by_order or getattr(of_both, "both_aggregates", ()) or of_both.evaluate == "record"):
+        return False
+    left, right = of_both.sides.values()
+    return bool(left.position or right.position) or left.order != right.order
 
 
 @pytest.fixture
@@ -134,6 +148,37 @@ def drawn() -> Iterator[Any]:
         yield pytest.param(strategy, partial(join_events, max_events=6), join_types, id=name)
     of_join: Callable[[Any], Any] = lambda spec: join_events(spec.join, max_events=6)  # noqa: E731
     yield pytest.param(windowed_join_specs(), of_join, lambda spec: join_types(spec.join), id="windowed join")
+
+
+IN_ORDER = USERS_OF_BOTH["in_order"]
+_TYPES = {"k": "string", "event_time": "bigint", "v": "bigint"}
+BOTH_TYPES = {"left": _TYPES, "right": _TYPES}
+
+
+@pytest.mark.parametrize(
+    ("orders", "differs"), [(([], []), False), ((["v"], ["v"]), False), ((["v"], []), True)], ids=str
+)
+def test_the_order_of_both_sides(use: Callable[[Cut], None], orders: Any, differs: bool) -> None:
+    """semantics 3.1, 36.6: a row of another key delays a row only in the shard that receives it."""
+    use(CUTS[0])
+    left, right = (pw.Side(keys=["k"], order=order) for order in orders)
+    window, aggregates = pw.Tumbling(100), [IN_ORDER("v", "v").alias("all")]
+    spec = pw.CogroupOperator(left=left, right=right, window=window, both_aggregates=aggregates)
+    of_a, of_b = {"k": "a", "event_time": 9, "v": 1}, {"k": "b", "event_time": 1, "v": 2}
+    rows = {"left": [of_a, of_b], "right": [{"k": "b", "event_time": 5, "v": 3}]}
+    script: list[Any] = [{"op": "add", "rows": rows}, {"op": "finish"}]
+    panes = {
+        shards: [
+            pane["all"]
+            for output in run(spec, script, "spark", shards=shards, types=BOTH_TYPES)
+            for pane in output["panes"]
+            if pane["k"] == "b"
+        ]
+        for shards in (1, 2)
+    }
+    assert panes[2] == [["left 2", "right 3"]]
+    assert panes[1] == [["right 3", "left 2"] if differs else ["left 2", "right 3"]]
+    assert one_shard_alone(spec) == differs
 
 
 @pytest.mark.parametrize(("strategy", "script_of", "types"), list(drawn()))

@@ -304,3 +304,32 @@ def test_shards_may_report_in_different_micro_batches() -> None:
     assert found[0] is None
     assert found[1] is not None
     assert sorted(found[1]["k"]) == list("abcd")
+
+
+@pytest.mark.parametrize("shards", [(7, 2), (4, 5)])
+def test_both_operators_continue_in_other_shards(shards: tuple[int, int]) -> None:
+    """semantics 42.6, 48.6: no report is imported, and each shard of the first one reports anew."""
+    cut = Cut(partitions=2, rows=2, cold=True, repeat=True)
+    first = windows(pw.Tumbling("3 seconds"), timestamp="window_time")
+    second = SECOND["windows behind windows"]("timestamp")
+
+    def both(before: Query, after: Query, numbers: range) -> list[Any]:
+        emitted = []
+        for n in numbers:
+            rows = [(3 * n + i % 4, "abcde"[i % 5], i) for i in range(7)] if n not in (3, 6) else []
+            panes = before.run({INPUT: table(rows)} if rows else {}, now=n * 1000, watermark=3000 * n)
+            emitted.append(sorted_rows(rows_of(after.run({INPUT: before.feed(panes)}, now=n * 1000))))
+        return emitted
+
+    def queries() -> tuple[Query, Query]:
+        before = query_of(first, cut, reports=True)
+        fed = {INPUT: tuple(before.numbers)}
+        return before, Query(second, {INPUT: before.emitted_columns}, 3, cut, fed=fed)
+
+    wanted = both(*queries(), range(9))
+    before, after = queries()
+    emitted = both(before, after, range(5))
+    before, after = before.moved(shards[0]), after.moved(shards[1])
+    after = replace(after, fed={INPUT: tuple(before.numbers)})
+    assert [*emitted, *both(before, after, range(5, 9))] == wanted
+    assert any(wanted[6:])

@@ -113,7 +113,7 @@ with silently():
         (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(10)), "windows that fire once"),
         (pw.SameWindow(pw.Tumbling(10)), EARLY_WINDOWS, "windows that fire once"),
         (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(20), trigger=pw.Always()), "trigger, allowed_lateness and"),
-        (EARLY_WINDOWS, pw.SameWindow(pw.Tumbling(10), trigger=pw.Always(), allowed_lateness=2), "lowered"),
+        (pw.SameWindow(pw.Tumbling(10)), pw.SameWindow(pw.Tumbling(10), allowed_lateness=2), "fire once"),
         (CLOSED_WINDOWS, EARLY_WINDOWS, "trigger has closed"),
         (pw.Interval(0, 5), EARLY_WINDOWS, "a state belongs to the match"),
     ],
@@ -123,6 +123,15 @@ def test_a_change_of_windows_of_both_sides_that_is_refused(old: Any, new: Any, m
     before = pw.JoinOperator(**WINDOWED, match=old)
     with pytest.raises(StateError, match=rf"\(match: .*{message}"):
         continuation(to_dict(before), replace(before, match=new))
+
+
+def test_a_change_of_windows_of_both_sides_that_is_taken_over() -> None:
+    """semantics 47.19: the lateness may be raised, too, and become unlimited."""
+    always = pw.SameWindow(pw.Tumbling(10), trigger=pw.Always())
+    document = to_dict(pw.JoinOperator(**WINDOWED, match=always))
+    for lateness in (2, "unlimited"):
+        match = replace(always, allowed_lateness=lateness)
+        assert continuation(document, pw.JoinOperator(**WINDOWED, match=match)).changes
 
 
 def test_another_family_is_refused() -> None:

@@ -1,20 +1,31 @@
 """An exported state, opened to be imported (semantics 48.7)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.redistribution import Redistribution
 from panewise.errors import StateError
 from panewise.spec import Specification
+from panewise.spec.codec import changed_fields, to_dict
 from panewise.state import Manifest
 from panewise.state.export_file import MANIFEST, ExportedEntries, ExportedFrom, ExportFile
 
 
 @dataclass(frozen=True)
+class StateOwner:
+    """An operator that begins with an exported state, and the numbers of its shards."""
+
+    spec: Specification
+    schemas: Schema | Schemas
+    shards: Sequence[int]
+
+
+@dataclass(frozen=True)
 class ExportedState:
-    """An exported state, and how it is divided among shards.
+    """An exported state of an operator, and how it is divided among shards.
 
     Attributes:
         origin: where it comes from.
@@ -32,26 +43,67 @@ class ExportedState:
     ) -> "ExportedState":
         """Opens a file whose state is divided among shards with these numbers.
 
+        If it has several operators, the state is that of the only one with this specification.
+
         Raises:
-            StateError: if it is damaged, has several operators, or was made with another specification or
-                types.
+            StateError: if it is damaged, has no or several operators with this specification, or was made
+                with other types.
         """
         export = ExportFile.open(file)
-        entries = _only_operator(export)
-        manifests = {
-            shard: Manifest.decode(of_shard[MANIFEST].decode(errors="replace"))
-            for shard, of_shard in entries.items()
-        }
-        return cls(export.origin, entries, Redistribution.plan(spec, schemas, manifests, shards))
+        return cls._divided(export, _only_operator(export, spec), StateOwner(spec, schemas, shards))
+
+    @classmethod
+    def _divided(
+        cls, export: ExportFile, entries: dict[int, ExportedEntries], owner: StateOwner
+    ) -> "ExportedState":
+        plan = Redistribution.plan(owner.spec, owner.schemas, _manifests(entries), owner.shards)
+        return cls(export.origin, entries, plan)
 
 
-def _only_operator(export: ExportFile) -> dict[int, ExportedEntries]:
-    """Returns the shards of the operator of an exported state."""
-    if len(export.operators) > 1:
-        rule = "the state of one operator is imported (semantics 48.7)"
-        fault = f"{export.path} with the operators {sorted(export.operators)}"
-        raise StateError(fault, rule, "export the state of a query with one operator")
-    return dict(next(iter(export.operators.values()), {}))
+def exported_states(file: str | Path, owners: Sequence[StateOwner]) -> list[ExportedState]:
+    """Opens a file with the states of the operators of a query. Each is divided among those of its owner.
+
+    The owners are in the order in which Spark numbers operators: the last one, then what is before its first
+    input, then what is before its second one.
+
+    Raises:
+        StateError: if it is damaged, has another number of operators, or was made with other specifications
+            or types.
+    """
+    export = ExportFile.open(file)
+    states = [dict(export.operators[number]) for number in sorted(export.operators)]
+    if states and len(states) != len(owners):
+        rule = f"the query that begins with a file has as many operators: here {len(owners)} (semantics 48.7)"
+        remedy = "begin a query with the same operators"
+        raise StateError(f"{export.path} with the operators {sorted(export.operators)}", rule, remedy)
+    pairs = zip(states or [{} for _ in owners], owners, strict=True)
+    return [ExportedState._divided(export, entries, owner) for entries, owner in pairs]
+
+
+def _manifests(entries: Mapping[int, ExportedEntries]) -> dict[int, Manifest]:
+    return {
+        shard: Manifest.decode(of_shard[MANIFEST].decode(errors="replace"))
+        for shard, of_shard in entries.items()
+    }
+
+
+def _only_operator(export: ExportFile, spec: Specification) -> dict[int, ExportedEntries]:
+    """Returns the shards of the only operator of a file, or of the only one with this specification."""
+    states = [dict(shards) for shards in export.operators.values()]
+    if len(states) > 1:
+        document = to_dict(spec)
+        states = [entries for entries in states if _is_of(entries, document)]
+        if len(states) != 1:
+            rule = f"exactly one of them has the specification, here {len(states)} (semantics 48.7)"
+            fault = f"{export.path} with the operators {sorted(export.operators)}"
+            remedy = "give the specification of one of them, which differs from those of the others"
+            raise StateError(fault, rule, remedy)
+    return states[0] if states else {}
+
+
+def _is_of(entries: Mapping[int, ExportedEntries], document: Mapping[str, Any]) -> bool:
+    """Returns whether the shards were made with this specification. All have the same one (48.14)."""
+    return not changed_fields(next(iter(_manifests(entries).values())).spec, document)
 
 
 def begun_otherwise(file: str) -> StateError:

@@ -14,7 +14,7 @@ from panewise import functions as F
 from panewise.checkpoints.layout import record_in
 from panewise.cli import main
 from panewise.errors import SpecError, StateError
-from panewise.spark import ParquetSink, WindowResult, apply, windowed
+from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, joined, windowed
 from panewise.spark.queries import writer as writers
 from panewise.standalone import StandaloneOperator
 from panewise.state import Manifest
@@ -104,13 +104,15 @@ def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -
     ):
         started(feed, changed, "new", file)
     both = windowed(changed, "timestamp").window(pw.Tumbling(50)).agg(F.count())
-    with pytest.raises(SpecError, match="the state of one operator is imported"):
+    with pytest.raises(
+        StateError, match=r"with the operators \[0\] \| .* as many operators: here 2 \(semantics 48.7\)"
+    ):
         started(feed, both, "of two", file)
     own = windowed(feed.stream(), event_time="ts").watermark(pw.StreamTime()).window(pw.Tumbling(5))
     rows = own.options(timestamp="end").agg(F.count().alias("n")).panes.select("timestamp", "n")
     of_rows = windowed(rows, "timestamp").watermark(pw.StreamTime()).window(pw.Tumbling(50))
     both = of_rows.agg(F.count())
-    with pytest.raises(SpecError, match="the state of one operator is imported"):
+    with pytest.raises(SpecError, match=r"an operator behind a DataFrame \| .* \| give the result itself"):
         started(feed, both, "of two", file)
     with pytest.raises(SpecError, match="added_aggregates='zero'"):
         changed.write(panes=ParquetSink(feed.sink("zero")), added_aggregates="zero")  # type: ignore[arg-type]
@@ -184,6 +186,67 @@ def test_to_a_process_and_back(first: Feed) -> None:
     started(feed, result(rest, 3, n), "third", back)
     on_time = (row for row in feed.read("third-panes").to_dicts() if row["timing"] == "ON_TIME")
     assert {(row["k"], row["s"], row["n"]) for row in on_time} == {("h", 12, None), ("i", 3, 2)}
+
+
+def three(feed: Feed, other: Feed, shards: int) -> JoinResult:
+    """Returns a join of the windows of two streams, which have equal specifications."""
+    sides = []
+    for place, side in enumerate((feed, other)):
+        described = windowed(side.stream().withWatermark("ts", "4 seconds"), event_time="ts").groupBy("k")
+        described = described.window(pw.Tumbling("10 seconds")).options(timestamp="window_time")
+        summed = described.shards(shards + place).agg(F.sum("v").alias("v"))
+        sides.append(summed.select("k", "timestamp", "v"))
+    both = joined(*sides, event_time="timestamp").on("k").within("-10 seconds", "0 seconds")
+    return both.prefix(right="r_").shards(shards).how("left")
+
+
+def pairs(feed: Feed, *names: str) -> list[tuple[Any, ...]]:
+    frames = [feed.read(f"{name}-rows").select("k", "timestamp", "v", "r_timestamp", "r_v") for name in names]
+    return sorted((row for frame in frames for row in frame.rows()), key=repr)
+
+
+def run_three(feed: Feed, of: JoinResult, name: str, file: str | None = None) -> None:
+    sinks = {"rows": ParquetSink(feed.sink(f"{name}-rows"))}
+    of.write(sinks, checkpoint=feed.sink(name), available_now=True, initial_state=file).awaitTermination()
+
+
+def test_a_query_with_several_operators(feed: Feed, other: Feed) -> None:
+    """semantics 48.6, 48.7, 48.9: each operator goes on with its own state, in other shards.
+
+    Operators with equal specifications get their states by their places. In process an operator gets the
+    state of the only one with its specification.
+    """
+    whole, rest, whole_right, rest_right = (beside(feed, name) for name in ("w", "r", "wr", "rr"))
+    files = [((1, "a", 1), (2, "b", 2)), ((3, "a", 4), (17, "c", 8)), ((18, "a", 16), (40, "b", 32))]
+    for number, rows in enumerate(files):
+        more = [(seconds + 1, key, 100 * value) for seconds, key, value in rows]
+        for left, right in ((whole, whole_right), (rest, rest_right) if number == 2 else (feed, other)):
+            left.put(*rows)
+            right.put(*more)
+        if number:
+            run_three(feed, three(whole, whole_right, 2), "one")
+        if number == 1:
+            run_three(feed, three(feed, other, 2), "first")
+            file = export(feed, "first", "exported")
+    run_three(feed, three(rest, rest_right, 3), "second", file)
+    assert pairs(feed, "first", "second") == pairs(feed, "one")
+    assert any(row[-1] == 1600 for row in pairs(feed, "second"))
+    last, windows = three(feed, other, 2), windows_of(feed)
+    columns = {"k": "string", "timestamp": "timestamp", "v": "bigint"}
+    with StandaloneOperator(last.spec, {"left": columns, "right": columns}, initial_state=file) as operator:
+        assert operator.live().height
+    types = {"ts": "timestamp", "k": "string", "v": "bigint"}
+    with pytest.raises(
+        StateError,
+        match=r"the operators \[0, 1, 2\] \| exactly one of them has the specification, here 2 ",
+    ):
+        StandaloneOperator(windows, types, initial_state=file)
+
+
+def windows_of(feed: Feed) -> pw.WindowOperator:
+    described = windowed(feed.stream().withWatermark("ts", "4 seconds"), event_time="ts").groupBy("k")
+    described = described.window(pw.Tumbling("10 seconds")).options(timestamp="window_time")
+    return described.agg(F.sum("v").alias("v")).spec
 
 
 def test_history_as_a_batch(feed: Feed) -> None:

@@ -18,8 +18,8 @@ from panewise.spark.queries.query_record import check_place, check_reads
 @pytest.mark.parametrize(
     ("ours", "remedy"), [(1, "initial_state="), (2, r"or start from a new checkpoint \[PW-")]
 )
-def test_an_export_is_a_remedy_for_one_operator(spark: SparkSession, ours: int, remedy: str) -> None:
-    """semantics 48.7, 48.13: the state of several operators is not imported."""
+def test_an_export_is_a_remedy_for_as_many_operators(spark: SparkSession, ours: int, remedy: str) -> None:
+    """semantics 48.7, 48.13: the state of other operators is not imported."""
     stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 second")
     dataflow = windowed(stream, "timestamp").window(pw.Tumbling("1 minute")).agg(F.count()).dataflow
     reads = {"sources": 2, "stateful": [], "ours": ours}

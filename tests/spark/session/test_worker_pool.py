@@ -1,12 +1,16 @@
 """All stages of an operator share Python workers."""
 
 import os
+from threading import Event, RLock, Thread
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 import panewise as pw
 from panewise.spark import windowed
+from panewise.spark.session import worker_pool
 from panewise.spark.session.worker_pool import one_worker_pool
 from tests.spark.conftest import Feed, emitted
 
@@ -38,18 +42,79 @@ def test_pack_and_step_have_one_pool(feed: Feed) -> None:
 
 @pytest.mark.spark
 def test_the_environment_is_restored(spark: SparkSession) -> None:
-    environment = spark.sparkContext.environment
+    context = spark.sparkContext
+    environment = context.environment
     before = dict(environment)
     with one_worker_pool(spark):
-        assert environment == {**before, _NAME: "1"}
-    assert environment == before
+        assert context.environment == {**before, _NAME: "1"}
+    assert context.environment is environment
     environment[_NAME] = "of the user"
     try:
         with one_worker_pool(spark):
-            assert environment[_NAME] == "1"
-        assert environment[_NAME] == "of the user"
+            assert context.environment[_NAME] == "1"
+        assert context.environment == {**before, _NAME: "of the user"}
     finally:
         del environment[_NAME]
+
+
+class _Announced:
+    """A lock that says when a thread waits for it."""
+
+    def __init__(self) -> None:
+        self._lock, self.waits = RLock(), Event()
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            self.waits.set()
+            self._lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+
+class _Conf:
+    def get(self, name: str, default: str) -> str:
+        return default
+
+
+def _session() -> Any:
+    return SimpleNamespace(conf=_Conf(), sparkContext=SimpleNamespace(environment={"OF_THE_USER": "1"}))
+
+
+def test_two_threads_build_queries_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second one begins while the first one is inside. The functions of both have the variable."""
+    session, lock, seen = _session(), _Announced(), list[dict[str, str]]()
+    monkeypatch.setattr(worker_pool, "_ONE_AT_A_TIME", lock)
+
+    def build() -> None:
+        with one_worker_pool(session):
+            seen.append(dict(session.sparkContext.environment))
+
+    with one_worker_pool(session):
+        other = Thread(target=build)
+        other.start()
+        assert lock.waits.wait(60)
+        assert session.sparkContext.environment == {"OF_THE_USER": "1", _NAME: "1"}
+        assert not seen
+    other.join(60)
+    assert seen == [{"OF_THE_USER": "1", _NAME: "1"}]
+    assert session.sparkContext.environment == {"OF_THE_USER": "1"}
+
+
+def test_a_thread_that_makes_another_function_is_not_disturbed() -> None:
+    """Spark iterates over the environment while it makes a function of the user."""
+    session = _session()
+    names = iter(session.sparkContext.environment)
+    with one_worker_pool(session):
+        assert [*names] == ["OF_THE_USER"]
+    assert session.sparkContext.environment == {"OF_THE_USER": "1"}
+
+
+def test_a_query_that_is_refused_leaves_no_variable() -> None:
+    session = _session()
+    with pytest.raises(ZeroDivisionError), one_worker_pool(session):
+        _ = 1 // 0
+    assert session.sparkContext.environment == {"OF_THE_USER": "1"}
 
 
 @pytest.mark.spark

@@ -19,7 +19,15 @@ from tests.engine.effort import examples
 from tests.nightly import each_second, every
 from tests.spark import in_process
 from tests.spark.in_process import Cut
-from tests.spark.test_in_process import CUTS, DOCUMENTS, agree, drawn, named, without_expectations
+from tests.spark.test_in_process import (
+    CUTS,
+    DOCUMENTS,
+    agree,
+    drawn,
+    named,
+    one_shard_alone,
+    without_expectations,
+)
 from tests.transcripts.functions import USER_LISTENERS, USER_WINDOWS
 
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
@@ -34,6 +42,8 @@ def moved(spec: Specification, events: int, first: int = 1) -> dict[int, int]:
     """Returns other numbers of shards for events: up and down, if the operator may have several."""
     if parts(spec).one_shard(spec) is not None:
         return {}
+    if len(spec.ports) > 1 and one_shard_alone(spec):
+        return dict.fromkeys(range(first, events), 1)
     return {number: SEVERAL[number % len(SEVERAL)] for number in range(first, events)}
 
 

@@ -41,11 +41,14 @@ class JoinClocks:
         processing_time: the last reading, 0 before the first one.
         since: the first reading, None before it.
         sides: the clocks by side.
+        floor: the least horizon of windows of both sides, since their allowed lateness changed; None if it
+            has not.
     """
 
     processing_time: int = 0
     since: int | None = None
     sides: Mapping[str, SideClock] = field(default_factory=lambda: dict.fromkeys((LEFT, RIGHT), SideClock()))
+    floor: int | None = None
 
     @property
     def watermark(self) -> int | None:
@@ -175,4 +178,5 @@ def _delay(spec: TwoSided, side: str) -> int | None:
 
 def of_windows(clocks: JoinClocks) -> Clocks:
     """Returns the clocks of windows of both sides: their watermark is the lower one (semantics 37.11)."""
-    return Clocks(clocks.processing_time, None if clocks.finished else clocks.watermark, clocks.finished)
+    watermark = None if clocks.finished else clocks.watermark
+    return Clocks(clocks.processing_time, watermark, clocks.finished, floor=clocks.floor)

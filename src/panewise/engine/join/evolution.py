@@ -31,6 +31,7 @@ def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) 
     tables = {name: table.shape.with_nulls for name, table in selected.items()}
     make = match_engine(spec.match).take_over
     if make is not None and old.match != spec.match:
-        horizons, of_match = make(operator, old, state.clocks)
+        horizons, of_match, fields = make(operator, old, state.clocks)
         tables |= of_match
+        changed |= fields if header else {}
     return TakeOver(changed, horizons, tables)

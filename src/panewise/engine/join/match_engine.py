@@ -20,7 +20,8 @@ from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import Match
 
-MatchTakeOver: TypeAlias = tuple[Mapping[str, int | None], Mapping[str, Conversion]]
+# The horizons of the tables, how rows are converted, and fields of the header that change.
+MatchTakeOver: TypeAlias = tuple[Mapping[str, int | None], Mapping[str, Conversion], Mapping[str, Any]]
 
 
 def _no_method(plan: JoinPlan) -> Any:

@@ -33,6 +33,7 @@ from panewise.state.manifest import Checks, check_fields, checked, inputs, marks
 # The fields of the header that bound the horizon of a side after a change of its lateness (semantics 47.15).
 FLOORS: Final = {LEFT: "floor_left", RIGHT: "floor_right"}
 CEILINGS: Final = {LEFT: "ceiling_left", RIGHT: "ceiling_right"}
+FLOOR: Final = "floor"  # the same for windows of both sides (semantics 47.19)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +65,7 @@ class SidesState:
             "marks_by_side": {side: marks.rows() for side, marks in self.marks.items()},
             "next_number": self.next_number,
             **{FLOORS[side]: clock.floor for side, clock in clocks.sides.items() if clock.floor is not None},
+            **({} if clocks.floor is None else {FLOOR: clocks.floor}),
         }
 
     def with_header(self, ports: Mapping[str, Port], header: Mapping[str, Any]) -> Self:
@@ -127,7 +129,7 @@ def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
         )
         for side in SIDES
     }
-    return JoinClocks(header["processing_time"], header["inputs"]["since"], sides)
+    return JoinClocks(header["processing_time"], header["inputs"]["since"], sides, header.get(FLOOR))
 
 
 def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -147,7 +149,7 @@ CHECKS: Final[Checks] = {
     "ended": lambda value: isinstance(value, list) and all(side in SIDES for side in value),
     "marks_by_side": lambda value: _by_side(value) and all(map(marks, value.values())),
     "next_number": whole(0),
-    **dict.fromkeys((*FLOORS.values(), *CEILINGS.values()), whole()),
+    **dict.fromkeys((FLOOR, *FLOORS.values(), *CEILINGS.values()), whole()),
 }
 # All shards see the same ends of input: the longest list of ended sides is the latest one.
 HEADER_RULES: Final = HeaderRules(

@@ -71,7 +71,13 @@ class WindowJoin(WindowsOfSides):
         watermark, behind = self._clocks.lower(), self._behind()
         if watermark == math.inf:
             return MAX_INSTANT
-        return None if watermark == -math.inf or behind is None else saturating_add(int(watermark), -behind)
+        if watermark == -math.inf or behind is None:
+            return None
+        floor, lateness = self._operator.now.floor, self._match.allowed_lateness
+        least = (
+            [] if floor is None or lateness == "unlimited" else [saturating_add(floor, lateness.us - behind)]
+        )
+        return max(saturating_add(int(watermark), -behind), *least)
 
     def _behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the watermark of the windows; None if without limit."""

@@ -75,7 +75,8 @@ class SidesBuilder(Builder):
         """Sets the columns that define the arrival order of the rows of each side within a micro-batch.
 
         Default: the event time. If both sides have them, as many and of the same types, they define the order
-        across the sides, too (semantics 36.6).
+        across the sides, too. If one side alone has them, and an aggregate of both sides, a match by arrival
+        or `evaluate="record"` needs that order, results depend on the number of shards (semantics 36.6).
         """
         columns = ((names,) if isinstance(names, str) else tuple(names) for names in (left, right))
         by_side = dict(zip(SIDES, (names or None for names in columns), strict=True))

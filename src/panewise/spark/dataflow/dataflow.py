@@ -130,20 +130,33 @@ class Dataflow:
         names = with_names(self.output_names, restored)
         return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
 
+    @property
+    def operators(self) -> list["Dataflow"]:
+        """This operator and those before it, in the order in which Spark numbers them."""
+        feeds = [self.fed[port] for port in self.dfs if port in self.fed]
+        return [self, *(operator for feed in feeds for operator in feed.first.operators)]
+
     def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Dataflow":
         """Returns the dataflow whose inputs also carry outputs of earlier operators (semantics 42.9).
+
+        The earlier operators begin with their parts of the initial state, if this one has one.
 
         Args:
             outputs: by the `id` of the dataflow of an earlier operator what :meth:`as_input` takes. What is
                 found is removed, so that a result that is an input twice is written once.
             controls: as in the class, for this operator and, if it is given, all earlier ones.
         """
-        dfs, fed = {**self.dfs}, {**self.fed}
-        for port, feed in self.fed.items():
+        dfs, fed, initial = {**self.dfs}, {**self.fed}, self.initial_state
+        place = 1 if initial is None else initial.place + 1
+        for port in (port for port in self.dfs if port in self.fed):
+            feed = self.fed[port]
             written = outputs.pop(id(feed.first), {})
-            if written or outputs or controls is not None:
-                fed[port] = replace(feed, first=feed.first.writing(outputs, controls))
+            if written or outputs or controls is not None or initial is not None:
+                own = None if initial is None else replace(initial, place=place)
+                first = replace(feed.first, initial_state=own).writing(outputs, controls)
+                fed[port] = replace(feed, first=first)
                 dfs[port] = fed[port].rows(written)
+            place += len(feed.first.operators)
         return replace(self, dfs=dfs, fed=fed, controls=controls)
 
     @property

@@ -2,10 +2,10 @@
 
 The driver divides an exported file among the shards, and writes the pieces to a directory of the checkpoint,
 some megabytes at a time. The first micro-batch of the query reads them as the initial state. So that
-micro-batch can be repeated, also when the file is no longer there.
+micro-batch can be repeated, also when the file is no longer there. Each operator has a directory of its own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from panewise.engine.exported_state import ExportedState, begun_otherwise
-from panewise.engine.protocol import Schemas
+from panewise.engine.exported_state import StateOwner, begun_otherwise, exported_states
 from panewise.errors import SpecError
 from panewise.spark.columns.types import arrow_schema
 from panewise.spark.inputs.ancestry import operators_upstream
@@ -39,12 +38,14 @@ class InitialState:
         id: the id of the exported state.
         file: the path of the file, as it was given.
         watermark: the watermark with which the query begins, in microseconds; None if there is none.
+        place: the place of the operator among those of the query, which begin with the last one.
     """
 
     checkpoint: str
     id: str
     file: str
     watermark: int | None
+    place: int = 0
 
     @property
     def record(self) -> dict[str, Any]:
@@ -58,7 +59,7 @@ class InitialState:
         """
         if _has_committed(session, self.checkpoint):
             return session.createDataFrame([], envelope.IN)
-        return session.read.schema(envelope.IN).parquet(_directory(self.checkpoint))
+        return session.read.schema(envelope.IN).parquet(_directory(self.checkpoint, self.place))
 
     def while_starting(self, session: SparkSession, checkpoint: str) -> AbstractContextManager[None]:
         """Bounds the Arrow batches of a query that has not committed its first micro-batch yet."""
@@ -92,24 +93,23 @@ def _is_deleted(file: str, known: str) -> bool:
 
 
 def imported_state(
-    session: SparkSession,
-    spec: Specification,
-    schemas: Schemas,
-    shards: list[int],
-    checkpoint: str,
-    file: str,
+    session: SparkSession, owners: Sequence[StateOwner], checkpoint: str, file: str
 ) -> tuple[InitialState, Specification]:
-    """Divides an exported file among the shards of a new checkpoint.
+    """Divides an exported file among the shards of the operators of a new checkpoint, the last one first.
 
-    It also returns the specification, in which aggregates that were added to the state are marked.
+    It also returns the specification of the last one, in which aggregates that were added to the state are
+    marked. Earlier ones have none, as they never change (semantics 47.9).
 
     Raises:
-        StateError: if the file is damaged, or the state was made with another specification or other types.
+        StateError: if the file is damaged, or the state was made with another specification or other types,
+            or by another number of operators.
     """
-    exported = ExportedState.open(file, spec, schemas, shards)
-    _write(session, state_envelopes(exported.redistribution, exported.shards), _directory(checkpoint))
-    initial = InitialState(checkpoint, exported.origin.id, file, exported.origin.watermark)
-    return initial, exported.redistribution.spec
+    states = exported_states(file, owners)
+    for place, exported in enumerate(states):
+        pieces = state_envelopes(exported.redistribution, exported.shards)
+        _write(session, pieces, _directory(checkpoint, place))
+    initial = InitialState(checkpoint, states[0].origin.id, file, states[0].origin.watermark)
+    return initial, states[0].redistribution.spec
 
 
 def check_streaming(df: DataFrame, file: str | None) -> None:
@@ -121,16 +121,25 @@ def check_streaming(df: DataFrame, file: str | None) -> None:
         )
 
 
-def check_alone(fed: Mapping[str, object], dfs: Mapping[str, DataFrame], file: str | None) -> None:
-    """Refuses an initial state of a query with several operators, some behind a DataFrame."""
-    if file is not None and (fed or any(df.isStreaming and operators_upstream(df) for df in dfs.values())):
-        rule = "the state of one operator is imported (semantics 48.7)"
-        fault = f"initial_state={file!r} of a query with several operators"
-        raise SpecError(fault, rule, "write the rows of the first operator, and read them in a second query")
+def check_reached(file: str | None, operators: int, dfs: Iterable[DataFrame]) -> None:
+    """Refuses an initial state of a query with operators that are reached by a DataFrame alone.
+
+    `operators` is the number of those before the last one that are reached by results.
+    """
+    behind = sum(operators_upstream(df) for df in dfs if df.isStreaming)
+    if file is not None and behind != operators:
+        rule = "the plan of a DataFrame is fixed, so no state can be put into its operators (semantics 48.9)"
+        fault = f"initial_state={file!r} with an operator behind a DataFrame"
+        remedy = (
+            "give the result itself, as in windowed(result), or write the rows of the first operator, and "
+            "read them in a second query"
+        )
+        raise SpecError(fault, rule, remedy)
 
 
-def _directory(checkpoint: str) -> str:
-    return f"{checkpoint}/panewise/import"
+def _directory(checkpoint: str, place: int) -> str:
+    """Returns the directory with the pieces of an operator."""
+    return f"{checkpoint}/panewise/import{f'_{place}' if place else ''}"
 
 
 def _write(session: SparkSession, pieces: Iterable[Envelope], directory: str) -> None:

@@ -216,8 +216,8 @@ def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:
     for name, words in _WORDS.items():
         if before is not None and before[name] != now[name]:
             rule = f"a checkpoint fixes the {words}: this one has {before[name] or 'none'} (semantics 48.13)"
-            alone = before["ours"] == now["ours"] == 1  # the state of several operators cannot be imported
-            remedy = f"put them back, or {EXPORT if alone else 'start from a new checkpoint'}"
+            same = before["ours"] == now["ours"]  # a state is imported by as many operators (48.7)
+            remedy = f"put them back, or {EXPORT if same else 'start from a new checkpoint'}"
             raise StateError(f"a query with {now[name] or 'no'} {words}", rule, remedy)
 
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from panewise.engine.exported_state import StateOwner
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import (
     InitialState,
-    check_alone,
+    check_reached,
     check_streaming,
     imported_state,
     known_state,
@@ -65,7 +66,7 @@ def start(
             another number of shards.
     """
     check_streaming(dataflow.df, options.initial_state)
-    check_alone(dataflow.fed, dataflow.dfs, options.initial_state)
+    check_reached(options.initial_state, len(dataflow.operators) - 1, dataflow.dfs.values())
     if dataflow.df.isStreaming and options.checkpoint is None:
         raise SpecError(
             "write() on a stream without a checkpoint",
@@ -134,9 +135,12 @@ def _prepared(
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
         if options.initial_state is not None:
-            initial, spec = imported_state(
-                session, dataflow.spec, columns, dataflow.shards, checkpoint, options.initial_state
-            )
+            owners = [
+                StateOwner(before.spec, before.schemas(all_columns=False), before.shards)
+                for before in dataflow.operators[1:]
+            ]
+            owners.insert(0, StateOwner(dataflow.spec, columns, dataflow.shards))
+            initial, spec = imported_state(session, owners, checkpoint, options.initial_state)
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
         prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
     else:

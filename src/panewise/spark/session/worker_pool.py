@@ -7,13 +7,16 @@ of which import all packages, and of which one waits while the other works.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import RLock
+from typing import Final
 
 from pyspark.sql import SparkSession
 
 from panewise.spark.session.worker_python import is_connect
 
-_VARIABLE = "SPARK_SIMPLIFIED_TRACEBACK"
-_SETTING = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
+_VARIABLE: Final = "SPARK_SIMPLIFIED_TRACEBACK"
+_SETTING: Final = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
+_ONE_AT_A_TIME: Final = RLock()  # all sessions of a process have one SparkContext, and so one environment
 
 
 @contextmanager
@@ -21,17 +24,19 @@ def one_worker_pool(spark: SparkSession) -> Iterator[None]:
     """Gives functions that are made inside the variable that Spark sets for other functions.
 
     A Connect server makes the functions itself. There the stages have a pool each.
+
+    Queries may be built in several threads, one after the other here. Other threads of the user may make
+    functions meanwhile, for which Spark iterates over the environment. So it is replaced and never changed:
+    such an iteration goes on over the one with which it began.
     """
     if is_connect(spark) or spark.conf.get(_SETTING, "true") != "true":
         yield
         return
-    environment = spark.sparkContext.environment
-    before = environment.get(_VARIABLE)
-    environment[_VARIABLE] = "1"
-    try:
-        yield
-    finally:
-        if before is None:
-            environment.pop(_VARIABLE, None)
-        else:
-            environment[_VARIABLE] = before
+    context = spark.sparkContext
+    with _ONE_AT_A_TIME:
+        before = context.environment
+        context.environment = {**before, _VARIABLE: "1"}
+        try:
+            yield
+        finally:
+            context.environment = before

@@ -38,7 +38,7 @@ def _emits_again(match: SameWindow) -> str | None:
 
 
 def _refuses_change(old: JoinOperator, new: JoinOperator) -> str | None:
-    """Refuses other changes than of the trigger, of `drop_by`, and to a lower lateness (semantics 47.19)."""
+    """Refuses other changes than of the trigger, of `drop_by` and of the lateness (semantics 47.19)."""
     before, after = old.match, new.match
     assert isinstance(before, SameWindow) and isinstance(after, SameWindow)
     if (before.window, before.accumulation) != (after.window, after.accumulation):
@@ -50,14 +50,7 @@ def _refuses_change(old: JoinOperator, new: JoinOperator) -> str | None:
         )
     if data_loss_reason(window_operator(old, count())) is not None:
         return "windows that their trigger has closed are not opened by another one (semantics 47.2, 47.19)"
-    return "the allowed lateness is only lowered (semantics 47.2, 47.19)" if _raised(before, after) else None
-
-
-def _raised(before: SameWindow, after: SameWindow) -> bool:
-    old, new = before.allowed_lateness, after.allowed_lateness
-    if isinstance(old, Duration) and isinstance(new, Duration):
-        return new.us > old.us
-    return isinstance(old, Duration)
+    return None
 
 
 def _firings(spec: JoinOperator) -> list[str]:

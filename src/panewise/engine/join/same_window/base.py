@@ -76,7 +76,14 @@ class SameWindowEngine(WindowsOfSides):
         if self.state.clocks.finished:
             return MAX_INSTANT
         watermark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
-        return None if watermark is None or behind is None else saturating_add(watermark, -behind)
+        if watermark is None or behind is None:
+            return None
+        # After a higher lateness it does not go back: no window that ends at the floor emits a row.
+        at, floor = saturating_add(watermark, -behind), self.state.clocks.floor
+        lateness = self.windows.spec.lateness_us
+        if floor is None or lateness is None:
+            return at
+        return max(at, saturating_add(floor, lateness - behind))
 
     @abstractmethod
     def live(self) -> pl.DataFrame:

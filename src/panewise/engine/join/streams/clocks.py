@@ -125,7 +125,7 @@ def read_streams_clocks(header: Mapping[str, Any]) -> StreamsClocks:
     own = {name: header[name] for name in _CHECKS if name in header}
     check_fields("a header", own, _CHECKS, required=_CHECKS)
     waiting = {side: LeastWaiting(*least) for side, least in header[WAITING].items()}
-    return StreamsClocks(known.processing_time, known.since, known.sides, waiting)
+    return StreamsClocks(known.processing_time, known.since, known.sides, waiting=waiting)
 
 
 def _instants(value: Any) -> bool:
