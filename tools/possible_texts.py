@@ -21,7 +21,7 @@ MOST_FILLINGS: Final = 12
 MANY_FILLINGS: Final = 80  # of a template that says little without them
 # An argument with so many values is that of several functions or classes.
 MANY_VALUES: Final = 13
-DEEPEST: Final = 150  # most are below 100; a path that is cut loses rules
+DEEPEST: Final = 300  # no path is so long: one that was cut would lose rules
 HOLE: Final = "{}"
 _SEQUENCES: Final = (ast.Tuple, ast.List, ast.Set)
 _COMPREHENSIONS: Final = (ast.GeneratorExp, ast.ListComp, ast.SetComp)

@@ -17,7 +17,7 @@ from panewise.errors import SpecError
 from panewise.spark.activity import SETTING, ActivitySettings
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.columns.types import polars_schema
-from panewise.spark.dataflow.feeds import Feed, renamed_inputs, with_names
+from panewise.spark.dataflow.feeds import Feed, Upstream, renamed_inputs, with_names
 from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
 from panewise.spark.inputs.ancestry import label_of, operators_upstream, warn_of_late_rows
@@ -131,10 +131,14 @@ class Dataflow:
         return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
 
     @property
-    def operators(self) -> list["Dataflow"]:
+    def operators(self) -> list[Upstream]:
         """This operator and those before it, in the order in which Spark numbers them."""
         feeds = [self.fed[port] for port in self.dfs if port in self.fed]
         return [self, *(operator for feed in feeds for operator in feed.first.operators)]
+
+    def starting_with(self, state: InitialState | None) -> "Dataflow":
+        """Returns the dataflow that begins with a state."""
+        return replace(self, initial_state=state)
 
     def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Dataflow":
         """Returns the dataflow whose inputs also carry outputs of earlier operators (semantics 42.9).
@@ -153,7 +157,7 @@ class Dataflow:
             written = outputs.pop(id(feed.first), {})
             if written or outputs or controls is not None or initial is not None:
                 own = None if initial is None else replace(initial, place=place)
-                first = replace(feed.first, initial_state=own).writing(outputs, controls)
+                first = feed.first.starting_with(own).writing(outputs, controls)
                 fed[port] = replace(feed, first=first)
                 dfs[port] = fed[port].rows(written)
             place += len(feed.first.operators)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
+from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spec import Specification
 
 
@@ -29,6 +30,15 @@ class Upstream(Protocol):
     @property
     def fed(self) -> Mapping[str, "Feed"]:
         """The operators whose rows are inputs of this one, by port."""
+        ...
+
+    @property
+    def operators(self) -> list["Upstream"]:
+        """This operator and those before it, in the order in which Spark numbers them."""
+        ...
+
+    def starting_with(self, state: InitialState | None) -> "Upstream":
+        """Returns the dataflow that begins with a state."""
         ...
 
     def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Upstream":

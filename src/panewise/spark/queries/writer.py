@@ -128,7 +128,7 @@ def _prepared(
         check_reads(known.header, dataflow)
         more = added_clock(session, known.header, dataflow, checkpoint)
         initial = known_state(known.header, checkpoint, options.initial_state)
-        dataflow = replace(dataflow, initial_state=initial)
+        dataflow = dataflow.starting_with(initial)
     elif not exists(session, f"{checkpoint}/metadata"):
         check_new(session, dispatch.sinks)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
