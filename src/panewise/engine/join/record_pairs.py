@@ -45,7 +45,7 @@ def emits_only_pairs(plan: JoinPlan) -> bool:
 
 
 @dataclass(slots=True)
-class KeyRows:
+class RowsOfKey:
     """The rows of a key of a side, in the order of time, of equal times in arrival order."""
 
     times: list[int] = field(default_factory=list)
@@ -70,11 +70,11 @@ class RecordPairs(CopiedTables):
         super().__init__()
 
     @abstractmethod
-    def partners(self, rows: KeyRows, port: str, time: int) -> range:
+    def partners(self, rows: RowsOfKey, port: str, time: int) -> range:
         """Returns the places of the rows of the other side with which a row of a port is paired."""
 
     @abstractmethod
-    def put(self, rows: KeyRows, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
+    def put(self, rows: RowsOfKey, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
         """Adds a row to those of its side. Returns how many rows it removed."""
 
     @abstractmethod
@@ -83,7 +83,7 @@ class RecordPairs(CopiedTables):
 
     def clear(self) -> None:
         """Removes all rows of the copy."""
-        self._rows: dict[str, defaultdict[Row, KeyRows]] = {side: defaultdict(KeyRows) for side in OTHER}
+        self._rows: dict[str, defaultdict[Row, RowsOfKey]] = {side: defaultdict(RowsOfKey) for side in OTHER}
 
     def read(self, state: JoinState) -> bool:
         """Reads the rows of both sides, if they are not too many."""

@@ -4,8 +4,8 @@ A step of the engine over one row takes hundreds of times as long as the row nee
 messages come one by one has a copy of its tables in Python (:class:`RecordRows`), from which it emits rows.
 The tables get the rows later, many at once, as :mod:`panewise.standalone.row_path` says.
 
-The copy has the rows that wait, in the order in which they pass. Of each key that has occurred it has the
-rows that later rows look back to, and the partials of frames without a start.
+The copy has the rows that wait, in the order in which they pass. It has the keys that have occurred, each
+with the rows that later rows look back to, and with the partials of frames without a start.
 """
 
 from bisect import bisect_left

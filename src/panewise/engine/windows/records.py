@@ -9,7 +9,7 @@ left there, and each row has emitted what its step would have emitted. Rows whos
 watermarks that complete a window, and whatever Python would compute otherwise are left to the engine.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Any, TypeAlias
@@ -124,9 +124,6 @@ class RecordWindows:
         self._at = {name: place for place, name in enumerate(plan.table_schema)}
         self._keys, self._start, self._end = list(plan.spec.keys), self._at[START], self._at[END]
         self._carries = [place for name, place in self._at.items() if name.startswith(CARRY)]
-        floats = [part.name for part in plan.aggregation.partials if part.dtype.is_float()]
-        extremes = [name for name in floats if name.startswith(("__min:", "__max:"))]
-        self._extremes = [self._at[name] for name in extremes]  # that a step may have set to NaN
         self._pending, self._index = self._at[PENDING], self._at[INDEX]
         self._born, self._last_firing, self._rows = self._at[BORN], self._at[FIRED], self._at[ROWS]
         self._count = pending_to_fire(plan) or 1
@@ -141,22 +138,28 @@ class RecordWindows:
             name for name in {measure.column for measure in measures} if name and plan.schema[name].is_float()
         ]
         self._columns = self._pane_columns()
-        names = list(plan.pane_schema)
-        self._compared = (
-            [(self._at[live_column(name)], names.index(name)) for name in plan.aggregation.result_types]
-            if plan.compares
-            else []
-        )
-        self._live = self._compared + [
-            (self._at[live_column(name)], names.index(name)) for name in LIVE_PANE if plan.compares
-        ]
-        self._retracts, self._op = plan.spec.accumulation == "retracting", names.index("op")
+        self._set_live_panes()
         self._gap, self._reach = _gap_and_reach(plan.spec.window)
         self._template = self._new_row()
         self._state: Any = None  # the state of the operator that the windows were read from
         self._complete = False  # whether all windows of the table are here that are not complete
         self._windows: dict[Key, list[_Window]] = {}
         self._changed: list[_Window] = []
+
+    def _set_live_panes(self) -> None:
+        """Sets where rows have the live pane: places of the row and of the pane, first those of results."""
+        plan, names = self._plan, list(self._plan.pane_schema)
+
+        def places(columns: Iterable[str]) -> list[tuple[int, int]]:
+            live = [(live_column(name), names.index(name)) for name in columns if plan.compares]
+            return [(self._at[stored], place) for stored, place in live]
+
+        self._compared = places(plan.aggregation.result_types)
+        self._live = self._compared + places(LIVE_PANE)
+        self._retracts, self._op = plan.spec.accumulation == "retracting", names.index("op")
+        # Extremes of floats, which a step may have set to NaN.
+        floats = [part.name for part in plan.aggregation.partials if part.dtype.is_float()]
+        self._extremes = [self._at[name] for name in floats if name.startswith(("__min:", "__max:"))]
 
     def _new_row(self) -> Values:
         """Returns the row of a window without rows, apart from its key, its bounds and when it is opened."""

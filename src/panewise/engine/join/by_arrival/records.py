@@ -10,7 +10,7 @@ from panewise.engine.join.by_arrival.method import ArrivalJoin
 from panewise.engine.join.by_arrival.windows import ArrivalWindow
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.record_pairs import KeyRows, RecordPairs, Row, emits_only_pairs
+from panewise.engine.join.record_pairs import RecordPairs, Row, RowsOfKey, emits_only_pairs
 from panewise.engine.join.two_sides import JoinState
 
 
@@ -32,11 +32,11 @@ class ArrivalPairs(RecordPairs):
         self._count = {side: of_side.window.latest or 0 for side, of_side in self._windows.items()}
         super().__init__(plan)
 
-    def partners(self, rows: KeyRows, port: str, time: int) -> range:
+    def partners(self, rows: RowsOfKey, port: str, time: int) -> range:
         """Returns the places of all rows in the window."""
         return range(len(rows.rows))
 
-    def put(self, rows: KeyRows, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
+    def put(self, rows: RowsOfKey, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
         """Adds a row to the window, and removes the oldest one if there are too many."""
         rows.times.append(time)
         rows.rows.append(row)

@@ -14,7 +14,7 @@ import polars as pl
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval.method import IntervalJoin
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.record_pairs import KeyRows, RecordPairs, Row, emits_only_pairs
+from panewise.engine.join.record_pairs import RecordPairs, Row, RowsOfKey, emits_only_pairs
 from panewise.engine.join.two_sides import JoinState
 from panewise.spec.operators.join.columns import OTHER
 from panewise.spec.operators.join.interval import Interval
@@ -38,12 +38,12 @@ class IntervalPairs(RecordPairs):
         self._reach = {side: (first or 0, last or 0) for side, (first, last) in reach.items()}
         super().__init__(plan)
 
-    def partners(self, rows: KeyRows, port: str, time: int) -> range:
+    def partners(self, rows: RowsOfKey, port: str, time: int) -> range:
         """Returns the places of the rows in the interval of a row."""
         first, last = self._reach[port]
         return range(bisect_left(rows.times, time + first), bisect_right(rows.times, time + last))
 
-    def put(self, rows: KeyRows, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
+    def put(self, rows: RowsOfKey, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
         """Adds a row, after removing the expired rows, if there are enough of them."""
         passed, wait = clocks.passed(self._spec, OTHER[port]), self._reach[port][1]
         expired = 0 if passed is None else bisect_right(rows.times, passed - wait)
