@@ -255,7 +255,7 @@ OTHERS: Final = (
 @pytest.mark.parametrize(("sql", "message"), ERRORS)
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_an_error_shows_its_place_its_rule_and_a_remedy(sql: str, message: str) -> None:
-    """semantics 46.13"""
+    """semantics 46.13, 46.124"""
     with pytest.raises(SqlError) as caught:
         compile_sql(sql)
     error = caught.value
