@@ -25,7 +25,6 @@ from panewise.spark.queries.observer import Observer, observe
 
 TARGET = 2.0  # percent of a micro-batch
 _PARALLEL = 2  # shards, each with a core
-_HOT_KEYS = 10
 
 
 @dataclass(frozen=True)
@@ -63,28 +62,28 @@ class Share:
         return 100 * (self.workers_s + self.driver_s) / self.batch_s
 
 
-def print_shares(shapes: Sequence[str], batch_rows: Sequence[int], batches: int) -> None:
+def print_shares(shapes: Sequence[str], batch_rows: Sequence[int], batches: int, hot_keys: int) -> None:
     """Measures small and large micro-batches of these shapes."""
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         os.environ[FILE] = str(Path(directory, "seconds"))
         spark = session.start()
         for name in shapes:
             for rows in batch_rows:
-                share = measured(spark, name, rows, batches, Path(directory))
+                share = measured(spark, name, data.cached(rows, batches), hot_keys, Path(directory))
                 print(line_of(f"{name}, {rows:,} rows", share), flush=True)
         spark.stop()
         del os.environ[FILE]
 
 
-def measured(spark: Any, name: str, rows: int, batches: int, directory: Path) -> Share:
+def measured(spark: Any, name: str, events: data.Events, hot_keys: int, directory: Path) -> Share:
     """Runs the query of a shape with a journal."""
-    file, events, reports = Path(os.environ[FILE]), data.cached(rows, batches), list[float]()
+    file, reports = Path(os.environ[FILE]), list[float]()
     file.write_text("", encoding="utf-8")
     with (
         _timed_workers(),
         _timed_listener(reports),
         tempfile.TemporaryDirectory(dir=directory) as place,
-        observe(spark, log=False, journal=f"{place}/journal", hot_keys=_HOT_KEYS),
+        observe(spark, log=False, journal=f"{place}/journal", hot_keys=hot_keys),
     ):
         query = ours.query(session.read(spark, events), SHAPES[name])
         seconds = batch_seconds(progress_of(query, "append", f"{place}/checkpoint"))

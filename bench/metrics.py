@@ -55,9 +55,13 @@ def main() -> None:
     parser.add_argument(
         "--batch-rows", type=int, nargs="*", default=_BATCH_ROWS, help="with --share; default: %(default)s"
     )
+    parser.add_argument(
+        "--batches", type=int, default=_BATCHES, help="micro-batches with --share; default: %(default)s"
+    )
+    parser.add_argument("--hot-keys", type=int, default=0, help="hot keys with --share; default: %(default)s")
     asked = parser.parse_args()
     if asked.share:
-        print_shares(asked.shape, asked.batch_rows, _BATCHES)
+        print_shares(asked.shape, asked.batch_rows, asked.batches, asked.hot_keys)
         return
     if asked.journal:
         _print_steps()

@@ -7,7 +7,7 @@ plays all rounds. The number of a round and the seed repeat it.
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 import pytest
@@ -30,6 +30,7 @@ STEPS = FILES + 4  # moments of a kill: micro-batches, also those without rows, 
 MOVED = sorted(ALL)
 ROUNDS = 60
 KEY = ("k", "window_start", "window_end")
+Cuts: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass
@@ -43,7 +44,7 @@ class MovedJob(Job):
         batches = self.out.glob("*/checkpoint/commits/[0-9]*")
         return len(list(batches)) + sum((self.out / mark).exists() for mark in (ENDED, STATE, BEGINS))
 
-    def both_cuts(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def both_cuts(self) -> Cuts:
         """Returns the number of files of each micro-batch with data, of both parts."""
         first, second = (cuts_of(self.out / part / "checkpoint") for part in (FIRST, SECOND))
         if second:
@@ -63,47 +64,71 @@ def sinks(out: Path) -> Contents:
     return both
 
 
-def undisturbed_run(
-    spark: SparkSession, undisturbed: Expected, out: Path, name: str, way: Way, cuts: tuple[Any, Any]
-) -> None:
-    """Runs both parts without faults, with these numbers of files in their micro-batches."""
-    source = str(undisturbed.source(cuts[0] + cuts[1]))
-    without_slow_starts(out, lambda: run(spark, source, str(out), name, way, len(cuts[0])))
+class InParts:
+    """Runs of both parts without faults, each once, with these numbers of files in their micro-batches."""
+
+    def __init__(self, spark: SparkSession, undisturbed: Expected, factory: pytest.TempPathFactory) -> None:
+        self._spark, self.undisturbed, self._factory = spark, undisturbed, factory
+        self._folders: dict[Any, Path] = {}
+
+    def __call__(self, name: str, way: Way, cuts: Cuts) -> Path:
+        """Returns the folder of a run."""
+        key = (name, way, cuts)
+        if key not in self._folders:
+            out, source = (
+                self._factory.mktemp("parts") / name,
+                str(self.undisturbed.source(cuts[0] + cuts[1])),
+            )
+            without_slow_starts(out, lambda: run(self._spark, source, str(out), name, way, len(cuts[0])))
+            self._folders[key] = out
+        return self._folders[key]
 
 
-def check_round(
-    spark: SparkSession, undisturbed: Expected, folder: Path, record: Any, way: Way, number: int
-) -> list[str]:
+@pytest.fixture(scope="session")
+def in_parts(spark: SparkSession, undisturbed: Expected, tmp_path_factory: pytest.TempPathFactory) -> InParts:
+    return InParts(spark, undisturbed, tmp_path_factory)
+
+
+def of_changes(number: int) -> int:
+    """Returns a round over a changed specification. Rounds over one follow each other, and share its runs."""
+    place, turn = divmod(number, ROUNDS // len(CHANGED))
+    return turn * len(CHANGED) + place
+
+
+def check_round(in_parts: InParts, folder: Path, record: Any, way: Way, number: int) -> list[str]:
     """Plays a round, and compares its sinks with those of a run without faults."""
     name, master, plan = drawn(number, MOVED if way == "moved" else CHANGED, STEPS, delay=1.5)
     settings = OFTEN_SNAPSHOTS | {"job.way": way, "job.first": str(HALF)}
     settings |= {"job.checkpoints": "local"} if number // 4 % 2 else {}
-    source = undisturbed.source((1,) * FILES)
+    source = in_parts.undisturbed.source((1,) * FILES)
     job = MovedJob(folder, source, name, master, settings, environment(folder, master))
     story = played(job, plan, record)
-    undisturbed_run(spark, undisturbed, folder / "expected", name, way, job.both_cuts())
-    check_same(sinks(job.out), sinks(folder / "expected"), [*story, job.both_cuts()])
+    expected = in_parts(name, way, job.both_cuts())
+    check_same(sinks(job.out), sinks(expected), [*story, job.both_cuts()])
     return story
 
 
 @pytest.mark.soak
 @pytest.mark.rounds
 @pytest.mark.parametrize("number", range(ROUNDS))
-def test_rounds_of_moved_states(
-    spark: SparkSession, undisturbed: Expected, tmp_path: Path, record_property: Any, number: int
-) -> None:
+def test_rounds_of_moved_states(in_parts: InParts, tmp_path: Path, record_property: Any, number: int) -> None:
     """semantics 48.1, 48.9"""
-    check_round(spark, undisturbed, tmp_path, record_property, "moved", number)
+    check_round(in_parts, tmp_path, record_property, "moved", number)
 
 
 @pytest.mark.soak
 @pytest.mark.rounds
 @pytest.mark.parametrize("number", range(ROUNDS))
-def test_rounds_of_changes(
-    spark: SparkSession, undisturbed: Expected, tmp_path: Path, record_property: Any, number: int
-) -> None:
+def test_rounds_of_changes(in_parts: InParts, tmp_path: Path, record_property: Any, number: int) -> None:
     """semantics 47.9"""
-    check_round(spark, undisturbed, tmp_path, record_property, "changed", number)
+    check_round(in_parts, tmp_path, record_property, "changed", of_changes(number))
+
+
+def test_the_rounds_of_changes_are_all_different() -> None:
+    rounds = [of_changes(number) for number in range(ROUNDS)]
+    assert sorted(rounds) == list(range(ROUNDS))
+    names = [drawn(number, CHANGED, STEPS)[0] for number in rounds]
+    assert names == sorted(names), "rounds over one specification follow each other"
 
 
 @pytest.mark.nightly
@@ -111,16 +136,15 @@ def test_rounds_of_changes(
     ("way", "name"), [("moved", "session-retracting"), ("changed", "tumbling-accumulating")]
 )
 def test_the_driver_is_killed_between_the_parts(
-    spark: SparkSession, undisturbed: Expected, tmp_path: Path, record_property: Any, way: Way, name: str
+    spark: SparkSession, in_parts: InParts, tmp_path: Path, record_property: Any, way: Way, name: str
 ) -> None:
     """The results are those of a batch (semantics 33, 47.9, 48.9)."""
     settings = {"job.way": way, "job.first": str(HALF), "job.checkpoints": "local"}
-    job = MovedJob(tmp_path, undisturbed.source((1,) * FILES), name, "local[2]", settings)
+    job = MovedJob(tmp_path, in_parts.undisturbed.source((1,) * FILES), name, "local[2]", settings)
     story = played(job, Plan(seed_of(2), "driver", STEPS, kills=2, delay=1), record_property)
     assert any("killed" in line for line in story), story
-    undisturbed_run(spark, undisturbed, tmp_path / "expected", name, way, job.both_cuts())
-    check_same(sinks(job.out), sinks(tmp_path / "expected"), [*story, job.both_cuts()])
-    assert results(_rows(job.out, "panes")) == answer(spark, undisturbed, job.out, name)
+    check_same(sinks(job.out), sinks(in_parts(name, way, job.both_cuts())), [*story, job.both_cuts()])
+    assert results(_rows(job.out, "panes")) == answer(spark, in_parts.undisturbed, job.out, name)
 
 
 def answer(spark: SparkSession, undisturbed: Expected, out: Path, name: str) -> Counter[str]:
