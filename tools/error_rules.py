@@ -2,14 +2,12 @@
 
 import ast
 import re
-import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from tools.possible_texts import DEEPEST, HOLE, Texts
+from tools.possible_texts import HOLE, Texts
 from tools.program import Function, Place, last_name, parameters, program
 
 # Bases that have no rule of panewise.
@@ -43,29 +41,17 @@ def kinds() -> frozenset[str]:
 def raised_rules() -> tuple[RaisedRule, ...]:
     """Returns the rules of all calls that make an error or the text of a warning, sorted by their place."""
     sources, texts = program(), Texts(program())
-    with _deep_recursion():
-        rules = {
-            rule
-            for kind in (*sorted(kinds()), EXPLAIN)  # in a fixed order, as texts remember what they follow
-            for call in sources.calls[kind]
-            if call.module.path != "errors.py"
-            for rule in _rules_of(texts, call, kind)
-            if _says_something(rule.rule)
-        }
+    rules = {
+        rule
+        for kind in (*sorted(kinds()), EXPLAIN)  # in a fixed order, as texts remember what they follow
+        for call in sources.calls[kind]
+        if call.module.path != "errors.py"
+        for rule in _rules_of(texts, call, kind)
+        if _says_something(rule.rule)
+    }
     return tuple(
         sorted(rules, key=lambda rule: (rule.path, rule.line, rule.rule, rule.error, rule.given, rule.remedy))
     )
-
-
-@contextmanager
-def _deep_recursion() -> Iterator[None]:
-    """Allows as many nested calls as the longest path to a text needs."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, 20 * DEEPEST))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
 
 
 def _rules_of(texts: Texts, call: Place, kind: str) -> Iterator[RaisedRule]:

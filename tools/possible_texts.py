@@ -6,6 +6,7 @@ functions, elements of tuples and dicts. This is approximate: conditions are not
 
 import ast
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,8 @@ MANY_FILLINGS: Final = 80  # of a template that says little without them
 # An argument with so many values is that of several functions or classes.
 MANY_VALUES: Final = 13
 DEEPEST: Final = 300  # no path is so long: one that was cut would lose rules
+# A step of a path takes a dozen nested calls.
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 20 * DEEPEST))
 HOLE: Final = "{}"
 _SEQUENCES: Final = (ast.Tuple, ast.List, ast.Set)
 _COMPREHENSIONS: Final = (ast.GeneratorExp, ast.ListComp, ast.SetComp)

@@ -292,7 +292,7 @@ class Dataflow:
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
         settings = self._settings(packed, schemas, direct, reports=reports)
         target = envelope.OUT if direct is None else direct.target
-        shards, initial = _used_once(packed).groupBy("shard"), self._initial(schemas)
+        shards, initial = envelope.used_once(packed).groupBy("shard"), self._initial(schemas)
         with one_worker_pool(packed.sparkSession):
             stepped = shards.transformWithStateInPandas(
                 Processor(settings), with_metrics(target), "Append", "EventTime", initial
@@ -395,21 +395,3 @@ def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> li
         raise SpecError(f"shards={shards}", *one_shard)
     default = int(setting(df, PARTITIONS, "200")) if one_shard is None else 1
     return even_shards(default if shards is None else shards)
-
-
-def _used_once(packed: DataFrame) -> DataFrame:
-    """Returns envelopes whose shuffle Spark repeats where a query uses them twice (semantics 42.13).
-
-    Spark would use one shuffle for both. It then does not find the watermark behind the second use, so there
-    no timer expires. In each micro-batch Spark gives every random number of a plan a seed of its own. So it
-    does not take the two plans for the same. The condition is always true, which Spark must not know.
-
-    Spark compiles `rand()` to code that contains the seed, so each micro-batch would have new code. It does
-    not compile a function of arrays with a lambda, nor its arguments (docs/decisions/0080-fixed-costs.md).
-    """
-    return packed.where("forall(array(rand()), number -> NOT isnan(number))")
-
-
-def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
-    """Returns one kind of output in real columns."""
-    return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)

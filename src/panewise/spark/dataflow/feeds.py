@@ -10,6 +10,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
+from panewise.engine.protocol import Schemas
 from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spec import Specification
 
@@ -30,6 +31,10 @@ class Upstream(Protocol):
     @property
     def fed(self) -> Mapping[str, "Feed"]:
         """The operators whose rows are inputs of this one, by port."""
+        ...
+
+    def schemas(self, *, all_columns: bool) -> Schemas:
+        """The types of the columns of each input."""
         ...
 
     @property

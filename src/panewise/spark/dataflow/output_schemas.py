@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.types import (
     BooleanType,
     IntegerType,
@@ -100,3 +102,8 @@ def _schema_of(kind: str, entry: Entry, inputs: StructType, output_names: Mappin
     numbers = [StructField(name, LongType()) for name in names]
     clocks = [StructField("watermark", TimestampType()), StructField("processing_time", TimestampType())]
     return StructType([StructField("shard", IntegerType()), *numbers, *clocks])
+
+
+def unpacked(tagged: DataFrame, unpack: Unpack) -> DataFrame:
+    """Returns one kind of output in real columns."""
+    return tagged.where(F.col("kind") == unpack.kind).select("payload").mapInArrow(unpack, unpack.target)

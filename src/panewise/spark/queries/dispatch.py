@@ -12,7 +12,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from panewise.spark.dataflow.dataflow import unpacked
+from panewise.spark.dataflow.output_schemas import unpacked
 from panewise.spark.queries.selection import Sorted
 from panewise.spark.session.settings import envelopes_in_small_batches
 from panewise.spark.shuffle.envelope import kind_of

@@ -11,8 +11,9 @@ from pyspark.sql import Column, DataFrame
 
 from panewise.chrono import InstantLike, instant_us
 from panewise.errors import SetupError, SpecError
-from panewise.spark.dataflow.dataflow import Dataflow, unpacked
+from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.history import export_history
+from panewise.spark.dataflow.output_schemas import unpacked
 from panewise.spark.dataflow.static_side import check_output
 from panewise.spark.inputs.emitted import emitted
 from panewise.spark.queries.bound_sinks import check_sequence

@@ -18,7 +18,7 @@ Kinds on the way out: ``panes``, ``late``, ``invalid``, ``counts``, in tests ``l
 import io
 import struct
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -26,6 +26,9 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from panewise.families import INPUT
 from panewise.state.arrow_streams import write_stream
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 IN = StructType(
     [
@@ -212,3 +215,16 @@ def batch(envelopes: list[tuple[int, str, bytes]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [pa.array(c, f.type) for c, f in zip(columns, _ARROW_IN, strict=True)], schema=_ARROW_IN
     )
+
+
+def used_once(packed: "DataFrame") -> "DataFrame":
+    """Returns envelopes whose shuffle Spark repeats where a query uses them twice (semantics 42.13).
+
+    Spark would use one shuffle for both. It then does not find the watermark behind the second use, so there
+    no timer expires. In each micro-batch Spark gives every random number of a plan a seed of its own. So it
+    does not take the two plans for the same. The condition is always true, which Spark must not know.
+
+    Spark compiles `rand()` to code that contains the seed, so each micro-batch would have new code. It does
+    not compile a function of arrays with a lambda, nor its arguments (docs/decisions/0080-fixed-costs.md).
+    """
+    return packed.where("forall(array(rand()), number -> NOT isnan(number))")
