@@ -78,7 +78,7 @@ class SameWindowEngine(WindowsOfSides):
         mark, behind = self.state.clocks.watermark, furthest_behind(self.spec)
         if mark is None or behind is None:
             return None
-        # After a higher lateness it does not go back: no window that ends at the floor emits a row.
+        # After a higher lateness it stays where it was: no window that ends at the floor emits a row.
         at, floor = saturating_add(mark, -behind), self.state.clocks.floor
         lateness = self.windows.spec.lateness_us
         if floor is None or lateness is None:
