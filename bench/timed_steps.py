@@ -1,25 +1,30 @@
 """A processor whose workers time what a journal costs in a step.
 
-Workers unpickle it by the name of this module. So they import it, and importing it makes the activity of
-steps write its seconds to the file that the environment names.
+Workers unpickle it by the name of this module. With its first rows a worker makes the activity of steps write
+its seconds to the file that the environment names. Spark also starts the processor on the driver, which needs
+nothing of that.
 """
 
 import os
 import time
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any, Final
 
-from panewise.spark.activity import StepActivity
 from panewise.spark.workers.processor import Processor
 
 FILE: Final = "PANEWISE_BENCH_SECONDS"  # the environment variable with the path
-_TIMED: Final = ("at_start", "add_rows", "add_panes", "add_state", "text")
+TIMED: Final = ("at_start", "add_rows", "add_panes", "add_state", "text")  # methods of StepActivity
 
 
 class TimedProcessor(Processor):
-    """A processor of the package. Where it is unpickled, steps are timed."""
+    """A processor of the package that times its steps."""
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
+        """Times the steps of this worker from now on."""
+        time_steps()
+        return super().handleInputRows(key, rows, timerValues)
 
 
 class StepSeconds:
@@ -38,7 +43,7 @@ class StepSeconds:
                 return work(*arguments, **options)
             finally:
                 self.seconds += time.perf_counter() - began
-                if name == _TIMED[-1]:
+                if name == TIMED[-1]:
                     self._write()
 
         return count
@@ -49,16 +54,15 @@ class StepSeconds:
         self.seconds = 0.0
 
 
+@cache
 def time_steps() -> None:
-    """Times the activity of the steps of this process."""
+    """Times the activity of the steps of this process, once."""
+    from panewise.spark.activity import StepActivity  # noqa: PLC0415 - it imports Polars
+
     seconds = StepSeconds()
-    for name in _TIMED:
+    for name in TIMED:
         work: Any = vars(StepActivity)[name]
         if isinstance(work, classmethod):
             setattr(StepActivity, name, classmethod(seconds.timed(name, work.__func__)))
         else:
             setattr(StepActivity, name, seconds.timed(name, work))
-
-
-if FILE in os.environ:
-    time_steps()

@@ -27,7 +27,7 @@ def test_the_seconds_of_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_all_calls_of_an_activity_are_timed() -> None:
     public = {name for name in vars(StepActivity) if not name.startswith("_")}
     methods = {name for name in public if callable(getattr(StepActivity, name))}
-    assert methods == set(timed_steps._TIMED)
+    assert methods == set(timed_steps.TIMED)
 
 
 def test_the_share() -> None:

@@ -27,7 +27,7 @@ def one_worker_pool(spark: SparkSession) -> Iterator[None]:
 
     Queries may be built in several threads, one after the other here. Other threads of the user may make
     functions meanwhile, for which Spark iterates over the environment. So it is replaced and never changed:
-    such an iteration continues over the one with which it began.
+    such an iteration reads the one with which it began.
     """
     if is_connect(spark) or spark.conf.get(_SETTING, "true") != "true":
         yield
