@@ -37,8 +37,10 @@ def schema_of(schema: Schema, columns: list[pl.Expr] | None) -> Schema:
     try:
         return dict(pl.LazyFrame(schema=schema).select(columns).collect_schema())
     except pl.exceptions.DuplicateError as error:
+        name = str(error).partition("'")[2].rpartition("'. ")[0]
         rule = "in process each column has a name of its own"
-        raise SqlError(str(error).split("\n", 1)[0], rule, "give one of them another name, with AS") from None
+        remedy = "give one of them another name, with AS"
+        raise SqlError(f"two columns with the name {name}", rule, remedy) from None
 
 
 def shaped(rows: pl.DataFrame, where: pl.Expr | None, columns: list[pl.Expr] | None) -> pl.DataFrame:

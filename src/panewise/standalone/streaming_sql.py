@@ -198,7 +198,7 @@ class SqlRun:
             remedy = "leave it out, and sort the rows of the result"
             raise SqlError(self.compiled.tail, rule, remedy, sql=text, start=place, end=end)
         self.schemas = {name.lower(): _microseconds(schema) for name, schema in schemas.items()}
-        self.node = NodeBuilder(self.schemas, follows).node(self.compiled.stage)
+        self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
         nothing = self.node.rejected()
         self._no_late, self._no_invalid = _together(nothing.late), _together(nothing.invalid)
 
