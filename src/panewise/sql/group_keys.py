@@ -101,8 +101,7 @@ class GroupKeys:
             return expr  # as in Spark, columns of the input come first
         for item in self.select.items:
             if name is not None and item.alias is not None and item.alias.lower() == name.lower():
-                other = column_name(item.expr.node, self.columns.aliases)
-                return expr if other is not None and other.lower() in BOUNDS else item.expr
+                return item.expr
         return expr
 
     def _numbered(self, number: Any, expr: Expr) -> Expr:

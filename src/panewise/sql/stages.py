@@ -13,6 +13,7 @@ from panewise.errors import SqlError
 from panewise.spec import (
     AnyWindow,
     Chain,
+    Cumulating,
     DeduplicateOperator,
     Hopping,
     OverOperator,
@@ -21,7 +22,7 @@ from panewise.spec import (
 )
 
 UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
-    "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps",
+    "without GROUP BY the rows of a table have the bounds of TUMBLE, CUMULATE and HOP of time without gaps",
     "add GROUP BY window_start, window_end",
 )
 UNSORTED: Final = (  # why ORDER BY, LIMIT and OFFSET are refused on a stream, and what to do
@@ -183,14 +184,16 @@ class AssignedStage(FollowingStage):
     partition: frozenset[str] = frozenset()
 
     @property
-    def fixed(self) -> Tumbling | Hopping:
-        """The windows, if each event time is in the same number of windows of one length.
+    def fixed(self) -> Tumbling | Hopping | Cumulating:
+        """The windows, if the event time of a row alone says in which windows it is.
 
         Raises:
             SqlError: if not. Such windows are those of a join, or of GROUP BY.
         """
         window = self.window
-        if isinstance(window, Tumbling) or (isinstance(window, Hopping) and not window.gaps):
+        if isinstance(window, (Tumbling, Cumulating)):
+            return window
+        if isinstance(window, Hopping) and not window.gaps:
             return window
         raise SqlError(type(window).__name__, *UNGROUPED)
 
@@ -363,6 +366,7 @@ class JoinStage:
         lateness: the allowed lateness of both sides, None if there is none.
         options: further fields of each side.
         open: the parts of ON with columns without a table.
+        ends: the names that both sides have for the bounds of the windows of a window join, with their texts.
     """
 
     left: "Stage"
@@ -380,6 +384,7 @@ class JoinStage:
     lateness: Duration | None = None
     options: tuple[Mapping[str, Any], Mapping[str, Any]] = ({}, {})
     open: tuple[OpenCondition, ...] = ()
+    ends: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

@@ -56,6 +56,8 @@ def policy_of(
     policies = (
         [] if emit is None else [phrase for phrase in emit.phrases if FORMS[phrase.words].part != "lateness"]
     )
+    if not takes_policy and [FORMS[phrase.words].value for phrase in policies] == ["changes"]:
+        policies = []  # the rows of other joins come as soon as they are known
     if emit is not None and (len(policies) > 1 or (policies and not takes_policy)):
         rule = _POLICY if takes_policy else _RULE
         raise parser.fail("EMIT", rule, "leave it out, or write EMIT WITH LATENESS", emit.span)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Referring, Stage
 from panewise.sql.syntax import Expr
@@ -51,12 +52,23 @@ class SideColumns:
     def side_of(self, node: exp.Expr) -> tuple[str, str] | None:
         """Returns side and name of a column that stands behind the name of its side, None for all else."""
         node = without_parentheses(node)
-        if not isinstance(node, exp.Column) or not node.table or node.args.get("db"):
+        if not isinstance(node, exp.Column) or not node.table:
             return None
+        if node.args.get("db"):
+            return self._bound_of_struct(node)
         table = node.table.lower()
         if table in self.members:
             return "left", joined_name(node)
         return (SIDES[self.names.index(table)], node.name) if table in self.names else None
+
+    def _bound_of_struct(self, node: exp.Column) -> tuple[str, str] | None:
+        """Returns side and name of a field of a struct of bounds, such as `window.start`, if it is one."""
+        names = [part.name.lower() for part in node.parts]
+        if len(names) != 3 or names[0] not in self.names or names[2] not in ("start", "end"):
+            return None
+        place = self.names.index(names[0])
+        is_struct = bound_columns(self.sides[place].stage).get(names[1]) == STRUCT
+        return (SIDES[place], ".".join(names[1:])) if is_struct else None
 
     def referring(self, expr: Expr, alias: str | None, using: tuple[str, ...] = ()) -> Referring:
         """Returns an expression over the rows of the join, cut where columns stand.
@@ -69,9 +81,14 @@ class SideColumns:
             return self._star(expr, original, using)
         pieces, columns, at = list[str](), list[tuple[str | None, str]](), expr.span.start
         for node in sorted(expr.node.find_all(exp.Column), key=lambda node: parser.span_of(node).start):
+            span, table = parser.span_of(node), node.parts[0].name
+            if len(node.parts) > 2 and table.lower() in self.names:  # fields of a struct follow its name
+                pieces.append(sql[at : span.start])
+                columns.append((table, node.parts[1].name))
+                at = node.parts[1].meta["end"] + 1
+                continue
             if self.side_of(node) is None and node.table:
                 continue
-            span = parser.span_of(node)
             pieces.append(sql[at : span.start])
             columns.append(self._reference(node))
             at = span.end
