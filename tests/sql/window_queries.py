@@ -75,6 +75,15 @@ QUERIES: Final[list[tuple[str, list[tuple[Any, ...]]]]] = [
         ],
     ),
     (
+        f"SELECT * FROM {SUMS} a FULL JOIN {OTHERS} b USING (k, s, e)",
+        [
+            ("a", at(0), at(5), 1, 10),
+            ("a", at(5), at(10), 2, None),
+            ("b", at(5), at(10), 5, 20),
+            ("b", at(10), at(15), 3, 30),
+        ],
+    ),
+    (
         f"SELECT a.k, a.v, b.w FROM {STRUCTS[0]} a JOIN {STRUCTS[1]} b ON a.k = b.k AND a.window = b.window",
         PAIRS,
     ),

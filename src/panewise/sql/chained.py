@@ -217,7 +217,7 @@ def chained(
     if not isinstance(stage, WindowsStage) or select.group is None:
         return None
     compiler = ChainCompiler(parser, select, emit, names, stage)
-    bounds = [expr for expr in select.group.expressions if compiler.group.is_window(expr)]
+    bounds = [expr for expr in compiler.group.grouped() if compiler.group.is_window(expr)]
     if not bounds:
         return None
     names = frozenset(compiler.group.bounds)

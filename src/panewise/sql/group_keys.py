@@ -49,7 +49,7 @@ class GroupKeys:
             SqlError: for what is no key.
         """
         names: dict[str, str] = {}
-        for number, expr in enumerate(self._grouped()):
+        for number, expr in enumerate(self.grouped()):
             if self.is_window(expr):
                 self.sets.check_window(number, expr)
                 continue
@@ -83,7 +83,8 @@ class GroupKeys:
             return self.columns.add(in_backticks(name), f"{name} of the rows")
         return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
 
-    def _grouped(self) -> list[Expr]:
+    def grouped(self) -> list[Expr]:
+        """Returns the expressions of GROUP BY; numbers and names of the SELECT list are what they mean."""
         group = self.select.group
         if group is None:
             return []

@@ -154,9 +154,7 @@ class _RowsCompiler(WindowCompiler):
 
     def grouped(self) -> set[str]:
         """Returns the lower-case names of the bounds in GROUP BY."""
-        group = self.select.group
-        expressions = () if group is None else group.expressions
-        names = (column_name(expr.node, self.columns.aliases) for expr in expressions)
+        names = (column_name(expr.node, self.columns.aliases) for expr in self.group.grouped())
         return {(name or "").lower() for name in names} & self.rows.ends.keys()
 
 

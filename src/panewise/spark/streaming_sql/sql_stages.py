@@ -203,9 +203,10 @@ class Runner(OperatorRunner):
             static: Made = self._spark(stage.spark)
             return static
         inputs, sides = inputs_of_sides("sql", "a join", left, right, None)
-        own: Any = [sides[side]["event_time"] for side in ("left", "right")]
         frames = {side: frame_of(source) for side, source in inputs.items()}
         columns = {side: list(df.columns) for side, df in frames.items()}
+        marked = [(sides[side]["event_time"], columns[side]) for side in ("left", "right")]
+        own = [time if time in known else None for time, known in marked]
         times = self._times(stage, own, left, right)
         join = self.checked(lambda: resolved(stage, columns, times))
         result: OperatorResult = self.checked(lambda: apply(inputs, join.spec, **run_options(stage)))

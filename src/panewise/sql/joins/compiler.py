@@ -190,12 +190,17 @@ class JoinCompiler:
     def _columns_of_panes(self, whole: Referring) -> list[Referring]:
         """Returns the columns for which `*` stands, without the event times that the query does not have."""
         one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
-        return [
-            Referring(("", ""), ((side.name, name),), name, name)
+        using = self.join.using if table is None else ()
+        once = {name.lower() for name in using}
+        columns = [
+            (side.name, name)
             for side in (self.sides[:1] if one_side else self.sides)
             if table is None or table.lower() == (side.name or "").lower()
             for name in names_of_outputs(side.stage) or ()
+            if name.lower() not in once
         ]
+        both = [(None, name) for name in using]
+        return [Referring(("", ""), (column,), column[1], column[1]) for column in (*both, *columns)]
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.join.span)
