@@ -116,13 +116,16 @@ class JoinQueryCompiler(SparkQueryCompiler):
             return self._side_input(source, known)
         named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
         query = source.query if isinstance(source, Derived) else None if named is None else named.query
-        versions = None if query is None else versions_of(query, self.parser)
+        # A query that is written again reads queries of WITH of another text.
+        parser = self.parser if named is None or named.parser is None else named.parser
+        owner = self if parser is self.parser else type(self)(parser, self.update, self.written)
+        versions = None if query is None else versions_of(query, parser)
         if versions is None:
             return self._side_input(source, known)
         if named is not None:
             named.inlined, known = True, named.known
         name = source.alias or (source.name if isinstance(source, NamedTable) else None)
-        return JoinInput(self.rows(versions.select, known), name, versions.time)
+        return JoinInput(owner.rows(versions.select, known), name, versions.time)
 
     def _behind(
         self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, WithQuery]
