@@ -16,10 +16,10 @@ from panewise.sql.stages import (
     WatermarkedStage,
 )
 from panewise.sql.texts import one_line
-from panewise.standalone.sql_functions import refused
 from panewise.standalone.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
 from panewise.standalone.sql_operators import NODES, JoinNode
 from panewise.standalone.sql_selection import Schema
+from panewise.standalone.sql_typed import refused
 
 
 @dataclass
