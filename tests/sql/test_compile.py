@@ -13,11 +13,11 @@ from panewise.sql.over import with_free_names
 from panewise.sql.recognize import is_query, says_windows
 from panewise.sql.stages import (
     OURS,
-    Mark,
     OverStage,
     RowsStage,
     SparkStage,
     TableStage,
+    TableWatermark,
     WindowsStage,
     walk,
 )
@@ -112,7 +112,7 @@ def test_the_watermark_of_a_table() -> None:
     read = windows(f"SELECT count(*) AS n {sql}").input
     assert isinstance(read, TableStage)
     assert read.alias == "o"
-    assert read.watermark == Mark("ts", pw.Duration.of("10 minutes"), "to_timestamp(x)")
+    assert read.watermark == TableWatermark("ts", pw.Duration.of("10 minutes"), "to_timestamp(x)")
 
 
 def test_global_windows_have_the_watermark_of_the_table() -> None:
