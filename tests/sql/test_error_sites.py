@@ -35,6 +35,25 @@ ERRORS: Final = [
         "one window function",
     ),
     (f"SELECT v FROM t WHERE v IN (SELECT v {HOURS})", "are joins, if they compare window_start"),
+    (
+        "SELECT count(*) AS n FROM (SELECT * FROM CUMULATE(t, ts, '1 hour', '1 day')) GROUP BY window_end",
+        "both bounds of the windows of CUMULATE",
+    ),
+    (
+        """SELECT v, count(*) AS n FROM (SELECT * FROM SESSION(TABLE t PARTITION BY k, ts, '1 hour'))
+        GROUP BY v, window_start""",
+        "given in both clauses",
+    ),
+    (f"SELECT max(window_time) AS n {HOURS} {BY}", "the same for all its rows"),
+    (
+        "SELECT t.v FROM t LEFT JOIN u FOR SYSTEM_TIME AS OF t.ts ON t.k = u.k AND u.w > 3",
+        "ON compares the keys alone",
+    ),
+    (
+        f"""SELECT x.v FROM (SELECT v, window_end {HOURS} WHERE window_end > '2024-01-01') x
+        LEFT JOIN TUMBLE(u, ts, INTERVAL '1' HOUR) y ON x.window_end = y.window_end""",
+        "selects rows, and not windows",
+    ),
     (f"SELECT v FROM t WHERE v = (SELECT max(v) {HOURS} {BY})", "are joins, if they compare window_start"),
     (f"SELECT v FROM t WHERE EXISTS (SELECT 1 FROM u {MARK})", "has no window functions and no WATERMARK"),
     (f"SELECT v->'k' AS n {WINDOW}", "get_json_object"),

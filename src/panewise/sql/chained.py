@@ -9,6 +9,7 @@ from sqlglot import exp
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
+from panewise.sql.bound_columns import folded
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, function_name
 from panewise.sql.group_keys import GroupKeys
@@ -112,8 +113,8 @@ class _OfPanes(Columns):
         raise SpecError(text, rule, "compute the column in the query in FROM")
 
 
-class _KeysOfPanes(GroupKeys):
-    """GROUP BY of a stage of a chain, whose window is that of the panes."""
+class KeysOfPanes(GroupKeys):
+    """GROUP BY of rows that have windows already, under these names for their bounds."""
 
     def __init__(
         self,
@@ -127,10 +128,11 @@ class _KeysOfPanes(GroupKeys):
         self.ends = ends
 
     def is_window(self, expr: Expr) -> bool:
+        """Returns whether an expression is a bound of the rows' windows."""
         name = column_name(expr.node, self.columns.aliases)
         end = None if name is None else self.ends.get(name.lower())
         if end is not None:
-            self.bounds.add(end.strip("`"))
+            self.bounds.add("window_time" if end == END else end.strip("`"))
         return end is not None
 
 
@@ -168,7 +170,7 @@ class ChainCompiler(WindowCompiler):
         return _OfPanes(self.parser, names, self.known)
 
     def _group(self) -> GroupKeys:
-        return _KeysOfPanes(self.select, self.columns, self.sets, None, self.ends)
+        return KeysOfPanes(self.select, self.columns, self.sets, None, self.ends)
 
     def _window(self) -> WindowSyntax | None:
         return None
@@ -216,10 +218,11 @@ def chained(
     Raises:
         SqlError: if a chain cannot have it.
     """
+    stage = folded(stage)
     if not isinstance(stage, WindowsStage) or select.group is None:
         return None
     compiler = ChainCompiler(parser, select, emit, names, stage)
-    bounds = [expr for expr in select.group.expressions if compiler.group.is_window(expr)]
+    bounds = [expr for expr in compiler.group.grouped() if compiler.group.is_window(expr)]
     if not bounds:
         return None
     names = frozenset(compiler.group.bounds)

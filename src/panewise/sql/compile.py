@@ -9,14 +9,13 @@ from panewise.chrono import DurationLike
 from panewise.errors import SpecError, SqlError
 from panewise.spec import OverOperator
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.chained import chained, timed, window_column
+from panewise.sql.chained import chained, timed
 from panewise.sql.emit import is_changes
 from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import (
     aggregate_call,
     check_no_window,
     column_name,
-    function_name,
     has_aggregate,
     windows_in,
 )
@@ -25,9 +24,10 @@ from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
 from panewise.sql.over_behind_groups import GroupedSelect
-from panewise.sql.panes import CALLS
-from panewise.sql.parser import QueryParser, parse
+from panewise.sql.panes import BOUNDS
+from panewise.sql.parser import parse
 from panewise.sql.retracted import check_retractions
+from panewise.sql.select_clauses import calls_window, selected_orders, time_of
 from panewise.sql.sources import WithQuery, leaves
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stages import (
@@ -57,6 +57,7 @@ from panewise.sql.syntax import (
     Cte,
     Derived,
     Emit,
+    Group,
     NamedTable,
     Query,
     Select,
@@ -64,9 +65,12 @@ from panewise.sql.syntax import (
     TableFunction,
     TextSpan,
 )
-from panewise.sql.texts import normal, replaced
+from panewise.sql.texts import replaced
 from panewise.sql.top_n import pattern_is_possible
 from panewise.sql.top_n.groups import groups_of_windows
+from panewise.sql.top_n.once import with_timestamp
+from panewise.sql.window_functions import identifies, window_of_table
+from panewise.sql.window_rows import groups_of_rows
 from panewise.sql.windows import WindowCompiler
 
 
@@ -102,20 +106,8 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not any(isinstance(inner, OURS) for inner in walk(stage)):
         return CompiledQuery(QueryCompiler(parser, update).query(query, {}), sql=sql)
-    tail = replaced(sql, span, _selected_orders(query, parser))
+    tail = replaced(sql, span, selected_orders(query, parser))
     return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
-
-
-def _selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
-    """Returns the names of columns in the place of expressions of ORDER BY that are these columns."""
-    items = query.body.items if isinstance(query.body, Select) else ()
-    names: dict[str, str] = {}
-    for item in items:
-        name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
-        if name is not None:
-            names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(name))
-    orders = ((ordered.expr.span, normal(parser.characters(ordered.expr.span))) for ordered in query.order)
-    return {span: names[text] for span, text in orders if text in names}
 
 
 class QueryCompiler(FirstRowsCompiler):
@@ -153,12 +145,12 @@ class QueryCompiler(FirstRowsCompiler):
             stage = self.query(cte.query, known)
         except SqlError as error:
             if pattern_is_possible(cte.query) and not cte.columns:
-                return WithQuery(cte.query, known, None, error)
+                return WithQuery(cte.query, known, None, error, parser=self.parser)
             raise
         if cte.columns:
             columns = ", ".join(map(in_backticks, cte.columns))
             stage = SparkStage(("SELECT * FROM ", f" ({columns})"), ((stage, cte.name),))
-        return WithQuery(None if cte.columns else cte.query, known, stage)
+        return WithQuery(None if cte.columns else cte.query, known, stage, parser=self.parser)
 
     def body(self, body: Body, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a query without WITH."""
@@ -218,7 +210,8 @@ class QueryCompiler(FirstRowsCompiler):
         over = any(windows_in(expr.node) for expr in expressions_of(select))
         if not over and is_changes(emit):
             emit = None  # such a row is emitted once, when it arrives
-        distinct = self.distinct(select, emit, known) if select.distinct else None
+        distinct = self._distinct_of_windows(select, emit, known) if select.distinct else None
+        distinct = distinct or (self.distinct(select, emit, known) if select.distinct else None)
         if distinct is not None:
             return distinct
         table = self._window_table(select)
@@ -232,12 +225,31 @@ class QueryCompiler(FirstRowsCompiler):
             return self._ordered(select, emit, known)
         return self.rows(select, known) if self.is_simple(select) else self.spark(select, known)
 
+    def _distinct_of_windows(
+        self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]
+    ) -> Stage | None:
+        """Returns SELECT DISTINCT with bounds of windows as groups, None for another one."""
+        exprs = [item.expr for item in select.items]
+        if any(isinstance(expr.node, exp.Star) or windows_in(expr.node) for expr in exprs):
+            return None
+        names = {(column_name(expr.node, frozenset()) or "").lower() for expr in exprs}
+        span = TextSpan(select.items[0].span.start, select.items[-1].span.end)
+        group = Group(tuple(exprs), None, every=False, span=span)
+        groups = replace(select, distinct=False, group=group)
+        table = self._window_table(select)
+        if table is not None and select.source is table and not select.others:
+            windows = window_of_table(table, self.parser).window
+            return (
+                self._windows(groups, emit, table, known) if identifies(windows, names & {*BOUNDS}) else None
+            )
+        return None if table is not None else self._again(groups, emit, known)
+
     def _grouped(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
         """Returns the stage of a SELECT with GROUP BY or aggregates."""
         first = self.groups_of_first_rows(select, emit, known)
         if first is not None:
             return first
-        table, calls = self._window_table(select), _calls_window(select)
+        table, calls = self._window_table(select), calls_window(select)
         window = select.source.window if isinstance(select.source, NamedTable) else None
         if table is None and not calls:
             if window is not None:
@@ -283,9 +295,11 @@ class QueryCompiler(FirstRowsCompiler):
         source = self.input(select, table, known)
         options = options_of(select.source, self.parser)
         stage, renamed = source.stage, None
-        column = _time_of(select, table, source.names) if is_ours(stage) else None
+        column = time_of(select, table, source.names) if is_ours(stage) else None
         if column is not None:
             stage, renamed = timed(stage, column)
+        elif is_ours(stage) and (table is not None or calls_window(select)):
+            stage, renamed = with_timestamp(stage) or (stage, None)
         compiler = WindowCompiler(
             self.parser,
             select,
@@ -309,6 +323,9 @@ class QueryCompiler(FirstRowsCompiler):
             return None
         source = self.single(select.source, known)
         parts = self.parser, select, emit, source.stage, source.names
+        of_rows = groups_of_rows(*parts)
+        if of_rows is not None:
+            return of_rows
         of_panes = isinstance(source.stage, WindowsStage) and source.stage.having is not None
         selected = groups_of_windows(*parts) if of_panes or select.where is not None else None
         return selected or chained(*parts) or groups_of_windows(*parts)
@@ -373,28 +390,3 @@ class QueryCompiler(FirstRowsCompiler):
             rule, remedy = "a query has one window function", "write the other in a query in FROM"
             raise self.parser.fail(tables[1].function, rule, remedy, tables[1].name)
         return tables[0] if tables else None
-
-
-def _calls_window(select: Select) -> bool:
-    """Returns whether GROUP BY has a call of windows, or the name or number of a column that is one."""
-    if select.group is None:
-        return False
-    meant = {item.alias.lower(): item.expr for item in select.items if item.alias is not None}
-    meant |= {str(number): item.expr for number, item in enumerate(select.items, 1)}
-    exprs = list(select.group.expressions)
-    if select.group.every:
-        exprs += [item.expr for item in select.items]
-    names = [expr.node.name.lower() for expr in exprs if isinstance(expr.node, (exp.Column, exp.Literal))]
-    exprs += [meant[name] for name in names if name in meant]
-    return any(function_name(expr.node) in CALLS for expr in exprs)
-
-
-def _time_of(select: Select, table: TableFunction | None, names: frozenset[str]) -> str | None:
-    """Returns the column that the window of a query names as its event time."""
-    if table is not None:
-        return None if table.time is None else column_name(table.time.node, names)
-    for expr in select.group.expressions if select.group is not None else ():
-        if function_name(expr.node) in CALLS and expr.node.expressions:
-            time = expr.node.expressions[0]
-            return window_column(time) or column_name(time, names)
-    return None

@@ -10,14 +10,15 @@ from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.emit import PLAIN
 from panewise.sql.function_calls import windows_in
 from panewise.sql.join_queries import JoinQueryCompiler
+from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
 from panewise.sql.rewriting import WrittenText, add_emit
-from panewise.sql.sources import OperatorInput, WithQuery
+from panewise.sql.sources import OperatorInput, WithQuery, names_of
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
-from panewise.sql.syntax import Derived, Emit, NamedTable, Select, Source, TableFunction, TextSpan
-from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_of
+from panewise.sql.syntax import Derived, Emit, Join, NamedTable, Select, Source, TableFunction, TextSpan
+from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
 
 
 class FirstRowsCompiler(JoinQueryCompiler):
@@ -29,12 +30,17 @@ class FirstRowsCompiler(JoinQueryCompiler):
         named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
         if pattern is None and named is not None and named.query is not None:
             assert isinstance(source, NamedTable)
+            if named.parser is not self.parser:
+                return self._of_other_text(select, source, named, emit)
             written = Derived(named.query, source.alias or source.name, source.columns, None, source.span)
             pattern, inner = pattern_of(replace(select, source=written), emit, self.parser), named.known
             named.inlined = named.inlined or pattern is not None
         if pattern is None:
             return None
         numbered = pattern.inner
+        of_join = self._numbered_join(select, emit, known) if named is None else None
+        if of_join is not None:
+            return of_join
         first = self.first_rows(pattern, inner)
         if first is not None:
             return first
@@ -44,6 +50,46 @@ class FirstRowsCompiler(JoinQueryCompiler):
             return self.input(numbered, None, inner) if whole else self.single(source, inner)
 
         return TopNCompiler(self.parser, pattern, read).compile()
+
+    def _of_other_text(
+        self, select: Select, source: NamedTable, named: WithQuery, emit: Emit | None
+    ) -> Stage | None:
+        """Returns a Top-N of a query of WITH that stands in another text, None for another SELECT."""
+        query, parser = named.query, named.parser
+        if query is None or parser is None or not pattern_is_possible(query) or select.source_span is None:
+            return None
+        text = WrittenText()
+        text.copy(self.parser.sql, TextSpan(select.span.start, source.span.start), {})
+        text.add("(", source.span.start)
+        text.add(parser.characters(query.span), source.span.start)
+        text.add(f") AS {in_backticks(source.alias or source.name or '')}", source.span.end)
+        text.copy(self.parser.sql, TextSpan(source.span.end, select.span.end), {})
+        add_emit(text, self.parser.sql, emit)
+        named.inlined = True
+        return self.rewritten(text, named.known)
+
+    def _numbered_join(
+        self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]
+    ) -> Stage | None:
+        """Returns a Top-N whose inner query numbers the rows of a join of ours; None for another one.
+
+        The join is written as a query of its own in FROM.
+        """
+        query = select.source.query if isinstance(select.source, Derived) else None
+        numbered = None if query is None else query.body
+        if not isinstance(numbered, Select) or not isinstance(numbered.source, Join) or numbered.others:
+            return None
+        join, sql = numbered.source, self.parser.sql
+        probe = Select((), False, join, numbered.where, None, None, None, (), join.span, join.span)
+        if self.join(probe, None, known) is None:
+            return None
+        tables = frozenset(name.lower() for name in names_of(join))
+        text = WrittenText()
+        text.copy(sql, TextSpan(select.span.start, numbered.span.start), {})
+        text.append(BehindJoin(self.parser, numbered, None, tables).written())
+        text.copy(sql, TextSpan(numbered.span.end, select.span.end), {})
+        add_emit(text, sql, emit)
+        return self.rewritten(text, known)
 
     def first_rows(self, pattern: Pattern, known: Mapping[str, WithQuery]) -> Stage | None:
         """Returns the first row of each key as a deduplication, None if it is none."""

@@ -49,7 +49,7 @@ class GroupKeys:
             SqlError: for what is no key.
         """
         names: dict[str, str] = {}
-        for number, expr in enumerate(self._grouped()):
+        for number, expr in enumerate(self.grouped()):
             if self.is_window(expr):
                 self.sets.check_window(number, expr)
                 continue
@@ -83,7 +83,8 @@ class GroupKeys:
             return self.columns.add(in_backticks(name), f"{name} of the rows")
         return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
 
-    def _grouped(self) -> list[Expr]:
+    def grouped(self) -> list[Expr]:
+        """Returns the expressions of GROUP BY; numbers and names of the SELECT list are what they mean."""
         group = self.select.group
         if group is None:
             return []
@@ -101,8 +102,7 @@ class GroupKeys:
             return expr  # as in Spark, columns of the input come first
         for item in self.select.items:
             if name is not None and item.alias is not None and item.alias.lower() == name.lower():
-                other = column_name(item.expr.node, self.columns.aliases)
-                return expr if other is not None and other.lower() in BOUNDS else item.expr
+                return item.expr
         return expr
 
     def _numbered(self, number: Any, expr: Expr) -> Expr:

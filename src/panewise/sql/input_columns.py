@@ -12,6 +12,7 @@ from panewise.sql.function_calls import (
     CallSyntax,
     check_no_window,
     column_name,
+    columns_in,
     constant,
     has_aggregate,
 )
@@ -31,6 +32,7 @@ class Columns:
     computed: dict[str, Computed] = field(default_factory=dict)
     computed_names: set[str] = field(default_factory=set)
     spellings: dict[str, str] = field(default_factory=dict)
+    bounds: frozenset[str] = frozenset()
 
     def name_of(self, expr: Expr) -> str:
         """Returns the name of the column with the value of an expression."""
@@ -85,12 +87,20 @@ class Columns:
         condition = None if call.condition is None else self.name_of(self._expr(call.condition))
         return AggregateCall(call.name, columns, constants, call.distinct, call.ignore_nulls, condition)
 
+    def _is_bound(self, node: exp.Column) -> bool:
+        return (column_name(node, self.aliases) or "").lower() in self.bounds
+
     def _expr(self, node: exp.Expr) -> Expr:
         return Expr(node, self.parser.span_of(node))
 
     def _check_arguments(self, call: CallSyntax) -> None:
         """Refuses aggregates and functions over windows in an aggregate."""
         for node in (*call.arguments, call.condition):
+            if node is not None and any(self._is_bound(column) for column in columns_in(node)):
+                rule = "a bound of a window is the same for all its rows, and no column of them"
+                text = self.parser.characters(call.span)
+                remedy = "write the bound without an aggregate"
+                raise self.parser.fail(text, rule, remedy, call.span)
             if node is not None and has_aggregate(node):
                 rule = "an aggregate is computed from rows, not from aggregates"
                 text = self.parser.characters(call.span)

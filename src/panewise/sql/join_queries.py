@@ -116,13 +116,16 @@ class JoinQueryCompiler(SparkQueryCompiler):
             return self._side_input(source, known)
         named = known.get((source.name or "").lower()) if isinstance(source, NamedTable) else None
         query = source.query if isinstance(source, Derived) else None if named is None else named.query
-        versions = None if query is None else versions_of(query, self.parser)
+        # A query that is written again reads queries of WITH of another text.
+        parser = self.parser if named is None or named.parser is None else named.parser
+        owner = self if parser is self.parser else type(self)(parser, self.update, self.written)
+        versions = None if query is None else versions_of(query, parser)
         if versions is None:
             return self._side_input(source, known)
         if named is not None:
             named.inlined, known = True, named.known
         name = source.alias or (source.name if isinstance(source, NamedTable) else None)
-        return JoinInput(self.rows(versions.select, known), name, versions.time)
+        return JoinInput(owner.rows(versions.select, known), name, versions.time)
 
     def _behind(
         self, select: Select, join: Join, emit: Emit | None, known: Mapping[str, WithQuery]
@@ -146,18 +149,15 @@ class JoinQueryCompiler(SparkQueryCompiler):
     ) -> Stage | None:
         """Returns a join of the rows of a join with a table, None if both are Spark's."""
         left, members = join.left, frozenset(name.lower() for name in names_of(join.left))
+        probe = Select((), False, left, None, None, None, None, (), left.span, left.span)
         if join.using:
-            probe = Select((), False, left, None, None, None, None, (), left.span, left.span)
             self._check_spark_joins(join, probe, known)
             return None
         select, pushed = self._split(select, join, members)
-        probe = Select((), False, left, pushed, None, None, None, (), left.span, left.span)
         nodes, named = self._items_of(select, join, members)
-        stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
-        tables = members | {name.lower() for name in names_of(join.right)}
-        whole = stars or not all(node.table.lower() in tables for node in nodes)
+        stars, whole = _whole(select, nodes, members | {name.lower() for name in names_of(join.right)})
         items = (SelectItem(Expr(exp.Star(), left.span), WITH_TABLES, left.span),) if whole else named
-        inner = self.join(replace(probe, items=items), None, known) if items else None
+        inner = self.join(replace(probe, items=items, where=pushed), None, known) if items else None
         if inner is None and stars:
             self._check_spark_joins(join, probe, known)
             return None
@@ -227,6 +227,15 @@ class JoinQueryCompiler(SparkQueryCompiler):
             if node.table.lower() in members
         }
         return nodes, tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
+
+
+def _whole(select: Select, nodes: Iterable[exp.Column], tables: frozenset[str]) -> tuple[bool, bool]:
+    """Returns whether `*` is selected, and whether the inner join therefore has all its columns.
+
+    It also has them if a column stands without one of these tables before it.
+    """
+    stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+    return stars, stars or any(node.table.lower() not in tables for node in nodes)
 
 
 def _joins(source: Source) -> Iterable[Join]:

@@ -53,7 +53,7 @@ class GroupedSelect:
         text.add(" FROM (", self.select.span.start)
         self._inner(text)
         text.add(") ", self.select.span.start)
-        _append(text, clauses)
+        text.append(clauses)
         return text
 
     def _clauses(self) -> WrittenText:
@@ -67,7 +67,7 @@ class GroupedSelect:
         for word, clause in (("", windows), ("QUALIFY ", condition)):
             if clause.sql:
                 text.add(word, clause.places[0][1])
-                _append(text, clause)
+                text.append(clause)
                 text.add(" ", clause.places[0][1])
         return text
 
@@ -169,9 +169,3 @@ class GroupedSelect:
                 text.add(f" {word} ", place.start)
                 text.add(self.parser.characters(place), place.start)
         add_emit(text, self.parser.sql, self.emit)
-
-
-def _append(text: WrittenText, other: WrittenText) -> None:
-    begins = [begin for begin, _ in other.places] + [len(other.sql)]
-    for (begin, place), end in zip(other.places, begins[1:], strict=True):
-        text.add(other.sql[begin:end], place)

@@ -28,6 +28,7 @@ STRUCTS: Final = ("window", "session_window")
 _ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
 _META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
 BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(BOUNDS, (*BOUNDS[:2], END), strict=True))
+BOUND_OF: Final[Mapping[str, str]] = {text: bound for bound, text in BOUND_TEXTS.items()}
 # Those of a clause WINDOW have these names, too, as in ksqlDB.
 IMPLIED_BOUNDS: Final = {**BOUND_TEXTS, "windowstart": "window_start", "windowend": "window_end"}
 
@@ -166,12 +167,14 @@ class Panes:
             return
         foreign = _foreign_call(node)
         if foreign is not None:
-            function, call = foreign
-            span, rule = parser.span_of(call), "this aggregate is one of another system"
+            function, aggregate = foreign
+            span, rule = parser.span_of(aggregate), "this aggregate is one of another system"
             raise parser.fail(parser.characters(span), rule, f"write {FOREIGN[function]}", span)
         span = parser.span_of(node)
         rule = "a column of a query with GROUP BY is a key, a bound of the window, or in an aggregate"
         remedy = f"add {node.name} to GROUP BY, or write for example max({node.name})"
+        call = None if node.parent is None else function_name(node.parent)
+        remedy += "" if call is None else f"; {call} is no aggregate here"
         raise parser.fail(parser.characters(span), rule, remedy, span)
 
     def _normal(self, node: exp.Expr) -> str:

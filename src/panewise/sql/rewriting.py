@@ -44,6 +44,12 @@ class WrittenText:
         pieces = zip(self.places, ends, strict=True)
         return any(old <= place < old + end - begin for (begin, old), end in pieces)
 
+    def append(self, other: "WrittenText") -> None:
+        """Adds another written text."""
+        begins = [begin for begin, _ in other.places] + [len(other.sql)]
+        for (begin, place), end in zip(other.places, begins[1:], strict=True):
+            self.add(other.sql[begin:end], place)
+
     def place_of(self, offset: int) -> int:
         """Returns the place in the old text of a character of this one."""
         begin, place = max((piece for piece in self.places if piece[0] <= offset), default=(0, 0))

@@ -44,6 +44,7 @@ class WithQuery:
         stage: its stage, None if it cannot stand alone.
         error: why it cannot.
         inlined: whether it is a part of a Top-N.
+        parser: the parser of the text in which it stands.
     """
 
     query: Query | None
@@ -51,6 +52,7 @@ class WithQuery:
     stage: Stage | None
     error: SqlError | None = None
     inlined: bool = False
+    parser: QueryParser | None = None
 
 
 @dataclass(frozen=True)

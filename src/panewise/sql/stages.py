@@ -13,6 +13,7 @@ from panewise.errors import SqlError
 from panewise.spec import (
     AnyWindow,
     Chain,
+    Cumulating,
     DeduplicateOperator,
     Hopping,
     OverOperator,
@@ -21,7 +22,7 @@ from panewise.spec import (
 )
 
 UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
-    "without GROUP BY the rows of a table have the bounds of TUMBLE and HOP of time without gaps",
+    "without GROUP BY the rows of a table have the bounds of TUMBLE, CUMULATE and HOP of time without gaps",
     "add GROUP BY window_start, window_end",
 )
 UNSORTED: Final = (  # why ORDER BY, LIMIT and OFFSET are refused on a stream, and what to do
@@ -183,14 +184,16 @@ class AssignedStage(FollowingStage):
     partition: frozenset[str] = frozenset()
 
     @property
-    def fixed(self) -> Tumbling | Hopping:
-        """The windows, if each event time is in the same number of windows of one length.
+    def fixed(self) -> Tumbling | Hopping | Cumulating:
+        """The windows, if the event time of a row alone says in which windows it is.
 
         Raises:
             SqlError: if not. Such windows are those of a join, or of GROUP BY.
         """
         window = self.window
-        if isinstance(window, Tumbling) or (isinstance(window, Hopping) and not window.gaps):
+        if isinstance(window, (Tumbling, Cumulating)):
+            return window
+        if isinstance(window, Hopping) and not window.gaps:
             return window
         raise SqlError(type(window).__name__, *UNGROUPED)
 
@@ -366,6 +369,7 @@ class JoinStage:
         hidden: the columns of both sides that are computed for ON, which `*` does not have.
         deletes: the columns of both sides in which null deletes the row of a key; None for none.
         members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
+        ends: the names that both sides have for the bounds of the windows of a window join, with their texts.
     """
 
     left: "Stage"
@@ -386,6 +390,7 @@ class JoinStage:
     hidden: frozenset[str] = frozenset()
     members: frozenset[str] = frozenset()
     deletes: tuple[str | None, str | None] = (None, None)
+    ends: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

@@ -66,7 +66,7 @@ class WindowCompiler:
         self.group = self._group()
 
     def _columns(self, names: frozenset[str]) -> Columns:
-        return Columns(self.parser, names)
+        return Columns(self.parser, names, bounds=frozenset() if self.table is None else frozenset(BOUNDS))
 
     def _group(self) -> GroupKeys:
         return GroupKeys(self.select, self.columns, self.sets, self.table)
@@ -82,7 +82,7 @@ class WindowCompiler:
         panes = self._panes(keys, window)
         outputs = tuple(self._output(item, panes) for item in self.select.items)
         where, of_bounds = self._where(self.select.where)
-        conditions = [panes.text(condition) for condition in of_bounds]
+        conditions = [*self.of_bounds(), *(panes.text(condition) for condition in of_bounds)]
         if self.select.having is not None:
             conditions.append(panes.having(self.select.having))
         spec = self._spec(window, list(keys.values()), panes)
@@ -110,14 +110,18 @@ class WindowCompiler:
             rule = "WHERE selects rows before they are aggregated"
             raise self.parser.fail("an aggregate in WHERE", rule, "use HAVING", where.span)
         parts = [Expr(node, self.parser.span_of(node)) for node in conjuncts(where.node)]
-        of_bounds = [part for part in parts if self.table is not None and self._reads_bounds(part)]
+        of_bounds = [part for part in parts if self._reads_bounds(part)]
         if not of_bounds:
             return self.parser.characters(where.span), []
         of_rows = [self.parser.characters(part.span) for part in parts if part not in of_bounds]
         return all_of(of_rows), of_bounds
 
     def _reads_bounds(self, expr: Expr) -> bool:
-        return reads_bounds(expr, self.columns.aliases)
+        return self.table is not None and reads_bounds(expr, self.columns.aliases)
+
+    def of_bounds(self) -> tuple[str, ...]:
+        """Returns conditions on bounds of windows that other clauses than WHERE have."""
+        return ()
 
     def _window(self) -> WindowSyntax | None:
         group = self.group
@@ -145,12 +149,20 @@ class WindowCompiler:
         if table.implied or (table.function != "SESSION" and not of_rows):
             return
         partition = {self.columns.name_of(expr).lower() for expr in table.partition_by}
+        self.check_keys(table.function, partition, table.span)
+
+    def check_keys(self, function: str, partition: set[str] | frozenset[str], span: TextSpan) -> None:
+        """Refuses windows of a function whose PARTITION BY has other columns than GROUP BY.
+
+        Raises:
+            SqlError: at these characters.
+        """
         keys = {name.lower() for name in self.group.names().values()}
         if partition != keys:
-            rule = f"the windows of {table.function} depend on the rows of a key, given in both clauses"
+            rule = f"the windows of {function} depend on the rows of a key, given in both clauses"
             shown = ", ".join(sorted(keys)) or "no column"
             remedy = f"name the same columns in both; GROUP BY has {shown}"
-            raise self.parser.fail("PARTITION BY", rule, remedy, table.span)
+            raise self.parser.fail("PARTITION BY", rule, remedy, span)
 
     def _panes(self, keys: dict[str, str], window: WindowSyntax | None) -> Panes:
         aliases = {item.alias.lower(): item.expr for item in self.select.items if item.alias is not None}
@@ -164,10 +176,13 @@ class WindowCompiler:
             return PaneWindow(window is not None, ends=IMPLIED_BOUNDS if implied else BOUND_TEXTS)
         name = function_name(call)
         text = self.parser.characters(self.parser.span_of(call))
-        untimed = "window" if window is not None and window.time is None else None
-        return PaneWindow(
-            window is not None, name if name in STRUCTS else untimed, normal(text, self.columns.aliases)
-        )
+        written = normal(text, self.columns.aliases)
+        selected = {
+            normal(self.parser.characters(item.expr.span), self.columns.aliases) for item in self.select.items
+        }
+        whole = window is not None and (window.time is None or written in selected)
+        struct = name if name in STRUCTS else "window" if whole else None
+        return PaneWindow(window is not None, struct, written)
 
     def _names(self, keys: set[str]) -> dict[str, str]:
         """Returns the names of aggregates that are a whole column of the SELECT list, by normal texts."""

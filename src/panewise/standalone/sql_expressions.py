@@ -12,17 +12,9 @@ from panewise.errors import InputError, SqlError
 from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
 from panewise.sql.type_names import first_name
 from panewise.standalone.schema import dtype_of
-from panewise.standalone.sql_functions import (
-    FUNCTIONS,
-    Function,
-    Typed,
-    field_of_time,
-    in_range,
-    like_pattern,
-    refused,
-    truncated,
-    whole,
-)
+from panewise.standalone.sql_functions import FUNCTIONS, in_range, like_pattern, whole
+from panewise.standalone.sql_time_functions import field_of_time, truncated
+from panewise.standalone.sql_typed import Function, Typed, refused
 
 Columns = Mapping[str, pl.DataType]
 _REPLACED: Final = ("extract", "date_part", "datepart")

@@ -7,73 +7,15 @@ refused by name (semantics 46.52).
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import polars as pl
 
-from panewise.errors import InputError, SqlError
-
-_INTEGERS: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64)
-_FLOATS: Final = (pl.Float32, pl.Float64)
-_REMEDY: Final = "run it on Spark, or compute the column before"
-
-
-@dataclass(frozen=True)
-class Typed:
-    """An expression of Polars, and the type of its values."""
-
-    expr: pl.Expr
-    dtype: pl.DataType
-
-    @property
-    def is_integer(self) -> bool:
-        """Whether the values are whole numbers."""
-        return isinstance(self.dtype, _INTEGERS)
-
-    @property
-    def is_float(self) -> bool:
-        """Whether the values are floating-point numbers."""
-        return isinstance(self.dtype, _FLOATS)
-
-    @property
-    def is_number(self) -> bool:
-        """Whether the values are whole or floating-point numbers, or all null."""
-        return self.is_integer or self.is_float or self.is_null
-
-    @property
-    def is_null(self) -> bool:
-        """Whether all values are null."""
-        return isinstance(self.dtype, pl.Null)
-
-    @property
-    def is_text(self) -> bool:
-        """Whether the values are texts, or all null."""
-        return isinstance(self.dtype, pl.String) or self.is_null
-
-    @property
-    def is_time(self) -> bool:
-        """Whether the values are instants."""
-        return isinstance(self.dtype, pl.Datetime) and self.dtype.time_zone is not None
-
-
-Function: TypeAlias = Callable[[str, Sequence[Typed]], pl.Expr]
-
-
-def refused(what: str, rule: str, remedy: str = _REMEDY) -> SqlError:
-    """Returns the error for what has another meaning here, or none."""
-    return SqlError(what, rule, remedy)
-
-
-def _shown(name: str, arguments: Sequence[Typed]) -> str:
-    return f"{name} of {', '.join(str(argument.dtype) for argument in arguments)}"
-
-
-def _check(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -> None:
-    if not accepted:
-        raise refused(_shown(name, arguments), f"in process {rule}")
+from panewise.errors import InputError
+from panewise.standalone.sql_time_functions import TIME_FUNCTIONS
+from panewise.standalone.sql_typed import INTEGERS, Function, Typed, check
 
 
 def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
@@ -83,10 +25,10 @@ def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
         moved = name in "+-" and left.is_time and isinstance(right.dtype, pl.Duration)
         between = name == "-" and left.is_time and right.is_time
         rule = "whole and floating-point numbers, instants and lengths of time are added and subtracted"
-        _check(name, arguments, accepted=numbers or moved or between, rule=rule)
+        check(name, arguments, accepted=numbers or moved or between, rule=rule)
         if left.is_integer and right.is_integer:
             wide = do(left.expr.cast(pl.Int128), right.expr.cast(pl.Int128))
-            return in_range(wide, max((left.dtype, right.dtype), key=_INTEGERS.index))
+            return in_range(wide, max((left.dtype, right.dtype), key=INTEGERS.index))
         return do(left.expr, right.expr)
 
     return function
@@ -122,14 +64,14 @@ def whole(value: Typed, dtype: Any) -> pl.Expr:
 
 def _divide(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     left, right = arguments
-    _check(name, arguments, accepted=left.is_number and right.is_number, rule="numbers are divided")
+    check(name, arguments, accepted=left.is_number and right.is_number, rule="numbers are divided")
     return left.expr.cast(pl.Float64) / _not_zero(right).cast(pl.Float64)
 
 
 def _remainder(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns the remainder with the sign of the dividend, as Spark has it."""
     left, right = arguments
-    _check(
+    check(
         name, arguments, accepted=left.is_integer and right.is_integer, rule="whole numbers have a remainder"
     )
     return (left.expr.abs() % _not_zero(right).abs()) * left.expr.sign()
@@ -150,7 +92,7 @@ def _not_zero(divisor: Typed) -> pl.Expr:
 def _comparison(do: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         left, right = arguments
-        _check(name, arguments, accepted=comparable(left, right), rule="values of one kind are compared")
+        check(name, arguments, accepted=comparable(left, right), rule="values of one kind are compared")
         return do(left.expr, right.expr)
 
     return function
@@ -177,7 +119,7 @@ def _in(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 def _boolean(do: Callable[..., pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         accepted = all(isinstance(argument.dtype, (pl.Boolean, pl.Null)) for argument in arguments)
-        _check(name, arguments, accepted=accepted, rule=f"{name} connects conditions")
+        check(name, arguments, accepted=accepted, rule=f"{name} connects conditions")
         return do(*(argument.expr.cast(pl.Boolean) for argument in arguments))
 
     return function
@@ -202,7 +144,7 @@ def _check_one_type(name: str, values: Sequence[Typed]) -> None:
     known = [value for value in values if not value.is_null]
     numbers = all(value.is_integer for value in known) or all(value.is_float for value in known)
     accepted = numbers or len({str(value.dtype) for value in known}) <= 1
-    _check(name, values, accepted=accepted, rule="the values of a choice have one type")
+    check(name, values, accepted=accepted, rule="the values of a choice have one type")
 
 
 def _coalesce(name: str, arguments: Sequence[Typed]) -> pl.Expr:
@@ -217,7 +159,7 @@ def _nullif(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 
 def _of_texts(do: Callable[..., pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        _check(
+        check(
             name, arguments, accepted=all(argument.is_text for argument in arguments), rule="it takes texts"
         )
         return do(*(argument.expr.cast(pl.String) for argument in arguments))
@@ -227,14 +169,14 @@ def _of_texts(do: Callable[..., pl.Expr]) -> Function:
 
 def _concat(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     accepted = all(argument.is_text or argument.is_integer for argument in arguments)
-    _check(name, arguments, accepted=accepted, rule="texts and whole numbers are concatenated")
+    check(name, arguments, accepted=accepted, rule="texts and whole numbers are concatenated")
     return pl.concat_str([argument.expr.cast(pl.String) for argument in arguments])
 
 
 def _of_number(do: Callable[[pl.Expr], pl.Expr], *, whole: bool) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         accepted = len(arguments) == 1 and (arguments[0].is_float or (whole and arguments[0].is_integer))
-        _check(name, arguments, accepted=accepted, rule="it takes one number")
+        check(name, arguments, accepted=accepted, rule="it takes one number")
         return do(arguments[0].expr)
 
     return function
@@ -242,18 +184,6 @@ def _of_number(do: Callable[[pl.Expr], pl.Expr], *, whole: bool) -> Function:
 
 def _to_whole(do: Callable[[pl.Expr], pl.Expr]) -> Function:
     return _of_number(lambda expr: do(expr).cast(pl.Int64), whole=False)
-
-
-def _of_time(do: Callable[[Any], pl.Expr]) -> Function:
-    """Returns a function of instants, in the time zone UTC, or of dates."""
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) == 1 and (arguments[0].is_time or isinstance(arguments[0].dtype, pl.Date))
-        _check(name, arguments, accepted=accepted, rule="it takes an instant")
-        expr = arguments[0].expr
-        return do((expr.dt.convert_time_zone("UTC") if arguments[0].is_time else expr).dt).cast(pl.Int32)
-
-    return function
 
 
 def like_pattern(pattern: str) -> str:
@@ -274,7 +204,7 @@ def _substring(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns a part of a text: from a place, which counts from 1, or from the end if it is negative."""
     text, start, *rest = arguments
     accepted = text.is_text and start.is_integer and all(length.is_integer for length in rest)
-    _check(name, arguments, accepted=accepted, rule="it takes a text, a place and a length")
+    check(name, arguments, accepted=accepted, rule="it takes a text, a place and a length")
     value, place = text.expr.cast(pl.String), start.expr.cast(pl.Int64)
     size = value.str.len_chars().cast(pl.Int64)
     first = pl.when(place > 0).then(place - 1).when(place < 0).then(size + place).otherwise(place)
@@ -288,7 +218,7 @@ def _substring(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 def _replace(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     text, *others = arguments
     accepted = len(arguments) == 3 and all(argument.is_text for argument in arguments)
-    _check(name, arguments, accepted=accepted, rule="it takes three texts")
+    check(name, arguments, accepted=accepted, rule="it takes three texts")
     search, new = (other.expr.cast(pl.String) for other in others)
     return (
         pl.when(search == "").then(text.expr).otherwise(text.expr.str.replace_all(search, new, literal=True))
@@ -298,7 +228,7 @@ def _replace(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 def _round(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns a DOUBLE that is rounded as its decimal digits show it, halves away from zero, as on Spark."""
     value, *digits = arguments
-    _check(
+    check(
         name,
         arguments,
         accepted=value.is_float and len(digits) < 2,
@@ -325,61 +255,9 @@ def _extreme(do: Callable[..., pl.Expr]) -> Function:
 
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         accepted = len(arguments) > 1 and not any(argument.is_float for argument in arguments)
-        _check(name, arguments, accepted=accepted, rule="whole numbers, texts and instants are compared")
+        check(name, arguments, accepted=accepted, rule="whole numbers, texts and instants are compared")
         _check_one_type(name, arguments)
         return do(*(argument.expr for argument in arguments))
-
-    return function
-
-
-_UNITS: Final[Mapping[str, str]] = {
-    "second": "1s",
-    "minute": "1m",
-    "hour": "1h",
-    "day": "1d",
-    "dd": "1d",
-    "week": "1w",
-    "month": "1mo",
-    "mon": "1mo",
-    "mm": "1mo",
-    "quarter": "1q",
-    "year": "1y",
-    "yyyy": "1y",
-    "yy": "1y",
-}
-
-
-def truncated(unit: str) -> Function | None:
-    """Returns the function that date_trunc is for a unit, None if there is none."""
-    length = _UNITS.get(unit.lower())
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        (instant,) = arguments
-        _check(name, arguments, accepted=instant.is_time, rule="it takes a unit and an instant")
-        return instant.expr.dt.convert_time_zone("UTC").dt.truncate(length or "1s")
-
-    return None if length is None else function
-
-
-def _unix(unit: int) -> Function:
-    """Returns the time since 1970 in this many microseconds, rounded down."""
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) == 1 and arguments[0].is_time
-        _check(name, arguments, accepted=accepted, rule="it takes an instant")
-        return arguments[0].expr.dt.cast_time_unit("us").to_physical().floordiv(unit)
-
-    return function
-
-
-def _instant(unit: int) -> Function:
-    """Returns the instant that is a number of this many microseconds after 1970."""
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) == 1 and arguments[0].is_integer
-        _check(name, arguments, accepted=accepted, rule="it takes a whole number")
-        us = arguments[0].expr.cast(pl.Int64) * unit
-        return us.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
 
     return function
 
@@ -388,7 +266,7 @@ def _sort_array(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns a list in ascending order with nulls first, or in descending order with nulls last."""
     values, *ascending = arguments
     accepted = isinstance(values.dtype, pl.List) and len(ascending) < 2
-    _check(name, arguments, accepted=accepted, rule="it takes a list, and true or false")
+    check(name, arguments, accepted=accepted, rule="it takes a list, and true or false")
     up = values.expr.list.sort(nulls_last=False)
     if not ascending:
         return up
@@ -401,7 +279,7 @@ def _slice(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns the elements of a list from a place on, which counts from 1."""
     values, start, length = arguments
     accepted = isinstance(values.dtype, pl.List) and start.is_integer and length.is_integer
-    _check(name, arguments, accepted=accepted, rule="it takes a list, a place and a length")
+    check(name, arguments, accepted=accepted, rule="it takes a list, a place and a length")
 
     def checked(places: pl.Series) -> pl.Series:
         if (places < 1).any():
@@ -415,21 +293,9 @@ def _slice(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 
 def _list_size(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     accepted = len(arguments) == 1 and isinstance(arguments[0].dtype, pl.List)
-    _check(name, arguments, accepted=accepted, rule="it takes a list")
+    check(name, arguments, accepted=accepted, rule="it takes a list")
     return arguments[0].expr.list.len().cast(pl.Int32)
 
-
-_PARTS: Final[Mapping[str, Callable[[Any], pl.Expr]]] = {
-    "year": lambda dt: dt.year(),
-    "quarter": lambda dt: dt.quarter(),
-    "month": lambda dt: dt.month(),
-    "day": lambda dt: dt.day(),
-    "dayofmonth": lambda dt: dt.day(),
-    "dayofyear": lambda dt: dt.ordinal_day(),
-    "weekofyear": lambda dt: dt.week(),
-    "hour": lambda dt: dt.hour(),
-    "minute": lambda dt: dt.minute(),
-}
 
 FUNCTIONS: Final[Mapping[str, Function]] = {
     "+": _arithmetic(lambda left, right: left + right),
@@ -487,18 +353,5 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "slice": _slice,
     "size": _list_size,
     "array_size": _list_size,
-    "unix_micros": _unix(1),
-    "unix_millis": _unix(1_000),
-    "unix_seconds": _unix(1_000_000),
-    "timestamp_micros": _instant(1),
-    "timestamp_millis": _instant(1_000),
-    "timestamp_seconds": _instant(1_000_000),
-    "second": _of_time(lambda dt: dt.second()),
-    **{name: _of_time(do) for name, do in _PARTS.items()},
+    **TIME_FUNCTIONS,
 }
-
-
-def field_of_time(field: str) -> Function | None:
-    """Returns the function for a field of an instant in date_part, None if there is none."""
-    do = _PARTS.get(field.lower())
-    return None if do is None else _of_time(do)

@@ -13,7 +13,7 @@ import polars as pl
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
-from panewise.spec import Hopping
+from panewise.spec import Cumulating, Hopping
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.standalone.sql_expressions import Scope
 from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
@@ -210,6 +210,7 @@ class AssignedNode(FollowingNode):
         self.time = Scope(source.schema).column(stage.time)
         self.size: int = window.size.us  # type: ignore[union-attr]
         self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]
+        self.step_us = window.step.us if isinstance(window, Cumulating) else None
         self.origin = window.origin
         bounds = ("window_start", "window_end", "window_time")
         self.schema = {**source.schema, **dict.fromkeys(bounds, INSTANT)}
@@ -225,5 +226,10 @@ class AssignedNode(FollowingNode):
         rows = rows.with_columns(__at=at, window_start=pl.concat_list(starts)).explode("window_start")
         rows = rows.filter((start + self.size > pl.col("__at")) & pl.col("__at").is_not_null()).drop("__at")
         end = start + self.size
+        if self.step_us is not None:
+            numbers = pl.int_ranges((at - start).floordiv(self.step_us) + 1, self.size // self.step_us + 1)
+            rows = rows.with_columns(__number=numbers).explode("__number")
+            end = start + pl.col("__number") * self.step_us
         bounds = {"window_start": start, "window_end": end, "window_time": end - 1}
-        return rows.with_columns(**{name: bound.cast(INSTANT) for name, bound in bounds.items()})
+        bounded = rows.with_columns(**{name: bound.cast(INSTANT) for name, bound in bounds.items()})
+        return bounded.drop("__number", strict=False)

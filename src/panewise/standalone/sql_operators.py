@@ -7,6 +7,7 @@ import polars as pl
 
 from panewise.families import INPUT
 from panewise.spec import counted, parts
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
@@ -120,10 +121,7 @@ class OperatorNode(SqlNode):
             if self.source.event_time not in self.source.schema:
                 raise no_event_time()
             return self.source.event_time
-        instants = [name for name, dtype in self.source.schema.items() if isinstance(dtype, pl.Datetime)]
-        if len(instants) != 1:
-            raise no_event_time()
-        return instants[0]
+        return _only_time(self.source)
 
     def repeated(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows as the operator takes them, without computed columns."""
@@ -204,11 +202,7 @@ class JoinNode(SqlNode):
     def __init__(self, stage: JoinStage, left: SqlNode, right: SqlNode) -> None:
         self.sides = {"left": left, "right": right}
         columns = {side: list(node.schema) for side, node in self.sides.items()}
-        left_time, right_time = (
-            node.event_time if time is None else time
-            for time, node in zip(stage.times, self.sides.values(), strict=True)
-        )
-        join = resolved(stage, columns, (left_time, right_time))
+        join = resolved(stage, columns, _times_of(stage, left, right))
         self.operator = SqlOperator(join.spec, {side: dict(node.schema) for side, node in self.sides.items()})
         self.event_time = output_time(join.spec)
         self._emitted = self.operator.emitted(_INSTANTS | _BOUNDS)
@@ -231,6 +225,37 @@ class JoinNode(SqlNode):
         """Returns late and invalid rows of both sides and of what is before them, without rows."""
         left, right = (node.rejected() for node in self.sides.values())
         return left + right + self.operator.nothing_rejected()
+
+
+def _times_of(stage: JoinStage, left: SqlNode, right: SqlNode) -> tuple[str | None, str | None]:
+    """Returns the event times of the sides of a join: that of the query, of WATERMARK, or the only TIMESTAMP.
+
+    Rows that match by arrival need none.
+    """
+    first, second = (
+        node.event_time if time is None else time
+        for time, node in zip(stage.times, (left, right), strict=True)
+    )
+    if match_parts(stage.match).by_arrival(stage.match):
+        return first, second
+    return _time_of(first, left), _time_of(second, right)
+
+
+def _time_of(time: str | None, node: SqlNode) -> str | None:
+    """Returns the event time of a side; None of a join whose rows have none (semantics 46.120)."""
+    return time if time is not None or isinstance(node, JoinNode) else _only_time(node)
+
+
+def _only_time(node: SqlNode) -> str:
+    """Returns the only column of type TIMESTAMP.
+
+    Raises:
+        SqlError: if there is another number of them.
+    """
+    instants = [name for name, dtype in node.schema.items() if isinstance(dtype, pl.Datetime)]
+    if len(instants) != 1:
+        raise no_event_time()
+    return instants[0]
 
 
 NODES: Final[Mapping[type[SingleInputStage], Callable[[Any, SqlNode], SqlNode]]] = {

@@ -6,6 +6,7 @@ from typing import Any
 
 from panewise.errors import SqlError
 from panewise.sql.stages import (
+    UNSORTED,
     AssignedStage,
     JoinStage,
     RowsStage,
@@ -15,10 +16,10 @@ from panewise.sql.stages import (
     WatermarkedStage,
 )
 from panewise.sql.texts import one_line
-from panewise.standalone.sql_functions import refused
 from panewise.standalone.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
 from panewise.standalone.sql_operators import NODES, JoinNode
 from panewise.standalone.sql_selection import Schema
+from panewise.standalone.sql_typed import refused
 
 
 @dataclass
@@ -28,10 +29,12 @@ class NodeBuilder:
     Attributes:
         schemas: the columns of the tables, by lower-case names.
         follows: whether watermarks follow rows, as on a stream. On a batch they have no effect.
+        text: the text of the query, for errors.
     """
 
     schemas: Mapping[str, Schema]
     follows: bool
+    text: str
 
     def node(self, stage: Stage) -> SqlNode:
         """Returns the node of a stage.
@@ -64,6 +67,9 @@ class NodeBuilder:
 
     def _of_spark(self, stage: SparkStage) -> SqlNode:
         """Refuses a query that Spark alone runs."""
+        why = stage.endless
+        if why is not None and why.rule != UNSORTED[0]:
+            raise SqlError(why.given, why.rule, why.remedy, sql=self.text, start=why.start, end=why.end)
         rule = "in process there are selections, windows, functions OVER and joins by time"
         written = one_line(" ... ".join(stage.parts))
         raise refused(written, rule, "run it on Spark, or compute the table before")

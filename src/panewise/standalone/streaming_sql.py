@@ -202,7 +202,7 @@ class SqlRun:
             raise SqlError(self.compiled.tail, rule, remedy, sql=text, start=place, end=end)
         self.schemas = {name.lower(): _microseconds(schema) for name, schema in schemas.items()}
         try:
-            self.node = NodeBuilder(self.schemas, follows).node(self.compiled.stage)
+            self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
         except SqlError as error:
             raise placed(error, text) from None
         nothing = self.node.rejected()

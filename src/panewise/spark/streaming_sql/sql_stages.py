@@ -20,8 +20,9 @@ from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.streaming_sql.sql_operators import OperatorRunner
 from panewise.spark.streaming_sql.sql_outputs import column_of, selected, words_of
 from panewise.spark.streaming_sql.sql_text import EndlessError, named_tables
-from panewise.spec import Hopping
+from panewise.spec import Cumulating, Hopping
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.joins import resolved
 from panewise.sql.stages import (
     UNSORTED,
@@ -169,6 +170,8 @@ class Runner(OperatorRunner):
     @output.register
     def _assigned(self, stage: AssignedStage) -> DataFrame:
         df, window = frame_of(self.run(stage.input)), stage.fixed
+        if isinstance(window, Cumulating):
+            return _cumulated(df, stage.time, window)
         slide = window.hop if isinstance(window, Hopping) else window.size
         assert isinstance(window.size, Duration), "windows of rows are refused"
         assert isinstance(slide, Duration), "windows of rows are refused"
@@ -179,6 +182,20 @@ class Runner(OperatorRunner):
         bounds = {"window_start": start, "window_end": end, "window_time": last}
         return exploded.withColumns(bounds).drop(_WINDOW)
 
+    def _times(
+        self, stage: JoinStage, own: list[str | None], left: Source, right: Source
+    ) -> tuple[str | None, str | None]:
+        """Returns the event times of both sides; those of a batch may be its only columns of TIMESTAMP.
+
+        Rows that match by arrival need none.
+        """
+        first, second = (
+            other if time is None else time for time, other in zip(stage.times, own, strict=True)
+        )
+        if match_parts(stage.match).by_arrival(stage.match):
+            return first, second
+        return first or self._watermarked(left), second or self._watermarked(right)
+
     @output.register
     def _joined(self, stage: JoinStage) -> Made:
         left, right = self.run(stage.left), self.run(stage.right)
@@ -186,13 +203,12 @@ class Runner(OperatorRunner):
             static: Made = self._spark(stage.spark)
             return static
         inputs, sides = inputs_of_sides("sql", "a join", left, right, None)
-        own = [sides[side]["event_time"] for side in ("left", "right")]
-        times = tuple(
-            time if time is not None else other for time, other in zip(stage.times, own, strict=True)
-        )
         frames = {side: frame_of(source) for side, source in inputs.items()}
         columns = {side: list(df.columns) for side, df in frames.items()}
-        join = self.checked(lambda: resolved(stage, columns, (times[0], times[1])))
+        marked = [(sides[side]["event_time"], columns[side]) for side in ("left", "right")]
+        own = [time if time in known else None for time, known in marked]
+        times = self._times(stage, own, left, right)
+        join = self.checked(lambda: resolved(stage, columns, times))
         result: OperatorResult = self.checked(lambda: apply(inputs, join.spec, **run_options(stage)))
         rows = ResultRows(result, result.steps)
         for condition in join.where:
@@ -213,3 +229,16 @@ def _watermarked(table: Source, watermark: TableWatermark) -> DataFrame:
         raise SqlError(f"WATERMARK {name}", rule, "leave WATERMARK out")
     df = table if watermark.computed is None else table.withColumn(name, SF.expr(watermark.computed))
     return watermarked_by(df, name, watermark.delay, watermark.skew)
+
+
+def _cumulated(df: DataFrame, time: str, window: Cumulating) -> DataFrame:
+    """Returns the rows with the bounds of their windows of CUMULATE: those that end behind the row."""
+    size, step = window.size.us, window.step.us
+    micros = f"unix_micros({in_backticks(time)})"
+    start = f"({micros} - pmod({micros} - {window.origin}, {size}))"
+    first = f"({micros} - {start}) DIV {step} + 1"
+    exploded = df.withColumn(_WINDOW, SF.expr(f"explode(sequence({first}, {size // step}L))"))
+    begin = SF.expr(f"timestamp_micros({start})")
+    end = SF.expr(f"timestamp_micros({start} + `{_WINDOW}` * {step}L)")
+    last = end - SF.expr("INTERVAL '0.000001' SECOND")
+    return exploded.withColumns({"window_start": begin, "window_end": end, "window_time": last}).drop(_WINDOW)

@@ -47,6 +47,11 @@ class Conditions:
         """Whether a comparison has an interval, so that it is one of times."""
         return any(compared.shifted for compared, _ in self.compared)
 
+    def add_key(self, pair: tuple[str, str]) -> None:
+        """Adds a pair of equal columns, if it is not there yet."""
+        if tuple(map(str.lower, pair)) not in {tuple(map(str.lower, key)) for key in self.keys}:
+            self.keys.append(pair)
+
     def add_rest(self, nodes: Iterable[exp.Expr]) -> None:
         """Adds conditions to the rest, of which each is there once."""
         known = {id(node) for node in self.rest}
@@ -69,7 +74,7 @@ class ConditionReader:
                 conditions.compared += [(comparison, part) for comparison in both]
                 continue
             if pair is not None:
-                conditions.keys.append(pair)
+                conditions.add_key(pair)
                 continue
             if _is_open_equality(part):
                 conditions.open.append(part)
@@ -90,6 +95,7 @@ class ConditionReader:
         return [name.lower() for name in pair] == [time.lower() for time in times if time is not None]
 
     def _equal(self, node: exp.Expr) -> tuple[str, str] | None:
+        node = without_parentheses(node)
         if not isinstance(node, exp.EQ):
             return None
         both = [without_parentheses(operand) for operand in (node.this, node.expression)]

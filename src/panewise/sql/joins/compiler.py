@@ -20,11 +20,13 @@ from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
 from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
-from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds, without_bounds_keys
+from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds_keys
 from panewise.sql.options import DELETES
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import AssignedStage, JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
+from panewise.sql.stage_columns import names_of_outputs
+from panewise.sql.stages import JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
 from panewise.sql.syntax import Emit, Expr, Join, Select
+from panewise.sql.window_rows import WindowRows
 
 
 class JoinCompiler:
@@ -80,6 +82,8 @@ class JoinCompiler:
         keys, condition = self._keys()
         rest, selecting = self._rest(self.conditions, how)
         condition = rest if condition is None else condition if rest is None else condition & rest
+        self._check_version(condition)
+        selecting += self._conditions_on_bounds(how)
         if self.select.where is not None and not self._where_is_on():
             selecting.append(self.columns.referring(self.select.where, None))
         opened = self._open(how)
@@ -101,7 +105,24 @@ class JoinCompiler:
             open=opened,
             members=self.columns.members,
             hidden=frozenset(name for texts in self.columns.computed.values() for name in texts),
+            ends=({}, {}) if self.windows is None else (self.windows[0].ends, self.windows[1].ends),
         )
+
+    def _conditions_on_bounds(self, how: str) -> list[Referring]:
+        """Returns the conditions on bounds that the queries of both sides have, for the rows of the join."""
+        texts = [text for side in self.windows or () for text in side.conditions]
+        if texts and how != "inner":
+            rule = "the query of a side of an outer window join selects rows, and not windows"
+            raise self._fail("a condition on a bound", rule, "write it in WHERE behind the join")
+        return [Referring((text,), (), None, text) for text in texts]
+
+    def _check_version(self, condition: object) -> None:
+        """Refuses a condition on a version of an outer join: another version would be its partner."""
+        if condition is not None and system_time(self.join) is not None:
+            rule = "the version of a row is the last one before it, and ON compares the keys alone"
+            remedy = "compare the other columns in SELECT, as in CASE WHEN o.amount > 10 THEN r.rate END"
+            rest = [self.parser.span_of(node) for node in self.conditions.rest]
+            raise self.parser.fail("a condition in ON", rule, remedy, (*rest, self.join.span)[0])
 
     def _lateness(self) -> Duration | None:
         """Returns the allowed lateness of both sides; that of a window join is one of its match."""
@@ -175,8 +196,27 @@ class JoinCompiler:
             raise self._fail("a join", rule, "add AS and a name to each")
 
     def _items(self) -> tuple[Referring, ...]:
-        using = self.join.using
-        return tuple(self.columns.referring(item.expr, item.alias, using) for item in self.select.items)
+        using, items = self.join.using, list[Referring]()
+        for item in self.select.items:
+            star = isinstance(item.expr.node, exp.Star)
+            whole = self.columns.referring(item.expr, item.alias, using)
+            items += self._columns_of_panes(whole) if star and self.panes is not None else [whole]
+        return tuple(items)
+
+    def _columns_of_panes(self, whole: Referring) -> list[Referring]:
+        """Returns the columns for which `*` stands, without the event times that the query does not have."""
+        one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
+        using = self.join.using if table is None else ()
+        once = {name.lower() for name in using}
+        columns = [
+            (side.name, name)
+            for side in (self.sides[:1] if one_side else self.sides)
+            if table is None or table.lower() == (side.name or "").lower()
+            for name in names_of_outputs(side.stage) or ()
+            if name.lower() not in once
+        ]
+        both = [(None, name) for name in using]
+        return [Referring(("", ""), (column,), column[1], column[1]) for column in (*both, *columns)]
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.join.span)
@@ -196,14 +236,15 @@ class JoinCompiler:
         if self.windows is not None:
             return self._window_join(*self.windows)
         if self.panes is not None:
-            (first, first_time), (second, second_time) = self.panes
+            (first, first_time), (second, second_time) = self.panes.rows
+            implied = self.panes.implied
+            keys = [pair for pair in self.conditions.keys if tuple(map(str.lower, pair)) not in implied]
+            self.conditions.keys[:] = keys
             self.conditions.add_rest(node for _, node in self.conditions.compared)
             return (first, second), TimedMatch(Interval(0, 0), (first_time, second_time))
         return (self.sides[0].stage, self.sides[1].stage), self.matches.read()
 
-    def _window_join(
-        self, first: AssignedStage, second: AssignedStage
-    ) -> tuple[tuple[Stage, Stage], TimedMatch]:
+    def _window_join(self, first: WindowRows, second: WindowRows) -> tuple[tuple[Stage, Stage], TimedMatch]:
         """Returns the sides of a window join without the bounds of windows, and its match."""
         if first.window != second.window:
             rule = "the sides of a window join have the same windows"
@@ -211,9 +252,9 @@ class JoinCompiler:
         self._check_sessions(first, second)
         fields = emission(self.emit, self.parser.fail)
         fields.pop("on_time", None)  # a window join emits what has changed, and nothing else
-        without_bounds_keys(self.conditions)
+        without_bounds_keys(self.conditions, first, second)
         self.conditions.add_rest(node for _, node in self.conditions.compared)
-        stages = without_bounds(self.sides[0].stage), without_bounds(self.sides[1].stage)
+        stages = first.stage, second.stage
         match = self.matches.checked(lambda: SameWindow(first.window, **fields))
         return stages, TimedMatch(match, (first.time, second.time))
 
@@ -238,11 +279,11 @@ class JoinCompiler:
             rule = "at each time a key has one version, so ON has an equality of columns"
             raise self._fail("FOR SYSTEM_TIME AS OF", rule, "add one, such as a.id = b.id")
 
-    def _check_sessions(self, first: AssignedStage, second: AssignedStage) -> None:
+    def _check_sessions(self, first: WindowRows, second: WindowRows) -> None:
         """Refuses sessions of other keys than those of the join."""
         if not isinstance(first.window, Session):
             return
-        pairs = [pair for pair in self.conditions.keys if not pair[0].lower().startswith("window_")]
+        pairs = [pair for pair in self.conditions.keys if pair[0].lower() not in first.ends]
         keys = [frozenset(pair[place].lower() for pair in pairs) for place in (0, 1)]
         if [first.partition, second.partition] != keys:
             rule = "the sessions of a window join are those of the rows of both sides with equal keys"

@@ -12,6 +12,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.joins.open_conditions import spelled, with_sides
 from panewise.sql.joins.side_columns import SIDES, WITH_TABLES
+from panewise.sql.panes import BOUND_TEXTS
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 
 # Columns that a join adds to its rows.
@@ -226,19 +227,28 @@ class _Resolver:
             return in_backticks(self._name(side, column)) if bound is None else bound
         if column.lower() in _OF_JOIN:
             return in_backticks(column)
+        end = self._end("left", column) or self._end("right", column)
+        if end is not None:
+            return end
         rule = f"a column is of one table: {dict(self.columns)}"
         raise SqlError(column, rule, "write the name of its table before it")
 
     def _bound(self, side: str, column: str) -> str | None:
         """Returns a bound of a window join as a column of a side, which is null if the side has no row."""
-        name = column.lower()
-        if name not in BOUNDS or not match_parts(self.stage.match).windows_end(self.stage.match):
-            return None
-        if name in map(str.lower, self.columns.get(side, ())):
+        text = self._end(side, column)
+        if text is None or column.lower() in map(str.lower, self.columns.get(side, ())):
             return None
         if self.stage.how in ("inner", "semi", "anti"):
-            return in_backticks(name)
-        return f"CASE WHEN `missing` = '{side}' THEN NULL ELSE {in_backticks(name)} END"
+            return text
+        return f"CASE WHEN `missing` = '{side}' THEN NULL ELSE {text} END"
+
+    def _end(self, side: str, column: str) -> str | None:
+        """Returns the text of a bound of a window join that a side has under this name, None for all else."""
+        if not match_parts(self.stage.match).windows_end(self.stage.match):
+            return None
+        ends = self.stage.ends[SIDES.index(side)] or BOUND_TEXTS
+        text = ends.get(column.lower())
+        return in_backticks(text) if text in BOUNDS else text
 
     def _name(self, side: str, column: str) -> str:
         """Returns the name that a column has in the rows of the join."""

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.function_calls import columns_in, has_aggregate
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Referring, RowsStage, Stage
@@ -67,8 +68,10 @@ class SideColumns:
     def side_of(self, node: exp.Expr) -> tuple[str, str] | None:
         """Returns side and name of a column that stands behind the name of its side, None for all else."""
         node = without_parentheses(node)
-        if not isinstance(node, exp.Column) or not node.table or node.args.get("db"):
+        if not isinstance(node, exp.Column) or not node.table:
             return None
+        if node.args.get("db"):
+            return self._bound_of_struct(node)
         table = node.table.lower()
         if table in self.members:
             return "left", joined_name(node)
@@ -119,6 +122,15 @@ class SideColumns:
         name = self.sides[SIDES.index(side)].name
         return RowsStage(stage, name, None, (OutputColumn("*", None, "*"), *outputs))
 
+    def _bound_of_struct(self, node: exp.Column) -> tuple[str, str] | None:
+        """Returns side and name of a field of a struct of bounds, such as `window.start`, if it is one."""
+        names = [part.name.lower() for part in node.parts]
+        if len(names) != 3 or names[0] not in self.names or names[2] not in ("start", "end"):
+            return None
+        place = self.names.index(names[0])
+        is_struct = bound_columns(self.sides[place].stage).get(names[1]) == STRUCT
+        return (SIDES[place], ".".join(names[1:])) if is_struct else None
+
     def referring(self, expr: Expr, alias: str | None, using: tuple[str, ...] = ()) -> Referring:
         """Returns an expression over the rows of the join, cut where columns stand.
 
@@ -147,7 +159,7 @@ class SideColumns:
         parts = [part.name for part in node.parts]
         if node.table.lower() in self.members:
             return (self.sides[0].name, joined_name(node)), None
-        if not node.table or self.side_of(node) is not None:
+        if not node.table or (len(parts) == 2 and self.side_of(node) is not None):
             return (node.table or None, node.name), None
         text = self.parser.characters(self.parser.span_of(node))
         if parts[0].lower() in self.members:

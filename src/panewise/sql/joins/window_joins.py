@@ -1,54 +1,53 @@
 """A join whose sides have windows, and whose ON compares the bounds of these: a window join."""
 
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 from sqlglot import exp
 
 from panewise.spec import Session
+from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
-from panewise.sql.stages import AssignedStage, RowsStage, Stage
+from panewise.sql.panes import BOUND_OF
+from panewise.sql.stage_columns import names_of_outputs
+from panewise.sql.stages import Stage
 from panewise.sql.syntax import Select
 from panewise.sql.top_n.once import rows_once, window_of_rows
 from panewise.sql.window_functions import identifies
+from panewise.sql.window_rows import WindowRows, window_rows
 
-_BOUNDS: Final = {("window_start", "window_start"), ("window_end", "window_end")}
+# Panes that fire once have the last instant of their window as event time, so equal ends are equal times.
+_ENDS: Final = frozenset({"window_end", "window_time", STRUCT})
 
 
-def _bounds(conditions: Conditions) -> frozenset[str]:
-    """Returns the bounds of windows that are equal on both sides."""
-    pairs = {(left.lower(), right.lower()) for left, right in conditions.keys} & _BOUNDS
-    return frozenset(left for left, _ in pairs)
+@dataclass(frozen=True)
+class PaneSides:
+    """Both sides of a join as rows of windows, each with the column of its event time.
+
+    Attributes:
+        rows: the sides.
+        implied: the pairs of equal columns that are structs of bounds, which equal event times imply.
+    """
+
+    rows: tuple[tuple[Stage, str], tuple[Stage, str]]
+    implied: frozenset[tuple[str, str]]
 
 
 def windows_of(
     conditions: Conditions, sides: tuple[JoinInput, JoinInput]
-) -> tuple[AssignedStage, AssignedStage] | None:
-    """Returns the windows of both sides, None if the bounds of their windows are not compared."""
-    first, second = (_assigned(side.stage) for side in sides)
+) -> tuple[WindowRows, WindowRows] | None:
+    """Returns both sides as rows of windows, None if the bounds of their windows are not compared.
+
+    One bound is enough if both sides have the same windows.
+    """
+    first, second = (window_rows(side.stage) for side in sides)
     if first is None or second is None:
         return None
-    bounds = _bounds(conditions)
-    same = len(bounds) > 1 or _same(first.window, second.window)
-    return (first, second) if same and identifies(first.window, bounds) else None
-
-
-def panes_of(
-    conditions: Conditions, sides: tuple[JoinInput, JoinInput], select: Select
-) -> tuple[tuple[Stage, str], tuple[Stage, str]] | None:
-    """Returns both sides as rows of windows with an event time, and its columns.
-
-    None if the bounds of their windows are not compared, if a window may fire more than once, or if `*` would
-    have the event times.
-    """
-    bounds = _bounds(conditions)
-    if not bounds or any(isinstance(item.expr.node, exp.Star) for item in select.items):
-        return None
-    if "window_end" not in bounds and not _same(*(window_of_rows(side.stage) for side in sides)):
-        return None
-    first, second = (rows_once(side.stage, bounds) for side in sides)
-    return None if first is None or second is None else (first, second)
+    bounds = {first.ends[left] for left, right in _equal_bounds(conditions, first, second)}
+    named = identifies(first.window, {BOUND_OF[text] for text in bounds})
+    same = named and _same(first.window, second.window)
+    return (first, second) if bounds and (same or bounds >= {"window_start", "window_end"}) else None
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -56,28 +55,45 @@ def _same(first: Any, second: Any) -> bool:
     return first == second and not isinstance(first, Session)
 
 
-def without_bounds_keys(conditions: Conditions) -> None:
+def _equal_bounds(conditions: Conditions, first: WindowRows, second: WindowRows) -> set[tuple[str, str]]:
+    """Returns the pairs of equal columns, in lower case, that are the same bound of both sides."""
+    pairs = {(left.lower(), right.lower()) for left, right in conditions.keys}
+    return {pair for pair in pairs if first.ends.get(pair[0], "") == second.ends.get(pair[1])}
+
+
+def panes_of(conditions: Conditions, sides: tuple[JoinInput, JoinInput], select: Select) -> PaneSides | None:
+    """Returns both sides as rows of windows with an event time.
+
+    None if the bounds of their windows are not compared, if a window may fire more than once, or if `*` has
+    columns without names.
+    """
+    known = [_with_fields(bound_columns(side.stage)) for side in sides]
+    lower = [(left.lower(), right.lower()) for left, right in conditions.keys]
+    pairs = {pair for pair in lower if known[0].get(pair[0], "") == known[1].get(pair[1])}
+    stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+    if not pairs or (stars and any(names_of_outputs(side.stage) is None for side in sides)):
+        return None
+    bounds = {known[0][left] for left, _ in pairs}
+    windows = [window_of_rows(side.stage) for side in sides]
+    if bounds.isdisjoint(_ENDS) and not _same(*windows):
+        return None
+    implied = frozenset(pair for pair in pairs if known[0][pair[0]] == STRUCT or "." in pair[0])
+    if implied and isinstance(windows[0], Session):
+        return None
+    first = rows_once(sides[0].stage, (left.partition(".")[0] for left, _ in pairs))
+    second = rows_once(sides[1].stage, (right.partition(".")[0] for _, right in pairs))
+    return None if first is None or second is None else PaneSides((first, second), implied)
+
+
+def _with_fields(bounds: dict[str, str]) -> dict[str, str]:
+    """Returns the bounds, and the fields of the structs among them."""
+    structs = [name for name, bound in bounds.items() if bound == STRUCT]
+    return bounds | {f"{name}.{end}": f"window_{end}" for name in structs for end in ("start", "end")}
+
+
+def without_bounds_keys(conditions: Conditions, first: WindowRows, second: WindowRows) -> None:
     """Removes the bounds of windows from the keys."""
+    bounds = _equal_bounds(conditions, first, second)
     conditions.keys[:] = [
-        pair for pair in conditions.keys if (pair[0].lower(), pair[1].lower()) not in _BOUNDS
+        pair for pair in conditions.keys if (pair[0].lower(), pair[1].lower()) not in bounds
     ]
-
-
-def _assigned(stage: Stage) -> AssignedStage | None:
-    """Returns the windows of the rows of a stage; None if its rows have none, or it renames their bounds."""
-    if isinstance(stage, RowsStage):
-        names = {output.text for output in stage.outputs or ()}
-        whole = stage.outputs is None or "*" in names or {"window_start", "window_end"} <= names
-        return _assigned(stage.input) if whole else None
-    return stage if isinstance(stage, AssignedStage) else None
-
-
-def without_bounds(stage: Any) -> Stage:
-    """Returns the rows without the bounds of their windows."""
-    if isinstance(stage, AssignedStage):
-        return stage.input
-    assert isinstance(stage, RowsStage)
-    outputs = stage.outputs
-    if outputs is not None:
-        outputs = tuple(output for output in outputs if not output.text.startswith("window_"))
-    return replace(stage, input=without_bounds(stage.input), outputs=outputs)

@@ -1,7 +1,7 @@
 """A Top-N as a ranking: of the rows of each key, in windows or without, or of the panes of each window."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from sqlglot import exp
@@ -12,15 +12,16 @@ from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.bound_columns import STRUCT, bound_columns, folded
 from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.options import options_of
-from panewise.sql.panes import BOUNDS, END
+from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
-from panewise.sql.stage_columns import names_of_outputs, over_rows, struct_names
+from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
@@ -30,6 +31,7 @@ from panewise.sql.top_n.outer import outer_list
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
+from panewise.sql.window_rows import window_rows
 from panewise.sql.windows import reads_bounds, retracts
 
 _ROW = "row"
@@ -79,6 +81,10 @@ class TopNCompiler:
             of_table = replace(rows, alias=source.alias or rows.alias, names=rows.names | own)
             return self._of_rows(of_table, _RankedWindows(window_of_table(source, self.parser)))
         rows = self.read(source)
+        return self._of_query(replace(rows, stage=folded(rows.stage)))
+
+    def _of_query(self, rows: OperatorInput) -> Stage:
+        """Returns the first rows of a table or a query."""
         partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
         names = {name.lower() for name in partition if name is not None}
         panes = (
@@ -87,14 +93,35 @@ class TopNCompiler:
         selects = self.pattern.inner.where is not None or (panes is not None and panes.having is not None)
         if panes is not None and not selects:
             return first_panes(self.parser, self.pattern, self.described, panes, rows.names)
-        once = rows_once(rows.stage, names & {*BOUNDS}) if self.pattern.emit is None else None
+        of_windows = self._in_windows(rows, names)
+        if of_windows is not None:
+            return of_windows
+        once = rows_once(rows.stage, names) if self.pattern.emit is None else None
         if once is not None:
-            span = self.parser.span_of(self.pattern.window)
-            windows = _RankedWindows(instant_window(once[1], "ROW_NUMBER", span), of_panes=True)
-            return self._of_rows(replace(rows, stage=once[0]), windows)
+            return self._of_instants(rows, once)
         if panes is not None:
             raise self._fail("HAVING or WHERE before a Top-N", *_SELECTED)
         return self._of_rows(rows, None)
+
+    def _of_instants(self, rows: OperatorInput, once: tuple[Stage, str]) -> WindowsStage:
+        """Returns the first rows of each window of rows that come once, in windows of one instant."""
+        span = self.parser.span_of(self.pattern.window)
+        structs = frozenset(name for name, bound in bound_columns(rows.stage).items() if bound == STRUCT)
+        instant = instant_window(once[1], "ROW_NUMBER", span)
+        return self._of_rows(
+            replace(rows, stage=once[0]), _RankedWindows(instant, of_panes=True, structs=structs)
+        )
+
+    def _in_windows(self, rows: OperatorInput, names: set[str]) -> WindowsStage | None:
+        """Returns the first rows of each window of rows with bounds; None if the rows are no such ones."""
+        windows = window_rows(rows.stage)
+        if windows is None or windows.conditions or not windows.identified_by(names):
+            return None
+        stars = any(isinstance(item.expr.node, exp.Star) for item in self.pattern.inner.items)
+        if stars and windows.hidden:
+            return None
+        syntax = windows.syntax("ROW_NUMBER", self.parser.span_of(self.pattern.window))
+        return self._of_rows(replace(rows, stage=windows.stage), _RankedWindows(syntax, windows.ends))
 
     def _is_the_number(self, node: exp.Expr) -> bool:
         return is_row_number(node) and same_text(node, self.pattern.window, self.parser)
@@ -116,7 +143,7 @@ class TopNCompiler:
         if where is not None and of_table and reads_bounds(where, rows.names):
             rule = "WHERE selects rows before they have windows"
             raise self._fail("bounds in WHERE", rule, "select them in WHERE of the query over it")
-        ends = self._ends(rows.names) if of_table else ()
+        ends = self._ends(rows.names, windows.ends) if windows is not None and of_table else ()
         return WindowsStage(
             rows.stage,
             rows.alias,
@@ -165,11 +192,17 @@ class TopNCompiler:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
             name = (column_name(node, columns.aliases) or "").lower()
-            if windows is None or name not in BOUNDS:
+            if windows is not None and name in windows.structs:
+                keys += [
+                    columns.add(f"{in_backticks(name)}.`{end}`", f"{name}.{end}") for end in ("start", "end")
+                ]
+            elif windows is None or name not in windows.ends:
                 keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
             elif windows.of_panes:
                 keys.append(columns.add(in_backticks(name), f"{name} of the rows"))
-            bounds |= {name} & {*BOUNDS}
+            bounds |= (
+                {BOUND_OF[windows.ends[name]]} if windows is not None and name in windows.ends else set()
+            )
         if windows is not None and not windows.of_panes and not identifies(windows.syntax.window, bounds):
             rule = "the first rows of windows have the bounds of these in PARTITION BY"
             raise self._fail("PARTITION BY", rule, "add window_start and window_end")
@@ -187,7 +220,9 @@ class TopNCompiler:
             name = column_name(node, rows.names)
             if isinstance(node, exp.Star) and windows is not None and windows.of_panes:
                 yield from self._all_columns(rows.stage, item)
-            elif not is_row_number(node) and not (of_table and (name or "").lower() in BOUNDS):
+            elif not is_row_number(node) and not (
+                windows is not None and of_table and (name or "").lower() in windows.ends
+            ):
                 yield self._field(item, name)
 
     def _all_columns(self, stage: Stage, item: SelectItem) -> Iterator[str]:
@@ -207,9 +242,9 @@ class TopNCompiler:
             raise self.parser.fail(text, rule, "add AS and a name", item.span)
         return f"{text} AS {in_backticks(item.alias)}"
 
-    def _ends(self, names: frozenset[str]) -> tuple[tuple[str, str], ...]:
+    def _ends(self, names: frozenset[str], texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
         """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""
-        texts, ends = {**{name: name for name in BOUNDS}, "window_time": END}, list[tuple[str, str]]()
+        ends = list[tuple[str, str]]()
         for item in self.pattern.inner.items:
             name = (column_name(item.expr.node, names) or "").lower()
             if isinstance(item.expr.node, exp.Star):
@@ -225,14 +260,20 @@ class _RankedWindows:
 
     Attributes:
         syntax: the windows of the operator.
+        ends: the texts of the bounds, by the names that the query has for them.
         of_panes: whether its rows are those of another operator's windows, and have their bounds as columns.
+        structs: the columns of such rows, in lower case, that have both bounds.
     """
 
     syntax: WindowSyntax
+    ends: Mapping[str, str] = field(default_factory=lambda: BOUND_TEXTS)
     of_panes: bool = False
+    structs: frozenset[str] = frozenset()
 
 
 def _names_windows(stage: WindowsStage, names: set[str]) -> bool:
     """Returns whether these names, in lower case, are bounds that distinguish the windows of panes."""
     window = stage.spec.ports[INPUT].window
-    return identifies(window, names & {*BOUNDS}) or bool(struct_names(stage) & names)
+    bounds = bound_columns(stage)
+    named = {bounds[name] for name in names if name in bounds}
+    return STRUCT in named or identifies(window, named)

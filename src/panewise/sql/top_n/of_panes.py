@@ -10,6 +10,7 @@ from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.spec import Chain
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.bound_columns import STRUCT_TEXT
 from panewise.sql.chained import ChainCompiler, emitting
 from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
@@ -49,10 +50,16 @@ def first_panes(
         aggregates.append(F.top_n_by(column.column, order, n).alias(name))
     spec = _spec(parser, pattern, before, {"keys": keys, "aggregates": aggregates})
     constants = tuple((name, in_backticks(column)) for name, column in wanted.items() if column in keys)
-    ends = tuple((name, chain.ends[of.lower()]) for name, of in listed if of.lower() in chain.ends)
+    ends = tuple((name, _bound(of, chain)) for name, of in listed if of.lower() in chain.ends)
     shown = tuple(name for name, _ in listed if name)
     rows = Ranked(lists, pattern.rank, (*constants, *ends), retracts(spec), ties, shown)
     return replace(before, spec=spec, outputs=(), ranked=rows, naming=("", ""))
+
+
+def _bound(name: str, chain: ChainCompiler) -> str:
+    """Returns a bound over panes of a chain, which have no struct of both bounds."""
+    text = chain.ends[name.lower()]
+    return STRUCT_TEXT if text.strip("`") == chain.before.struct else text
 
 
 def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: Mapping[str, Any]) -> Chain:

@@ -10,6 +10,7 @@ from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
 from panewise.spec.operators.join.match_parts import match_parts
+from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.chained import JOIN_TIME, TIMESTAMP, passing, respecified, with_join_time
 from panewise.sql.stages import JoinStage, RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import Expr, TextSpan
@@ -25,21 +26,25 @@ def instant_window(time: str, function: str, span: TextSpan) -> WindowSyntax:
 def rows_once(stage: Stage, bounds: Iterable[str]) -> tuple[Stage, str] | None:
     """Returns rows of windows with an event time, and its column.
 
-    `bounds` are those in a query over the rows. None if they do not name the windows, or if
-    :func:`with_timestamp` returns None.
+    `bounds` are the names of columns in a query over the rows, in lower case. None if they do not name the
+    windows, or if :func:`with_timestamp` returns None.
     """
-    window = window_of_rows(stage)
-    return None if window is None or not identifies(window, bounds) else with_timestamp(stage)
+    known, window = bound_columns(stage), window_of_rows(stage)
+    named = {known[name] for name in bounds if name in known}
+    if window is None or not (STRUCT in named or identifies(window, named)):
+        return None
+    return with_timestamp(stage)
 
 
 def window_of_rows(stage: Stage) -> Any:
-    """Returns the windows whose rows a stage has, None if its rows are not those of windows."""
+    """Returns the windows of the operator whose rows these are, None if they have no bounds."""
     while isinstance(stage, RowsStage):
         stage = stage.input
     if isinstance(stage, WindowsStage):
         return stage.spec.ports[INPUT].window
-    joined = isinstance(stage, JoinStage) and match_parts(stage.match).windows_end(stage.match)
-    return stage.match.window if isinstance(stage, JoinStage) and joined else None
+    if isinstance(stage, JoinStage) and match_parts(stage.match).windows_end(stage.match):
+        return stage.match.window
+    return None
 
 
 def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
@@ -61,10 +66,10 @@ def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
     stamped = replace(stage, spec=_stamped(stage.spec))
     if stage.ranked is None:
         return passing(stamped), TIMESTAMP
-    bounds = {name.lower() for name, _ in stage.ranked.others}
-    if not {"window_start", "window_end"} <= bounds:
+    if not identifies(stage.spec.ports[INPUT].window, {*bound_columns(stage).values()} - {STRUCT}):
         return None
-    ranked = replace(stage.ranked, others=(*stage.ranked.others, (TIMESTAMP, TIMESTAMP)))
+    others, order = (*stage.ranked.others, (TIMESTAMP, TIMESTAMP)), stage.ranked.order
+    ranked = replace(stage.ranked, others=others, order=(*order, TIMESTAMP) if order else ())
     return replace(stamped, ranked=ranked), TIMESTAMP
 
 

@@ -170,15 +170,34 @@ def _limit(
     for number, part in enumerate(parts):
         n = _bound(part, is_rank)
         if n is not None and n > 0:
-            alone = isinstance(part, exp.EQ) and n > 1  # the n-th row
+            alone = not _is_from_first(part, n)
             others = [parser.span_of(other) for place, other in enumerate(parts) if alone or place != number]
             return n, " AND ".join(map(parser.characters, others)) or None
     return None
 
 
+def _greatest(values: list[tuple[Any] | None]) -> int | None:
+    """Returns the greatest of constants that are ranks, None if one is none."""
+    known = [value[0] for value in values if value is not None]
+    ranks = [value for value in known if isinstance(value, int) and not isinstance(value, bool)]
+    return max(ranks) if ranks and len(ranks) == len(values) and min(ranks) > 0 else None
+
+
+def _is_from_first(part: exp.Expr, n: int) -> bool:
+    """Returns whether a limit has all rows up to the n-th: not `rank = 2`, `BETWEEN 2 AND 3` or IN."""
+    if isinstance(part, exp.Between):
+        return bool(constant(part.args["low"]) == (1,))
+    return not isinstance(part, exp.In) and (n == 1 or not isinstance(part, exp.EQ))
+
+
 def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
-    """Returns n of `rank <= n`, `rank < n + 1`, `rank = n`, these mirrored, or BETWEEN 1 AND n."""
-    if isinstance(node, exp.Between) and is_rank(node.this) and constant(node.args["low"]) == (1,):
+    """Returns n of `rank <= n`, `rank < n + 1`, `rank = n`, mirrored ones, BETWEEN m AND n, and IN."""
+    if isinstance(node, exp.In) and is_rank(node.this) and isinstance(node.this, exp.Column):
+        return _greatest([constant(value) for value in node.expressions])
+    if isinstance(node, exp.Between) and is_rank(node.this):
+        low = _greatest([constant(node.args["low"])])
+        if low is None or (low > 1 and not isinstance(node.this, exp.Column)):
+            return None
         node = exp.LTE(this=node.this, expression=node.args["high"])
     if not isinstance(node, (exp.LTE, exp.LT, exp.EQ, exp.GTE, exp.GT)):
         return None
