@@ -284,6 +284,7 @@ def on_executors(executors: int) -> None:
         f"{executors} executors: {run.core_seconds:.2f} core seconds a micro-batch, computed {seconds:.2f}; "
         f"state {run.state_bytes / 1e6:.1f} MB, computed {need.state_bytes / 1e6:.1f} MB"
     )
+    spark.stop()  # executors that outlive the driver print errors
 
 
 def shown(known: Costs) -> str:
