@@ -14,7 +14,7 @@ from panewise import functions as F
 from panewise.engine import run_library
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.engine.store.run import RunRows, Shape
+from panewise.engine.tables.run import RunRows, Shape
 from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import SpecError, StateError
 from panewise.state import MemoryRunStore, Mirror

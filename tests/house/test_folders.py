@@ -12,7 +12,7 @@ import pytest
 
 from tests.house.sources import SRC, check_each, circles, files, imported, shown
 
-LOW = {"kernels", "store", "progress", "aggregate", "ingest"}
+LOW = {"kernels", "tables", "progress", "aggregate", "ingest"}
 SHARED = LOW | {"windowing"}
 OPERATORS = {"protocol", "family_parts", "merged_header"}  # what operators are, and what a family supplies
 BELOW = {
@@ -66,13 +66,13 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
     "engine": {
         "columns": set(),
         "kernels": set(),
-        "store": {"kernels"},
+        "tables": {"kernels"},
         "progress": {"kernels"},
         "protocol": LOW,
         "merged_header": set(),
-        "family_parts": {"store", "protocol", "merged_header"},
+        "family_parts": {"tables", "protocol", "merged_header"},
         "aggregate": {"kernels"},
-        "ingest": {"kernels", "aggregate", "progress", "store"},
+        "ingest": {"kernels", "aggregate", "progress", "tables"},
         "windowing": LOW,
         "windows": SHARED | OPERATORS,
         "over": SHARED | OPERATORS,

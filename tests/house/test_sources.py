@@ -57,7 +57,7 @@ LONGEST = 40  # lines, of those
 FILE_STOP = 400  # lines
 # Longer files, and the idea of each.
 LONGER_FILES = {
-    "engine/store/stored_table.py": "the window table",
+    "engine/tables/stored_table.py": "the window table",
     "engine/windows/operator.py": "the window operator",
     "sql/stages.py": "the stages that SQL is compiled to",
     "standalone/operator_core.py": "the steps of an operator in process",

@@ -4,7 +4,7 @@ The format is not here: :mod:`panewise.state.manifest` has that of the manifest,
 :mod:`panewise.state.run_format` that of a run. docs/state-format.md describes both.
 
 A commit adds one run to each table that has changed, with the changed rows
-(:mod:`panewise.engine.store.stored_table`). So what it writes does not depend on the size of the state.
+(:mod:`panewise.engine.tables.stored_table`). So what it writes does not depend on the size of the state.
 
 A state consists of named tables and a header (:class:`panewise.engine.protocol.OperatorState`). On disk a
 table has the number of its place among the tables. All other values are in the header of the manifest.

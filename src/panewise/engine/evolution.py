@@ -16,8 +16,8 @@ from panewise.engine.columns import TOMBSTONE
 from panewise.engine.family_parts import TakeOver, engine_parts
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.run import RunRows
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.run import RunRows
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec.evolution import Continuation
 from panewise.state import Run

@@ -8,8 +8,8 @@ import polars as pl
 
 from panewise.engine.checkpoint import types_of_tables
 from panewise.engine.protocol import Operator
-from panewise.engine.store.run import RunRows
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.run import RunRows
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest, Run
 from panewise.state.export_file import MANIFEST

@@ -12,7 +12,7 @@ import polars as pl
 
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.protocol import Operator, Plan, Readings, Schema, Schemas
-from panewise.engine.store.division import Division
+from panewise.engine.tables.division import Division
 from panewise.families import INPUT, part
 from panewise.spec import Specification, parts
 
@@ -68,7 +68,7 @@ class TableReader(Protocol):
     ) -> pl.DataFrame:
         """Returns columns of the live rows of the table with this name; no columns if it has no runs.
 
-        `identity` is that of :class:`panewise.engine.store.run.Shape`, and `cell` its `by`. Rows that differ
+        `identity` is that of :class:`panewise.engine.tables.run.Shape`, and `cell` its `by`. Rows that differ
         in the columns `apart`, which are among `columns`, have nothing to do with each other. So the reader
         may return a part of the rows: all that are equal in these columns, or none.
         """

@@ -14,7 +14,7 @@ from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.validate import Port
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.families import INPUT
 from panewise.spec import Specification
 

@@ -23,7 +23,7 @@ from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.merged_header import HeaderRules, merged_header, with_floor_of
 from panewise.engine.protocol import Operator, Schema, Schemas
 from panewise.engine.registry import operator_for
-from panewise.engine.store.division import Division
+from panewise.engine.tables.division import Division
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.state import Manifest

@@ -14,8 +14,8 @@ import pyarrow as pa
 import xxhash
 
 from panewise.engine.columns import HASH
-from panewise.engine.store.run import RunRows, Shape
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.run import RunRows, Shape
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.state import Mirror, Run, RunStore
 from panewise.state.arrow_streams import StreamBytes, frame_of_table, own_text, release_memory, shares_text

@@ -13,8 +13,8 @@ from panewise.engine.columns import TOMBSTONE
 from panewise.engine.evolution import converted_rows
 from panewise.engine.family_parts import TakeOver
 from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.run import MemoryLibrary
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates

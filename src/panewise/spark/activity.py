@@ -20,7 +20,7 @@ from panewise.spec.operators.panes import BOUNDS, OP
 
 if TYPE_CHECKING:
     from panewise.engine.protocol import Operator
-    from panewise.engine.store.stored_table import StoredTable
+    from panewise.engine.tables.stored_table import StoredTable
 
 SETTING: Final = "panewise.activity"  # of the session: the number of hot keys; without a journal it is empty
 _LEAST, _MOST, _IN_ALL = 10, 200, 2000  # windows of a shard, and of all shards together

@@ -14,7 +14,7 @@ from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.saved_operator import restored, save
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates

@@ -194,7 +194,7 @@ def test_nothing_is_kept_of_windows_that_have_expired() -> None:
 
 def test_a_long_table_is_sealed_into_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table of a stage that is moved into runs between batches gives the output of the oracle."""
-    monkeypatch.setattr("panewise.engine.store.stored_table.StoredTable.LONG", 2)
+    monkeypatch.setattr("panewise.engine.tables.stored_table.StoredTable.LONG", 2)
     first = pw.WindowOperator(
         keys=["k"],
         window=pw.Global(),

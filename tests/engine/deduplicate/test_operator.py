@@ -12,7 +12,7 @@ from panewise.engine.deduplicate import keys
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.engine.store import run
+from panewise.engine.tables import run
 from panewise.state import MemoryRunStore
 
 SCHEMA = {"event_time": pl.Int64(), "id": pl.Int64(), "v": pl.String()}

@@ -12,7 +12,7 @@ from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.search import candidate_slices, rows_of_keys
 from panewise.engine.registry import operator_for
 from panewise.engine.saved_operator import restore, save
-from panewise.engine.store import rows_by_key, run
+from panewise.engine.tables import rows_by_key, run
 from panewise.errors import SpecError
 from panewise.state import MemoryRunStore
 from panewise.streamwindow import delta, time

@@ -11,7 +11,7 @@ from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.interval import retention
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.run_library import RunLibrary
-from panewise.engine.store.run import RunRows, Shape
+from panewise.engine.tables.run import RunRows, Shape
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore, Run
 from tests.engine.join.micro_batches import SCHEMAS, inspected, rows, steps

@@ -13,8 +13,8 @@ from panewise.engine.over.operator import OverEngine
 from panewise.engine.over.order import in_arrival_order, passing_in_order
 from panewise.engine.over.plan import OverPlan
 from panewise.engine.registry import operator_for
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.run import MemoryLibrary
+from panewise.engine.tables.time_queue import TimeQueue
 
 SCHEMA: dict[str, pl.DataType] = dict.fromkeys(("t", "k", "o", "n"), pl.Int64())
 AHEAD = 10

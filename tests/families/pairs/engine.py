@@ -17,9 +17,9 @@ from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, va
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.protocol import Schemas
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable
+from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec import Inputs
 from panewise.state.manifest import checked
 from tests.families.pairs.spec import LEFT, RIGHT, Pairs, Side

@@ -10,7 +10,7 @@ from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, INDEX, NONSPECULATIVE, START
 from panewise.engine.kernels.small_frames import output_key
-from panewise.engine.store.run import Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.windowing.panes import PaneFormat
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import live_columns

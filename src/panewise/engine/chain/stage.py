@@ -18,8 +18,8 @@ from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, TOMBSTONE,
 from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.run import MemoryLibrary
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.panes import COMPLETE, numbering
 
 LAST, ON_TIME = "__last", "__on_time"

@@ -28,7 +28,7 @@ from panewise.engine.family_parts import EngineParts, Inspection, TableReader, e
 from panewise.engine.join.two_sides import HEADER_RULES, read_clocks
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.nested.state import header_in
-from panewise.engine.store.division import Division
+from panewise.engine.tables.division import Division
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.windowing import row_key

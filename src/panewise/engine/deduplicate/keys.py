@@ -12,7 +12,7 @@ import polars as pl
 from panewise.engine.kernels.hashing import hash_order, row_hashes
 from panewise.engine.kernels.small_frames import equal, take_rows
 from panewise.engine.kernels.sorting import codes
-from panewise.engine.store.run import Wanted
+from panewise.engine.tables.run import Wanted
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import ordered, output_key, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import sealed_if_long
+from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP
 

@@ -9,7 +9,7 @@ from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, user_columns
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import Shape
+from panewise.engine.tables.run import Shape
 from panewise.errors import SpecError
 from panewise.spec import DeduplicateOperator
 from panewise.spec.operators.deduplicate import OP

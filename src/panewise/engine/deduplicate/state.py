@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from panewise.engine.deduplicate.plan import DeduplicatePlan
 from panewise.engine.ingest.input_state import InputState
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.run import MemoryLibrary
+from panewise.engine.tables.stored_table import StoredTable
+from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec import Entry
 from panewise.state.manifest import whole
 

@@ -13,7 +13,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import NEVER, Port, with_time
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.families import INPUT
 from panewise.spec import Entry, Inputs, RowInputs, row_driven
 from panewise.state.manifest import Checks, checked

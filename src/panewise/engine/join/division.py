@@ -17,7 +17,7 @@ from panewise.engine.join.streams.clocks import RELEASED, WAITING, LeastWaiting,
 from panewise.engine.join.streams.releases import waiting_name
 from panewise.engine.join.two_sides import HEADER_RULES
 from panewise.engine.merged_header import HeaderRules, by_side, lowest
-from panewise.engine.store.division import Division
+from panewise.engine.tables.division import Division
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, SIDES
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key

@@ -13,7 +13,7 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.protocol import Operator, Schemas
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.families import part
 from panewise.matches import MATCHES
 from panewise.spec import JoinOperator

@@ -8,7 +8,7 @@ import polars as pl
 from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 
 
 class Method(Protocol):

@@ -24,7 +24,7 @@ from panewise.engine.join.two_sides import JoinState, TwoSidedOperator, highest_
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.protocol import Schemas
-from panewise.engine.store.stored_table import sealed_if_long
+from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER
 

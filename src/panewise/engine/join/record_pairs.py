@@ -21,7 +21,7 @@ from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.python_rows import python_rows
-from panewise.engine.store.copied_tables import MOST, CopiedTables, stored_rows
+from panewise.engine.tables.copied_tables import MOST, CopiedTables, stored_rows
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT
 

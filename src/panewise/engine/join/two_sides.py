@@ -22,10 +22,10 @@ from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks, SideClock
 from panewise.engine.merged_header import HeaderRules, by_side, most_marks
 from panewise.engine.protocol import Plan
-from panewise.engine.store.latest_by_key import LatestByKey
-from panewise.engine.store.rows_by_key import RowsByKey
-from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.latest_by_key import LatestByKey
+from panewise.engine.tables.rows_by_key import RowsByKey
+from panewise.engine.tables.stored_table import StoredTable
+from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 from panewise.state.manifest import Checks, check_fields, checked, inputs, marks, whole

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Self, TypeAlias
 
 from panewise.engine.protocol import OperatorState, Readings
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.state.manifest import check_fields
 
 # For each table the number of its member, and its name there. Their order is that of the numbers on disk.

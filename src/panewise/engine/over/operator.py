@@ -25,7 +25,7 @@ from panewise.engine.over.sequences import Layout, PassingRows
 from panewise.engine.over.state import OverState
 from panewise.engine.over.values import values
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import OverOperator
 
 

@@ -9,7 +9,7 @@ The order is made in three places:
 
 - :func:`in_arrival_order` puts a batch into arrival order, before its rows wait or pass.
 - :func:`passing_in_order` returns the rows that pass in this order. All frames are computed in it. The time
-  queue does the sort (`engine/store/time_queue.py`), except by columns in another direction than its own.
+  queue does the sort (`engine/tables/time_queue.py`), except by columns in another direction than its own.
 - :func:`emitted_in_order` sorts the rows that are emitted. It sorts again only if rows wait for rows after
   them.
 """
@@ -23,7 +23,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.kernels.small_frames import ordered, take_rows
 from panewise.engine.over.plan import OverPlan
 from panewise.engine.over.sequences import Layout
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec import OverOperator
 
 
@@ -45,8 +45,8 @@ def passing_in_order(
     """Returns the rows that pass, and the rows still waiting that their ranges reach ahead to, both sorted.
 
     Both are sorted by :attr:`OverPlan.stored_order`, which are the event time and the order columns, nulls
-    first, then by arrival, across all keys. :meth:`TimeQueue.between` (`engine/store/time_queue.py`) does the
-    sort, because these columns are the identity of the queue's table (:meth:`OverPlan._tables`). It takes a
+    first, then by arrival, across all keys. :meth:`TimeQueue.between` (`engine/tables/time_queue.py`) does
+    the sort, because these columns are the identity of the queue's table (:meth:`OverPlan._tables`). It takes a
     slice of each run, which was sorted when it was written. It sorts the newest rows, which are in no run
     yet. Then it merges all of these with a stable sort. They are in order of age, so equal rows stay in
     arrival order.

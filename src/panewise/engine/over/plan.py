@@ -26,7 +26,7 @@ from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.over.jobs import Job, Schema, end_of, jobs_of, ranges_of_partials
 from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import Shape
+from panewise.engine.tables.run import Shape
 from panewise.errors import SpecError
 from panewise.spec import Aggregate, OverColumn, OverOperator, RowFunction
 from panewise.spec.type_checks import check_types

@@ -19,7 +19,7 @@ from panewise.engine.columns import BLOCK_START, IS_BLOCK, ROW_NUMBER, STORED_TI
 from panewise.engine.over.jobs import Job
 from panewise.engine.over.plan import TIME, OverPlan
 from panewise.engine.over.sequences import Layout, PassingRows
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.time_queue import TimeQueue
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from panewise.engine.over.record_columns import (
 )
 from panewise.engine.over.state import OverState
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.copied_tables import MOST, CopiedTables, stored_rows
+from panewise.engine.tables.copied_tables import MOST, CopiedTables, stored_rows
 
 Panes: TypeAlias = list[Row]
 _KEY_TYPES: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from panewise.engine.ingest.input_state import InputState
 from panewise.engine.over.plan import OverPlan
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.run import MemoryLibrary
+from panewise.engine.tables.stored_table import StoredTable
+from panewise.engine.tables.time_queue import TimeQueue
 
 WAITING = "waiting"  # the name of the table of rows that have not passed
 

@@ -24,8 +24,8 @@ from panewise.engine.policy.pool import Tuples, bare, comparable
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.run import MemoryLibrary
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.policies import DeltaPolicy

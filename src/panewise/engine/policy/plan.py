@@ -26,7 +26,7 @@ from panewise.engine.columns import (
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import NAMED
 from panewise.engine.kernels.small_frames import output_key
-from panewise.engine.store.run import Shape
+from panewise.engine.tables.run import Shape
 from panewise.errors import InputError, SpecError
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import name_of

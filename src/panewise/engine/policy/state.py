@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from panewise.engine.ingest.input_state import InputState
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.state.manifest import whole
 
 PARTITIONS = "partitions"  # the name of the table

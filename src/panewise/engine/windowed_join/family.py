@@ -7,7 +7,7 @@ from typing import Any, Final
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
 from panewise.engine.join.division import divided, header_rules, with_least_waiting
 from panewise.engine.nested.state import NestedState, header_in
-from panewise.engine.store.division import Division
+from panewise.engine.tables.division import Division
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin
 

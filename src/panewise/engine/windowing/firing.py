@@ -27,7 +27,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.kernels.small_frames import constant_column, filter_rows, joined, with_values
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import StoredTable, any_overlaps
+from panewise.engine.tables.stored_table import StoredTable, any_overlaps
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.panes import COMPLETE, numbering
 from panewise.engine.windowing.plan import WindowPlan

@@ -18,7 +18,7 @@ from panewise.engine.columns import END, KEY_WATERMARK, SLICE, START
 from panewise.engine.ingest.validate import InputPort
 from panewise.engine.kernels.small_frames import BuiltOnce, grouped
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.windowing import window_table
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.panes import PaneFormat

@@ -1,7 +1,7 @@
 """The window table of an operator: one row for each key and window.
 
 Columns: the keys; ``__start`` and ``__end``; bookkeeping; the partial columns of the aggregates; and, where
-panes are compared, the live pane (``__live:*``). :class:`panewise.engine.store.stored_table.StoredTable`
+panes are compared, the live pane (``__live:*``). :class:`panewise.engine.tables.stored_table.StoredTable`
 stores it.
 
 The windows of a batch are merged with stored windows in one of two ways, with the same result. If each window
@@ -41,7 +41,7 @@ from panewise.engine.kernels.small_frames import (
     vstack_frames,
 )
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import FoundRows
+from panewise.engine.tables.run import FoundRows
 from panewise.spec import WindowOperator
 
 LIVE_PANE = {

@@ -26,7 +26,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from panewise.engine.family_parts import EngineParts, division_by_keys, on_call, with_one_input
-from panewise.engine.store.division import Division
+from panewise.engine.tables.division import Division
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
 from panewise.engine.windows.state import HEADER_RULES, WINDOWS

@@ -15,7 +15,7 @@ import polars as pl
 from panewise.engine.columns import CLOSED, END, KEY_WATERMARK, PARTIAL, REASON, ROWS, SLICE, TIME, WAS_STORED
 from panewise.engine.kernels.small_frames import no_rows, typed
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing import (
     custom,
     fixed_lateness,

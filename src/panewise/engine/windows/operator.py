@@ -23,8 +23,8 @@ from panewise.engine.kernels.small_frames import joined, vstack_frames, without
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes
-from panewise.engine.store.run import MemoryLibrary
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.run import MemoryLibrary
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering, window_limit
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows import intake

@@ -43,7 +43,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import sealed_if_long
+from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.engine.windowing.panes import stamped
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE

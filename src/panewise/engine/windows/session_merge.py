@@ -26,8 +26,8 @@ from panewise.engine.columns import (
 from panewise.engine.kernels.small_frames import filter_rows, take_rows
 from panewise.engine.kernels.sorting import Integers
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.run import FoundRows
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.run import FoundRows
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.session import Assigned, sessions_at

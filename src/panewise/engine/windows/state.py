@@ -5,7 +5,7 @@ from typing import ClassVar, Final
 
 from panewise.engine.ingest.input_state import InputState
 from panewise.engine.merged_header import HeaderRules
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES, Slices
 from panewise.state.manifest import flag, whole
 

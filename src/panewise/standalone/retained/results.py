@@ -13,7 +13,7 @@ import polars as pl
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.kernels.small_frames import grouped
 from panewise.engine.protocol import Schema
-from panewise.engine.store.run import Shape
+from panewise.engine.tables.run import Shape
 from panewise.errors import InputError
 from panewise.spec import Aggregate, Entry
 from panewise.standalone.messages import fitted

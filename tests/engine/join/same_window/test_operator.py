@@ -14,8 +14,8 @@ from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.join.search import candidate_slices
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.engine.store import compaction
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables import compaction
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import AfterCount, AfterWatermark, Always, AnyWindow, Cumulating, Hopping, Repeatedly
 from panewise.state import MemoryRunStore

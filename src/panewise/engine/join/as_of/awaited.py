@@ -28,10 +28,10 @@ from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, vstack_frames, without
-from panewise.engine.store.latest_by_key import LatestByKey
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.latest_by_key import LatestByKey
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable
+from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import AsOf
 

@@ -29,8 +29,8 @@ from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import output_key, take_rows, vstack_frames, without
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
 

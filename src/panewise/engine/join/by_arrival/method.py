@@ -42,7 +42,7 @@ from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import without
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER
 

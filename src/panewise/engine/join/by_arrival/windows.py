@@ -35,8 +35,8 @@ from panewise.engine.kernels.differences import compared, rises_by_more
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, distinct, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, codes, order
-from panewise.engine.store.latest_by_key import LatestByKey
-from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.tables.latest_by_key import LatestByKey
+from panewise.engine.tables.run import MemoryLibrary, Shape
 from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 

@@ -48,9 +48,9 @@ from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_ma
 from panewise.engine.join.search.matching import Matching
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
-from panewise.engine.store.rows_by_key import RowsByKey
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.rows_by_key import RowsByKey
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import UNLIMITED, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.interval import Interval

@@ -21,8 +21,8 @@ from panewise.engine.join.search.arrival_order import ArrivalOrder
 from panewise.engine.join.search.candidate_slices import CandidateSlices, SearchPlan, looked_up, range_of
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import vstack_frames
-from panewise.engine.store.rows_by_key import RowsByKey
-from panewise.engine.store.run import RunRows
+from panewise.engine.tables.rows_by_key import RowsByKey
+from panewise.engine.tables.run import RunRows
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 
 

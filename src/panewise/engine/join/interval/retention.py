@@ -36,10 +36,10 @@ from panewise.engine.kernels.small_frames import (
     vstack_frames,
 )
 from panewise.engine.kernels.sorting import Places, codes, order
-from panewise.engine.store.latest_by_key import LatestByKey
-from panewise.engine.store.rows_by_key import RowsByKey
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.time_queue import TimeQueue
+from panewise.engine.tables.latest_by_key import LatestByKey
+from panewise.engine.tables.rows_by_key import RowsByKey
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import OTHER
 
 _CODE, _AFTER, _LOW = "__code", "__after", "__low"

@@ -17,7 +17,7 @@ from panewise.engine.join.same_window.rows import NEWEST, SideRows
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.join.windows_of_sides import WindowsOfSides
 from panewise.engine.protocol import Schemas
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import JoinOperator, merging

@@ -24,8 +24,8 @@ from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.search.candidate_slices import steps
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import closed_at_end, merging
 from panewise.spec.operators.join.columns import TIMING

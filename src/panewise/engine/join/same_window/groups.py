@@ -15,8 +15,8 @@ from panewise.engine.columns import END, START, TIME
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.kernels.small_frames import distinct, joined
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 
 MERGED: Final = "merged"  # the name of the table

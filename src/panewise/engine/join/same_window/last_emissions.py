@@ -13,8 +13,8 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START
 from panewise.engine.join.same_window.groups import UNTIL
 from panewise.engine.kernels.small_frames import Mask
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import merging
 from panewise.spec.operators.join.columns import INDEX, IS_FIRST, NONSPECULATIVE_INDEX, TIMING

@@ -23,9 +23,9 @@ from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANE
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.windows_of_sides import OutputsAndPanes
 from panewise.engine.kernels.small_frames import vstack_frames
-from panewise.engine.store.rows_by_key import RowsByKey
-from panewise.engine.store.rows_of_sessions import RowsOfSessions
-from panewise.engine.store.stored_table import StoredTable, Table, sealed_if_long
+from panewise.engine.tables.rows_by_key import RowsByKey
+from panewise.engine.tables.rows_of_sessions import RowsOfSessions
+from panewise.engine.tables.stored_table import StoredTable, Table, sealed_if_long
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
 from panewise.spec.operators.join.columns import BOUNDS, LEFT, TIMING

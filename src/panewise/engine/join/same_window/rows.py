@@ -27,9 +27,9 @@ from panewise.engine.kernels.small_frames import (
     vstack_frames,
 )
 from panewise.engine.kernels.sorting import Places, order
-from panewise.engine.store.rows_by_key import Ranges, RowsByKey
-from panewise.engine.store.rows_of_sessions import RowsOfSessions
-from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.tables.rows_by_key import Ranges, RowsByKey
+from panewise.engine.tables.rows_of_sessions import RowsOfSessions
+from panewise.engine.tables.run import MemoryLibrary, Shape
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import AnyWindow, Custom, merging
 

@@ -25,7 +25,7 @@ from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide
 from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered, output_key, take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.engine.protocol import Schemas
-from panewise.engine.store.stored_table import sealed_if_long
+from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import (

@@ -12,7 +12,7 @@ from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.rectangles import in_rectangles
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.kernels.sorting import Places, codes, order
-from panewise.engine.store.rows_by_key import FoundSlices
+from panewise.engine.tables.rows_by_key import FoundSlices
 
 
 @dataclass(frozen=True)

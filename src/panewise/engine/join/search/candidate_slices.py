@@ -20,8 +20,8 @@ from panewise.engine.join.plan import JoinPlan, SidePort
 from panewise.engine.kernels.instants import Instants, wide_sum
 from panewise.engine.kernels.small_frames import Mask, equal_columns
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey, slices_of
-from panewise.engine.store.run import RunRows, Shape
+from panewise.engine.tables.rows_by_key import FoundSlices, Ranges, RowsByKey, slices_of
+from panewise.engine.tables.run import RunRows, Shape
 from panewise.spec.operators.join.columns import OTHER
 
 ONCE = 1 << 19  # up to so many candidates of a batch are compared at once

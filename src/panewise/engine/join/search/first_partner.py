@@ -15,8 +15,8 @@ from panewise.engine.join.search.candidate_slices import CandidateSlices, Search
 from panewise.engine.kernels.range_minimum import lowest_places
 from panewise.engine.kernels.small_frames import Mask, equal, expand_ranges, take_rows
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.rows_by_key import FoundSlices, Ranges, slices_of
-from panewise.engine.store.run import RunRows
+from panewise.engine.tables.rows_by_key import FoundSlices, Ranges, slices_of
+from panewise.engine.tables.run import RunRows
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 
 

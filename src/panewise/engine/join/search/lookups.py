@@ -20,7 +20,7 @@ from panewise.engine.join.search.matching import PairCollector, Pairs
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask
-from panewise.engine.store.rows_by_key import FoundSlices, RowsByKey
+from panewise.engine.tables.rows_by_key import FoundSlices, RowsByKey
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ from panewise.engine.join.search.first_partner import with_first_partners
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
-from panewise.engine.store.rows_by_key import RowsByKey, sorted_rows
-from panewise.engine.store.run import RunRows
+from panewise.engine.tables.rows_by_key import RowsByKey, sorted_rows
+from panewise.engine.tables.run import RunRows
 from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, OTHER, RIGHT
 
 

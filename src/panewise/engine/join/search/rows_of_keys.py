@@ -19,7 +19,7 @@ from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, equal_columns, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
-from panewise.engine.store.rows_by_key import FoundSlices, Ranges, RowsByKey
+from panewise.engine.tables.rows_by_key import FoundSlices, Ranges, RowsByKey
 
 
 @dataclass(frozen=True)

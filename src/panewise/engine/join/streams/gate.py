@@ -20,7 +20,7 @@ from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
 from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting, waiting_name
 from panewise.engine.join.streams.windows import listed, released_rows
 from panewise.engine.kernels.small_frames import vstack_frames
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.streams import WindowedStreams
 

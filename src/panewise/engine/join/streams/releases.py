@@ -28,8 +28,8 @@ from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsCl
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import order
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable, sealed_if_long
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import Every, Hopping, JoinWindow, Tumbling
 from panewise.spec.operators.join.columns import OTHER
 from panewise.spec.operators.join.streams import UpdatePolicy, WindowedStreams

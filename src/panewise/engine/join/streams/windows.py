@@ -28,8 +28,8 @@ from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.join.streams.last_rows import last_rows
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.store.latest_by_key import LatestByKey
-from panewise.engine.store.run import Shape
+from panewise.engine.tables.latest_by_key import LatestByKey
+from panewise.engine.tables.run import Shape
 from panewise.spec.operators.join.columns import OTHER
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams
 

@@ -30,7 +30,7 @@ from panewise.engine.columns import (
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, in_order

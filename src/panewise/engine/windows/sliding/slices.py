@@ -18,7 +18,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
 from panewise.engine.kernels.instants import shifted
-from panewise.engine.store.stored_table import StoredTable, Stretches
+from panewise.engine.tables.stored_table import StoredTable, Stretches
 from panewise.engine.windowing.plan import WindowPlan
 
 SLICES, BLOCKS = "slices", "blocks"  # the names of the tables

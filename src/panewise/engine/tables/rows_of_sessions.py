@@ -13,8 +13,8 @@ import polars as pl
 
 from panewise.engine.columns import END, START
 from panewise.engine.kernels.small_frames import filter_rows, group_positions
-from panewise.engine.store.rows_by_key import RowsByKey
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.rows_by_key import RowsByKey
+from panewise.engine.tables.stored_table import StoredTable
 
 _AT, _CODE, _TIME, _UNTIL = "__at", "__code", "__time", "__until"
 

@@ -18,7 +18,7 @@ from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import HASH
 from panewise.engine.kernels.small_frames import Mask, equal_values, filter_rows
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.store.rows_by_key import RowsByKey
+from panewise.engine.tables.rows_by_key import RowsByKey
 
 
 @dataclass(frozen=True)

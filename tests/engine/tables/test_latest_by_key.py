@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, TIME
-from panewise.engine.store.latest_by_key import LatestByKey
-from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.tables.latest_by_key import LatestByKey
+from panewise.engine.tables.run import MemoryLibrary, Shape
 
 SHAPE = Shape(
     {"k": pl.String(), TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}, [TIME, NUMBER], ["k"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.engine.store import compaction
+from panewise.engine.tables import compaction
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import events, specs, types_of

@@ -15,9 +15,9 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, HASH
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames
-from panewise.engine.store.compaction import FAN_IN, allowance, similar
-from panewise.engine.store.run import RunRows
-from panewise.engine.store.stored_table import AddedRows
+from panewise.engine.tables.compaction import FAN_IN, allowance, similar
+from panewise.engine.tables.run import RunRows
+from panewise.engine.tables.stored_table import AddedRows
 
 
 @dataclass(frozen=True)

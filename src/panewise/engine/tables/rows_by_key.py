@@ -21,9 +21,9 @@ from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Line, Places, order
-from panewise.engine.store.compaction import Merge
-from panewise.engine.store.run import RunRows, Shape, part_range
-from panewise.engine.store.stored_table import AddedRows
+from panewise.engine.tables.compaction import Merge
+from panewise.engine.tables.run import RunRows, Shape, part_range
+from panewise.engine.tables.stored_table import AddedRows
 from panewise.state import Run
 
 # Up to so many rows of a run for each look-up, one search in the times of all rows of the keys is faster than

@@ -6,10 +6,10 @@ import pytest
 
 from panewise.engine.columns import BORN, CLOSED, END, FIRED, HASH, PENDING, START, TOMBSTONE
 from panewise.engine.kernels.hashing import row_hashes
-from panewise.engine.store import compaction
-from panewise.engine.store.compaction import FAN_IN, PART_ROWS, allowance, next_merge
-from panewise.engine.store.run import PARTS, MemoryLibrary, RunRows, Shape, merged, part_range, parted
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables import compaction
+from panewise.engine.tables.compaction import FAN_IN, PART_ROWS, allowance, next_merge
+from panewise.engine.tables.run import PARTS, MemoryLibrary, RunRows, Shape, merged, part_range, parted
+from panewise.engine.tables.stored_table import StoredTable
 from panewise.state import Run
 
 SCHEMA: dict[str, pl.DataType] = {
@@ -69,8 +69,8 @@ def test_different_rows_of_equal_hash_are_distinguished(monkeypatch: pytest.Monk
     def all_alike(frame: pl.DataFrame, columns: object) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
         return np.zeros(frame.height, dtype=np.uint64)
 
-    monkeypatch.setattr("panewise.engine.store.run.row_hashes", all_alike)
-    monkeypatch.setattr("panewise.engine.store.run.row_hashes", all_alike)
+    monkeypatch.setattr("panewise.engine.tables.run.row_hashes", all_alike)
+    monkeypatch.setattr("panewise.engine.tables.run.row_hashes", all_alike)
     one = put(table(), (1, 0, 1), (2, 0, 2)).sealed()
     one = put(one, (2, 0, 3)).sealed()
     one = put(one, (3, 0, 4)).sealed()

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.kernels import hashing
 from panewise.engine.kernels.hashing import row_hashes
-from panewise.engine.store import compaction, rows_by_key
-from panewise.engine.store.rows_by_key import Ranges, RowsByKey
-from panewise.engine.store.run import MemoryLibrary, Shape
+from panewise.engine.tables import compaction, rows_by_key
+from panewise.engine.tables.rows_by_key import Ranges, RowsByKey
+from panewise.engine.tables.run import MemoryLibrary, Shape
 
 SHAPE = Shape(
     {"k": pl.String(), TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}, [TIME, NUMBER], ["k"]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
-from panewise.engine.store.copied_tables import MOST, CopiedTables
+from panewise.engine.tables.copied_tables import MOST, CopiedTables
 
 
 @dataclass

@@ -1,8 +1,8 @@
 """The windows that an operator stores: an immutable value, made of the newest rows and of runs.
 
 A change adds rows to the newest rows. Sealing writes these as a run, and merges runs of similar length
-(:mod:`panewise.engine.store.compaction`). A look-up searches the newest rows, and then the runs, the youngest
-first, and stops when each window is found. In a run it bisects by hash.
+(:mod:`panewise.engine.tables.compaction`). A look-up searches the newest rows, and then the runs, the
+youngest first, and stops when each window is found. In a run it bisects by hash.
 
 Invariant: of several rows of a window the newest is valid, and windows that end at the horizon or before it
 have expired. A look-up of m windows costs m bisections for each run, and the number of runs grows with the
@@ -30,9 +30,9 @@ from panewise.engine.kernels.small_frames import (
     vstack_frames,
     without,
 )
-from panewise.engine.store import compaction
-from panewise.engine.store.compaction import Merge, allowance, next_merge
-from panewise.engine.store.run import (
+from panewise.engine.tables import compaction
+from panewise.engine.tables.compaction import Merge, allowance, next_merge
+from panewise.engine.tables.run import (
     FoundRows,
     Library,
     RunRows,

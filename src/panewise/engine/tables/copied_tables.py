@@ -6,7 +6,7 @@ from operator import is_
 from typing import Any, Final
 
 from panewise.engine.kernels.python_rows import NotInPythonError
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.stored_table import StoredTable
 
 MOST: Final = 1 << 20  # rows that a copy may have; they take much more memory than rows of a table
 _WORTH: Final = 1_000  # rows that are read in about a third of the time of a step of the engine

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, START, TIME
-from panewise.engine.store.rows_of_sessions import RowsOfSessions
-from panewise.engine.store.run import MemoryLibrary, Shape
-from panewise.engine.store.stored_table import StoredTable
+from panewise.engine.tables.rows_of_sessions import RowsOfSessions
+from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.stored_table import StoredTable
 
 ROWS = Shape(
     {"id": pl.String(), TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}, [TIME, NUMBER], ["id"]
