@@ -46,8 +46,8 @@ def passing_in_order(
 
     Both are sorted by :attr:`OverPlan.stored_order`, which are the event time and the order columns, nulls
     first, then by arrival, across all keys. :meth:`TimeQueue.between` (`engine/tables/time_queue.py`) does
-    the sort, because these columns are the identity of the queue's table (:meth:`OverPlan._tables`). It takes a
-    slice of each run, which was sorted when it was written. It sorts the newest rows, which are in no run
+    the sort, because these columns are the identity of the queue's table (:meth:`OverPlan._tables`). It takes
+    a slice of each run, which was sorted when it was written. It sorts the newest rows, which are in no run
     yet. Then it merges all of these with a stable sort. They are in order of age, so equal rows stay in
     arrival order.
 
