@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,9 +114,8 @@ class Player(_Player):
 
     store: Any = None
 
-    def _made(self) -> PlayedOperator:
-        made = super()._made()
-        made.close()
+    def _new_operator(self, state: Path | None = None) -> PlayedOperator:
+        super()._new_operator(state).close()
         types: Any = {port: {**of, "__row": "bigint"} for port, of in self.script.types.items()}
         where = self.directory if self.script.options.get("stored") else None
         return PlayedOperator(self.script.spec, types, buffer=None, store=where, materialize=self.store)
@@ -152,8 +152,8 @@ def check(data: st.DataObject, kind: str, tmp_path: Any) -> None:
     store = store_for(spec)
     player = Player(played, tmp_path, store=store)
     expected = Expected(spec, dict(played.types["input"]))
-    for event, given_, output in zip(played.events, played.added, wanted, strict=True):
-        player.after(event, given_)
+    for event, added, output in zip(played.events, played.added, wanted, strict=True):
+        player.after(event, added)
         got, right = contents(store), expected.after(output)
         shown = f"{event}\nstore {got}\noracle {right}\nspec {spec}\ntypes {types}"
         assert got.keys() == right.keys(), shown

@@ -29,10 +29,8 @@ class CopiedTables(ABC):
 
     def __init__(self) -> None:
         self._tables: list[StoredTable] | None = None
-        self._last_read, self._calls = (
-            0,
-            0,
-        )  # the rows that were read last, and the calls without a copy since
+        self._last_read = 0  # rows
+        self._calls = 0  # without a copy since then
         self.size = 0
         self.clear()
 
