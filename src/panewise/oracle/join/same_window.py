@@ -74,10 +74,10 @@ class WindowJoin(WindowsOfSides):
         if watermark == -math.inf or behind is None:
             return None
         floor, lateness = self._operator.now.floor, self._match.allowed_lateness
-        least = (
-            [] if floor is None or lateness == "unlimited" else [saturating_add(floor, lateness.us - behind)]
-        )
-        return max(saturating_add(int(watermark), -behind), *least)
+        at = saturating_add(int(watermark), -behind)
+        if floor is None or lateness == "unlimited":
+            return at
+        return max(at, saturating_add(floor, lateness.us - behind))
 
     def _behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the watermark of the windows; None if without limit."""
