@@ -210,6 +210,7 @@ def run_three(feed: Feed, of: JoinResult, name: str, file: str | None = None) ->
     of.write(sinks, checkpoint=feed.sink(name), available_now=True, initial_state=file).awaitTermination()
 
 
+@pytest.mark.nightly
 def test_a_query_with_several_operators(feed: Feed, other: Feed) -> None:
     """semantics 48.6, 48.7, 48.9: each operator goes on with its own state, in other shards.
 
