@@ -24,7 +24,7 @@ from panewise.spark.workers import step as step_module
 from panewise.spark.workers.unpack import ArrowColumns
 from panewise.spec import Specification
 from tests.engine.effort import examples
-from tests.nightly import first_here
+from tests.nightly import first_here, nightly
 from tests.spark.in_process import Cut, Envelope, Query, Stored, rows_of
 
 COLUMNS = StructType(
@@ -306,7 +306,7 @@ def test_shards_may_report_in_different_micro_batches() -> None:
     assert sorted(found[1]["k"]) == list("abcd")
 
 
-@pytest.mark.parametrize("shards", [(7, 2), (4, 5)])
+@pytest.mark.parametrize("shards", [(7, 2), nightly(((4, 5),))])
 def test_both_operators_continue_in_other_shards(shards: tuple[int, int]) -> None:
     """semantics 42.6, 48.6: no report is imported, and each shard of the first one reports anew."""
     cut = Cut(partitions=2, rows=2, cold=True, repeat=True)
