@@ -27,9 +27,11 @@ def filled(feed: Feed, other: Feed) -> tuple[Feed, Feed]:
 
 
 def rows_of(result: JoinResult, feed: Feed) -> pl.DataFrame:
-    if result.rows.isStreaming:
+    if result.dataflow.df.isStreaming:
         write(feed, result, outputs=["rows"])
-    found = feed.read("rows") if result.rows.isStreaming else pl.DataFrame(result.rows.toArrow())
+        found = feed.read("rows")
+    else:
+        found = pl.DataFrame(result.rows.toArrow())
     return found.select("ts", "k", "v", "r_ts", "r_v").sort(pl.all())
 
 

@@ -440,7 +440,6 @@ def test_a_checkpoint_of_another_join_is_refused(feed: Feed, other: Feed) -> Non
     for changed, name in (
         (streams(feed, other).how("left"), "how"),
         (streams(feed, other).within(0, 1).how("inner"), "match"),
-        (streams(feed, other).allowed_lateness(right="1 second").how("inner"), "right"),
     ):
         with pytest.raises(StateError, match=rf"a changed specification \(.*{name}"):
             run(feed, changed)

@@ -248,7 +248,7 @@ def test_any_operator_behind_any_other(feed: Feed, other: Feed, name: str) -> No
     ended = replace(result, at_end=True)
     first = "events" if isinstance(result, PolicyResult) else result.OUTPUT
     write(feed, ended, outputs=[first])
-    batch = pl.DataFrame(CHAINS[name](feed.batch())._alone("panes", whole_rows=False).toArrow())
+    batch = pl.DataFrame(CHAINS[name](feed.batch())._alone("panes").toArrow())
     columns = [column for column in batch.columns if column not in ("processing_time", "batch_id")]
     found = feed.read(first).select(columns)
     assert found.sort(columns).equals(batch.select(columns).sort(columns))
