@@ -18,7 +18,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")
 import numpy as np
 import polars as pl
 
-from panewise import AfterCount, AfterWatermark, Session, Tumbling, WindowOperator
+from panewise import Session, Tumbling, WindowOperator
 from panewise import functions as F
 from panewise.standalone import StandaloneOperator
 
@@ -31,9 +31,6 @@ TYPES = {"k": "bigint", "event_time": "bigint", "v": "bigint"}
 TOTAL = F.sum("v").alias("total")
 SPEC = WindowOperator(window=Tumbling(WINDOW), keys=["k"], aggregates=[TOTAL])
 SESSIONS = WindowOperator(window=Session(WINDOW), keys=["k"], aggregates=[TOTAL])
-EARLY = WindowOperator(
-    window=Tumbling(WINDOW), keys=["k"], aggregates=[TOTAL], trigger=AfterWatermark(early=AfterCount(2))
-)
 
 
 def rows(number: int, count: int) -> pl.DataFrame:
@@ -130,7 +127,6 @@ def main() -> None:
         "messages, each a batch": of_messages(200_000),
         "the same, of sessions": of_messages(200_000, spec=SESSIONS),
         "the same, watermark and drain after each": of_messages(200_000, serve=True),
-        "these with early panes": of_messages(20_000, spec=EARLY, serve=True),
     }
     for name, rate in found.items():
         print(f"{name:<45} {rate:>12,.0f} messages/s")

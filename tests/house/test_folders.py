@@ -69,7 +69,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "tables": {"kernels"},
         "progress": {"kernels"},
         "protocol": LOW,
-        "merged_header": set(),
+        "merged_header": {"progress"},
         "family_parts": {"tables", "protocol", "merged_header"},
         "aggregate": {"kernels"},
         "ingest": {"kernels", "aggregate", "progress", "tables"},

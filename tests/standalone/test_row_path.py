@@ -178,8 +178,8 @@ def over(columns: Sequence[Any], frames: Sequence[Frame], **options: Any) -> Ove
 @pytest.fixture
 def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the limits small, so that few rows reach them."""
-    monkeypatch.setattr(records, "_TRIMMED", 1)
-    monkeypatch.setattr(pairs, "_TRIMMED", 1)
+    monkeypatch.setattr(records, "TRIMMED", 1)
+    monkeypatch.setattr(pairs, "TRIMMED", 1)
     monkeypatch.setattr(row_path, "MAX_WAITING", 3)
     if request.param:
         monkeypatch.setattr(records, "_FEW", 0)  # each key is read when it is needed

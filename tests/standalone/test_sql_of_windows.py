@@ -45,6 +45,21 @@ REFUSED = [
         f"SELECT a.k FROM {SUMS} a JOIN {SUMS.replace('5', '10')} b ON a.k = b.k AND a.s = b.s",
         "in process there are selections",
     ),
+    (
+        "SELECT max(ws) AS m FROM (SELECT k, window_start AS ws FROM TUMBLE(t, ts, INTERVAL '5' MINUTES)) GROUP BY k, ws",
+        "the same for all its rows",
+    ),
+    (
+        """SELECT * FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY ws ORDER BY v) AS n
+        FROM (SELECT k, v, window_start AS ws FROM TUMBLE(t, ts, INTERVAL '5' MINUTES))) WHERE n <= 1""",
+        "has no event time . name the columns",
+    ),
+    (
+        """SELECT * FROM (SELECT k, v, ROW_NUMBER() OVER (PARTITION BY window_start ORDER BY v) AS n
+        FROM (SELECT * FROM TUMBLE(t, ts, INTERVAL '5' MINUTES) WHERE window_start > TIMESTAMP '2024-01-01'))
+        WHERE n <= 1""",
+        "before they have windows . select them in WHERE",
+    ),
     ("SELECT latest(v) AS n FROM t GROUP BY window(ts, '1 hour')", "latest is no aggregate here"),
     (
         """SELECT window_end, count(*) AS n
@@ -62,6 +77,6 @@ REFUSED = [
 
 @pytest.mark.parametrize(("text", "message"), REFUSED)
 def test_what_is_refused(text: str, message: str) -> None:
-    """semantics 46.13, 46.140, 46.146, 46.153"""
+    """semantics 46.13, 46.140, 46.141, 46.146, 46.153"""
     with pytest.raises(SqlError, match=f"(?s){message}"):
         sql(text, **tables_in(text))

@@ -194,6 +194,25 @@ def test_expressions_in_a_join_of_joined_rows() -> None:
     assert sorted(sql(text, a=left, b=inner, c=right).rows.rows()) == [(1, 5), (2, None)]
 
 
+def test_expressions_that_are_no_keys_are_no_columns() -> None:
+    """semantics 46.117"""
+    table = pl.DataFrame(
+        {"ts": [None, at(1)], "k": ["a", "a"], "v": [1, 2]}, schema_overrides={"ts": EMPTY["ts"]}
+    )
+    text = f"SELECT a.v FROM a {MARK} JOIN b {MARK} WITHIN 1 HOUR ON a.k = b.k AND a.v % 2 = 0"
+    output = sql(text, a=table, b=table)
+    assert output.rows.rows() == [(2,)]
+    assert [field.name for field in output.invalid.schema["row"].fields] == ["ts", "k", "v"]  # type: ignore[attr-defined]
+
+
+def test_a_key_is_written_twice() -> None:
+    """semantics 46.117"""
+    table = pl.DataFrame({"ts": [at(1)], "k": ["a"], "v": [1]})
+    equal = "a.v + 1 = b.v + 1"
+    text = f"SELECT a.v FROM a {MARK} JOIN b {MARK} WITHIN 1 HOUR ON {equal} AND {equal}"
+    assert sql(text, a=table, b=table).rows.rows() == [(1,)]
+
+
 def test_single_rows_with_emit_changes() -> None:
     """semantics 46.118"""
     text = f"SELECT k, window_end FROM TUMBLE(t {MARK}, ts, '10 min') WHERE v > 1 EMIT CHANGES"

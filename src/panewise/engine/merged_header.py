@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
+from panewise.engine.progress.clocks import highest
 from panewise.errors import StateError
 
 Header: TypeAlias = Mapping[str, Any]
@@ -91,11 +92,6 @@ def _equal(name: str, values: Sequence[Any]) -> Any:
         rule = "the shards of a state have the same values in fields that have no rule of merging"
         raise StateError(f"shards with other values of {name!r}", rule, "keep the number of shards")
     return values[0]
-
-
-def highest(values: Iterable[int | None]) -> int | None:
-    """Returns the highest value; None if there is none."""
-    return max((value for value in values if value is not None), default=None)
 
 
 def lowest(values: Iterable[int | None]) -> int | None:

@@ -4,12 +4,6 @@ from panewise.sql.expressions import tokens_of
 from panewise.sql.stages import DeduplicateStage, JoinStage, OutputColumn, RowsStage, Stage, WindowsStage
 
 
-def struct_names(stage: WindowsStage) -> frozenset[str]:
-    """Returns the names, in lower case, of the columns that are the struct of both bounds of the window."""
-    structs = (output for output in stage.outputs if output.text.strip("`") == stage.struct)
-    return frozenset((output.name or "").lower() for output in structs)
-
-
 def names_of_outputs(stage: Stage) -> list[str] | None:
     """Returns the names of the columns of rows of windows; None if one has no name in the text."""
     outputs: tuple[OutputColumn, ...] | None = None
@@ -19,7 +13,8 @@ def names_of_outputs(stage: Stage) -> list[str] | None:
         outputs = stage.outputs
     if isinstance(stage, JoinStage):
         names = [item.name for item in stage.items]
-        return None if None in names or "*" in names else [name for name in names if name is not None]
+        whole = any(item.with_tables for item in stage.items)
+        return None if None in names or whole else [name for name in names if name is not None]
     if not outputs or any(output.name is None for output in outputs):
         return None
     return [output.name for output in outputs if output.name is not None]

@@ -321,14 +321,16 @@ class Referring:
     Attributes:
         parts: the text, cut where a column stands.
         columns: the columns: the name of the table, None if there is none, and the name.
-        name: the name of the expression, None if it is Spark's; "*" for `*` with the names of tables.
+        name: the name of the expression, None if it is Spark's.
         original: the expression as it is written.
+        with_tables: whether it is `*`, whose columns get the names of their tables, too.
     """
 
     parts: tuple[str, ...]
     columns: tuple[tuple[str | None, str], ...]
     name: str | None
     original: str
+    with_tables: bool = False
 
 
 @dataclass(frozen=True)

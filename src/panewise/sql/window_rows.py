@@ -12,6 +12,7 @@ from panewise.sql.bound_columns import plain_column
 from panewise.sql.chained import KeysOfPanes
 from panewise.sql.function_calls import column_name, columns_in, conjuncts
 from panewise.sql.group_keys import GroupKeys
+from panewise.sql.input_columns import Columns
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS, PaneWindow
 from panewise.sql.parser import QueryParser, parse
 from panewise.sql.stage_columns import excepted, is_star
@@ -19,7 +20,7 @@ from panewise.sql.stages import AssignedStage, OutputColumn, RowsStage, Stage
 from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.texts import replaced
 from panewise.sql.window_functions import WindowSyntax, identifies
-from panewise.sql.windows import WindowCompiler
+from panewise.sql.windows import WindowCompiler, all_of
 
 
 @dataclass(frozen=True)
@@ -75,8 +76,7 @@ def _selected(stage: RowsStage, rows: WindowRows) -> WindowRows | None:
             of_bounds.append(over_panes)
         else:
             return None
-    where = " AND ".join(f"({text})" for text in of_rows) if len(of_rows) > 1 else "".join(of_rows) or None
-    following = replace(stage, input=rows.stage, where=where, outputs=None)
+    following = replace(stage, input=rows.stage, where=all_of(of_rows), outputs=None)
     return replace(rows, stage=following, conditions=tuple(of_bounds))
 
 
@@ -137,6 +137,9 @@ class _RowsCompiler(WindowCompiler):
         self.rows = rows
         window = rows.syntax("GROUP BY", select.span)
         super().__init__(parser, select, emit, None, names, renamed_time=rows.time, window=window)
+
+    def _columns(self, names: frozenset[str]) -> Columns:
+        return Columns(self.parser, names, bounds=frozenset(self.rows.ends))
 
     def _group(self) -> GroupKeys:
         return KeysOfPanes(self.select, self.columns, self.sets, None, self.rows.ends)

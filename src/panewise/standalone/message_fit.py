@@ -15,6 +15,16 @@ from panewise.standalone.value_types import kind_of
 _LOW, _HIGH = -(2**63), 2**63
 
 
+def microseconds(value: Any) -> int | None:
+    """Returns an aware datetime, or a whole number that is not very large, in microseconds."""
+    if isinstance(value, datetime):
+        try:
+            value = instant_us(value)
+        except SpecError:
+            return None
+    return value if type(value) is int and -FURTHEST < value < FURTHEST else None
+
+
 class MessageFit:
     """The columns of an input, and which values fit them.
 
@@ -32,13 +42,7 @@ class MessageFit:
 
     def time_of(self, message: Message) -> int | None:
         """Returns the event time in microseconds; None if it is none, or very far from 1970."""
-        value: Any = message.get(self._time)
-        if isinstance(value, datetime):
-            try:
-                value = instant_us(value)
-            except SpecError:
-                return None
-        return value if type(value) is int and -FURTHEST < value < FURTHEST else None
+        return microseconds(message.get(self._time))
 
     def fits(self, message: Message) -> bool:
         """Returns whether all values but the event time fit their columns, and no key is null.

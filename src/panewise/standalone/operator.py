@@ -142,8 +142,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """How the operator evaluates messages (semantics 31.30). Only its speed depends on it.
 
         "batched": so many together as `buffer` says. "deferred": those that cannot emit anything yet are
-        evaluated later, together. "direct": those whose windows are not complete emit their panes without a
-        step of the engine. "each": each message when it is added, by a step of the engine.
+        evaluated later, together. "direct": they emit early panes, OVER rows or pairs of a join without
+        a step of the engine (31.31). "each": each message when it is added, by a step of the engine.
         """
         if self._buffer != 1:
             return "batched"

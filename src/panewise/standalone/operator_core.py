@@ -29,6 +29,7 @@ from panewise.standalone.buffer import Buffer, highest
 from panewise.standalone.core import Core
 from panewise.standalone.deferral import Deferral
 from panewise.standalone.delivery import Delivery
+from panewise.standalone.direct_path import DirectPath
 from panewise.standalone.emission import APPLIED, Emission, Numbering
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
@@ -72,8 +73,9 @@ class OperatorCore(Core):
         enabled = self._defers and materialized is None
         self.deferral = Deferral(spec, schemas, host, self.buffer, enabled=enabled)
         enabled = enabled and not self.deferral.enabled
-        windows = RecordPath(spec, schemas, host, enabled=enabled)
-        self.records = windows if windows.enabled else RowPath(spec, schemas, host, enabled=enabled)
+        self.records: DirectPath = RecordPath(spec, schemas, host, enabled=enabled)
+        if not self.records.enabled:
+            self.records = RowPath(spec, schemas, host, enabled=enabled)
         self._recorded: dict[str, int] = {}  # by port, messages that the counts do not have yet
         self.positions = PartitionPositions.from_json(host.notes.get("positions", {}))
         self.numbering = Numbering(**host.notes.get("numbers", {}))
@@ -332,7 +334,7 @@ class OperatorCore(Core):
         """Puts what was emitted without a step of the engine into the delivery."""
         numbering = self.numbering
         if panes:
-            columns = self.records.format(port)
+            columns = self.records.formats[port]
             self._delivery.outputs.append(numbering.of_panes(columns, panes, port, counts))
         self.numbering = numbering.after_panes(len(panes))
         self.uncommitted += 1

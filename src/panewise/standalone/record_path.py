@@ -20,56 +20,49 @@ from typing import Any
 from panewise.engine.family_parts import engine_parts
 from panewise.engine.protocol import Schemas
 from panewise.standalone.buffer import highest
-from panewise.standalone.deferrable import WindowEnds, ends_by_message, has_no_other_rules
+from panewise.standalone.deferrable import ends_by_message, has_no_other_rules
+from panewise.standalone.direct_path import DirectPath
 from panewise.standalone.emission import PaneColumns
 from panewise.standalone.hosts import Host
 from panewise.standalone.message_fit import MessageFit
 
 
-class RecordPath:
-    """The messages of an operator that are added without a step of the engine.
-
-    Attributes:
-        clock: the highest reading of processing time since the last flush, None if there is none.
-        watermark: the same of watermarks.
-    """
+class RecordPath(DirectPath):
+    """The messages of an operator that are added without a step of the engine."""
 
     def __init__(self, spec: Any, schemas: Schemas, host: Host, *, enabled: bool) -> None:
-        schema = next(iter(schemas.values()))
+        super().__init__()
+        ((port, schema), *_) = schemas.items()
         self._host, self._spec = host, spec
-        self.clock: int | None = None
-        self.watermark: int | None = None
-        self._ends: WindowEnds | None = None
+        self._clock: int | None = None  # since the last flush
+        self._watermark: int | None = None
         plan: Any = host.operator.plan
         windows = engine_parts(spec).record_windows(plan) if enabled else None
         self._windows: Any = windows
         if windows is None or spec.watermark is not None or not has_no_other_rules(spec):
             return
-        self._ends = ends_by_message(spec, schema)
-        if self._ends is None:
+        ends = ends_by_message(spec, schema)
+        if ends is None:
             return
+        self._ends, self.enabled = ends, True
         read = {*spec.keys, *(measure.column for measure in spec.measures)}
         self._fit = MessageFit(spec, schema, exact=read)
         self._waits = False
-        self._format = PaneColumns(plan.pane_schema, plan)
+        self.formats[port] = PaneColumns(plan.pane_schema, plan)
 
     @property
-    def enabled(self) -> bool:
-        """Whether messages of this operator may take this path."""
-        return self._ends is not None
+    def clock(self) -> int | None:
+        """The highest reading of processing time since the last flush, None if there is none."""
+        return self._clock
 
-    def disable(self) -> None:
-        """Evaluates each message by a step of the engine from now on."""
-        self.flush()
-        self._ends = None
-
-    def format(self, port: str) -> PaneColumns:
-        """Returns the columns of panes."""
-        return self._format
+    @property
+    def watermark(self) -> int | None:
+        """The same of watermarks."""
+        return self._watermark
 
     def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
         """Adds a message. Returns its panes; None if the engine must evaluate it."""
-        if self._ends is None or type(message) is not dict:
+        if not self.enabled or type(message) is not dict:
             return None
         time = self._fit.time_of(message)
         if time is None or not self._fit.fits(message):
@@ -88,22 +81,22 @@ class RecordPath:
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Takes readings of the clocks, if they emit nothing. Otherwise it returns None."""
-        if self._ends is None or self._host.operator.state.clocks.finished:
+        if not self.enabled or self._host.operator.state.clocks.finished:
             return None
         if watermark is not None and watermark >= min(self._windows.first_end, self._host.next_due()):
             return None
-        self.clock, self.watermark = highest(self.clock, clock), highest(self.watermark, watermark)
+        self._clock, self._watermark = highest(self._clock, clock), highest(self._watermark, watermark)
         self._waits = True
         return []
 
     def flush(self) -> None:
         """Moves what has changed into the state of the operator."""
-        if self._ends is None or not self._waits:
+        if not self.enabled or not self._waits:
             return
         clocks: Any = self._host.operator.state.clocks
         moved = clocks.moved(self._spec, self.clock, self.watermark)
         self._windows.flush(self._host.operator, moved)
-        self.clock = self.watermark = None
+        self._clock = self._watermark = None
         self._waits = False
 
     def stored(self) -> None:
@@ -112,5 +105,5 @@ class RecordPath:
 
     def advanced(self, watermark: int | None) -> None:
         """Notes that since the last flush only the clocks have moved."""
-        if self._ends is not None:
+        if self.enabled:
             self._windows.follow(self._host.operator, watermark)

@@ -7,23 +7,14 @@ from zoneinfo import ZoneInfo
 
 import polars as pl
 
-from panewise.chrono import instant_us
 from panewise.engine.protocol import Schema
-from panewise.errors import SpecError
 from panewise.spec import Entry
 from panewise.spec.column_values import is_text
-from panewise.standalone.deferrable import FURTHEST
-from panewise.standalone.messages import Message
+from panewise.standalone.message_fit import microseconds
+from panewise.standalone.messages import PLAIN, Message
 
 _BITS: Final[dict[pl.DataType, int]] = {pl.Int8(): 8, pl.Int16(): 16, pl.Int32(): 32, pl.Int64(): 64}
-_TYPES: Final[dict[pl.DataType, type]] = {
-    **dict.fromkeys(_BITS, int),
-    pl.Float64(): float,
-    pl.String(): str,
-    pl.Boolean(): bool,
-    pl.Binary(): bytes,
-    pl.Date(): date,
-}
+_TYPES: Final[dict[pl.DataType, type]] = {**PLAIN, **dict.fromkeys(_BITS, int), pl.Date(): date}
 _INSTANT: Final = pl.Datetime("us", "UTC")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=ZoneInfo("UTC"))  # with the zone that Polars gives instants
 _EXACT: Final = 2**53  # up to it whole numbers are floats without a loss
@@ -59,7 +50,7 @@ class RowFit:
         for name, plain, is_time, limit, conversion in self._columns:
             value: Any = message.get(name)
             if is_time:
-                instant = _microseconds(value)
+                instant = microseconds(value)
                 if instant is None:
                     return None
                 time = instant
@@ -89,18 +80,8 @@ def _float(value: Any) -> float | None:
 
 
 def _instant(value: Any) -> datetime | None:
-    us = _microseconds(value)
+    us = microseconds(value)
     try:
         return None if us is None else _EPOCH + timedelta(microseconds=us)
     except OverflowError:
         return None
-
-
-def _microseconds(value: Any) -> int | None:
-    """Returns an aware datetime, or a whole number that is not very large, in microseconds."""
-    if type(value) is datetime:
-        try:
-            value = instant_us(value)
-        except SpecError:
-            return None
-    return value if type(value) is int and -FURTHEST < value < FURTHEST else None

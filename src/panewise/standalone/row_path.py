@@ -7,7 +7,8 @@ watermark emits
 :class:`panewise.engine.join.record_pairs.RecordPairs`). They have a copy of the state.
 
 The messages wait. They are added to the state before anything else happens: as one batch, after
-which the clocks move once. What this batch emits is dropped, as it has been emitted before.
+which the clocks move once, for each input that has reported. What this batch emits is dropped, as it has been
+emitted before.
 
 Invariant: the state is then that of the same messages, cut into batches in another way (semantics 3.1).
 
@@ -25,6 +26,7 @@ import polars as pl
 from panewise.engine.family_parts import engine_parts
 from panewise.engine.protocol import Schemas
 from panewise.standalone.buffer import highest
+from panewise.standalone.direct_path import DirectPath
 from panewise.standalone.emission import PaneColumns
 from panewise.standalone.hosts import Host
 from panewise.standalone.row_fit import RowFit, has_plain_types
@@ -32,10 +34,11 @@ from panewise.standalone.row_fit import RowFit, has_plain_types
 MAX_WAITING: Final = 10_000  # messages
 
 
-class RowPath:
+class RowPath(DirectPath):
     """The messages of an operator whose rows are emitted without a step of the engine."""
 
     def __init__(self, spec: Any, schemas: Schemas, host: Host, *, enabled: bool) -> None:
+        super().__init__()
         self._host, self._spec, self._schemas = host, spec, schemas
         plan: Any = host.operator.plan
         plain = enabled and all(map(has_plain_types, schemas.values()))
@@ -47,18 +50,9 @@ class RowPath:
         self._is_copy = False  # whether the Python objects were a copy of the state at the last flush
         if self._records is None:
             return
+        self.enabled = True
         self._fits = {port: RowFit(spec.ports[port], schema) for port, schema in schemas.items()}
-        self._formats = {port: PaneColumns(plan.pane_schema, plan.ports[port]) for port in schemas}
-
-    @property
-    def enabled(self) -> bool:
-        """Whether messages of this operator may take this path."""
-        return self._records is not None
-
-    def disable(self) -> None:
-        """Evaluates each message by a step of the engine from now on."""
-        self.flush()
-        self._records = None
+        self.formats = {port: PaneColumns(plan.pane_schema, plan.ports[port]) for port in schemas}
 
     @property
     def clock(self) -> int | None:
@@ -70,13 +64,9 @@ class RowPath:
         """The same of watermarks."""
         return None if self._clocks is None else self._clocks.instant_watermark
 
-    def format(self, port: str) -> PaneColumns:
-        """Returns the columns of what a port emits."""
-        return self._formats[port]
-
     def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
         """Adds a message. Returns the rows that it emits; None if the engine must evaluate it."""
-        if self._records is None or type(message) is not dict:
+        if not self.enabled or type(message) is not dict:
             return None
         if self._size >= MAX_WAITING:
             self.flush()
@@ -95,7 +85,7 @@ class RowPath:
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Moves the clocks. Returns the rows that this emits; None if the engine must do it."""
-        if self._records is None:
+        if not self.enabled:
             return None
         operator = self._host.operator
         clocks: Any = operator.state.clocks if self._clocks is None else self._clocks
@@ -108,7 +98,7 @@ class RowPath:
 
     def flush(self) -> None:
         """Adds what waits to the state of the operator."""
-        if self._records is None:
+        if not self.enabled:
             return
         operator: Any = self._host.operator
         self._is_copy = self._records.is_copy_of(operator)
@@ -139,8 +129,8 @@ class RowPath:
 
     def stored(self) -> None:
         """Notes that the state was stored. That may replace the operator, after a flush."""
-        if self._records is not None and self._is_copy:
+        if self.enabled and self._is_copy:
             self._records.follow(self._host.operator)
 
     def advanced(self, watermark: int | None) -> None:
-        """Does nothing: after a step of the engine the state is read again."""
+        """Does nothing: if the step has changed a table, the tables are read again."""

@@ -108,7 +108,8 @@ class Scope:
             return self._date_trunc(call)
         function = FUNCTIONS.get(name)
         if function is None:
-            rule = f"in process there are the functions {', '.join(sorted(FUNCTIONS))}"
+            known = sorted({*FUNCTIONS, *_REPLACED, "date_trunc"})
+            rule = f"in process there are the functions {', '.join(known)}"
             raise refused(f"{name}(...)", rule)
         return self._apply(
             name, function, [self._node(argument) for argument in call.arguments], call.arguments

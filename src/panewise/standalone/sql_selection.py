@@ -38,7 +38,7 @@ def schema_of(schema: Schema, columns: list[pl.Expr] | None) -> Schema:
         return dict(pl.LazyFrame(schema=schema).select(columns).collect_schema())
     except pl.exceptions.DuplicateError:
         names = [column.meta.output_name() for column in columns]
-        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), "")
         rule = "in process each column has a name of its own"
         remedy = "give one of them another name with AS, also in the place of `*`"
         raise SqlError(f"two columns {twice}", rule, remedy) from None

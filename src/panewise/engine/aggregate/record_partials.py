@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 import polars as pl
 
+from panewise.engine.aggregate.sums import LIMIT
 from panewise.engine.columns import CARRY, ROWS
 from panewise.engine.kernels.python_rows import NotInPythonError
 from panewise.spec import Aggregate
@@ -19,7 +20,6 @@ Update: TypeAlias = Callable[[Values, Mapping[str, Any]], None]
 Result: TypeAlias = Callable[[Values], Any]
 Places: TypeAlias = Mapping[str, int]
 TYPES: Final = (pl.Int64(), pl.Float64(), pl.String())  # of the columns that aggregates read
-LIMIT: Final = 2**63
 
 
 def partial_names(aggregate: Aggregate) -> list[str] | None:

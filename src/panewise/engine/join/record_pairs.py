@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -20,13 +20,12 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.kernels.python_rows import python_rows
+from panewise.engine.kernels.python_rows import KEY_TYPES, python_rows
 from panewise.engine.tables.copied_tables import MOST, CopiedTables, stored_rows
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT
 
 Row: TypeAlias = tuple[Any, ...]
-_KEY_TYPES: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)
 
 
 def emits_only_pairs(plan: JoinPlan) -> bool:
@@ -40,7 +39,7 @@ def emits_only_pairs(plan: JoinPlan) -> bool:
         and spec.idle_after is None
         and all(not entry.order and entry.position is None for entry in entries)
         and all(entry.watermark is None and entry.max_future_skew is None for entry in entries)
-        and all(port.schema[name].base_type() in _KEY_TYPES for port in ports for name in port.entry.keys)
+        and all(port.schema[name].base_type() in KEY_TYPES for port in ports for name in port.entry.keys)
     )
 
 

@@ -1,9 +1,12 @@
 """Values of frames as Python objects, where both behave in the same way."""
 
 from math import copysign, isnan
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
+
+# Columns whose values are equal in Python if they are equal in Polars.
+KEY_TYPES: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)
 
 
 class NotInPythonError(Exception):

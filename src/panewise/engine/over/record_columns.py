@@ -15,13 +15,13 @@ from operator import add
 from typing import Any, Final, TypeAlias
 
 from panewise.engine.aggregate.record_partials import (
-    LIMIT,
     Update,
     Values,
     partial_names,
     result_of,
     updates_of,
 )
+from panewise.engine.aggregate.sums import LIMIT
 from panewise.engine.columns import CARRY, ROW_COUNT, ROWS
 from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.over.jobs import Job, end_of

@@ -19,7 +19,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
-from panewise.engine.kernels.python_rows import NotInPythonError, check_value, python_rows
+from panewise.engine.kernels.python_rows import KEY_TYPES, NotInPythonError, check_value, python_rows
 from panewise.engine.over.operator import OverEngine
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
 from panewise.engine.over.record_columns import (
@@ -32,14 +32,12 @@ from panewise.engine.over.record_columns import (
 )
 from panewise.engine.over.state import OverState
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.tables.copied_tables import MOST, CopiedTables, stored_rows
+from panewise.engine.tables.copied_tables import MOST, TRIMMED, CopiedTables, stored_rows
 
 Panes: TypeAlias = list[Row]
-_KEY_TYPES: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.String, pl.Boolean, pl.Date)
 _NO_KEY: Final = (0,)  # the key of an operator without keys
 _FEW: Final = 1 << 12  # rows, up to which tables are read as a whole, and not key by key
 _LONGEST: Final = 10_000  # rows of a key, up to which a frame is folded faster than by a step of the engine
-_TRIMMED: Final = 64  # rows that are removed together
 
 
 def record_rows(plan: OverPlan) -> "RecordRows | None":
@@ -55,7 +53,7 @@ def record_rows(plan: OverPlan) -> "RecordRows | None":
         and spec.watermark is None
         # A range that partials are enough for reads another table than frames of rows.
         and not (plan.ranges and plan.stores_recent)
-        and all(plan.schema[name].base_type() in _KEY_TYPES for name in spec.keys)
+        and all(plan.schema[name].base_type() in KEY_TYPES for name in spec.keys)
     )
     return RecordRows(plan) if plain and supports(plan) else None
 
@@ -140,7 +138,7 @@ class RecordRows(CopiedTables):
     def _trim(self, of: KeyRows, until: int | None) -> None:
         """Removes rows that no later row looks back to, if there are enough of them."""
         needless = len(of.rows) - self._plan.behind
-        if needless < (_TRIMMED if self._plan.stores_recent or self._plan.ranges else 1):
+        if needless < (TRIMMED if self._plan.stores_recent or self._plan.ranges else 1):
             return
         if self._plan.reach and until is not None:
             needless = min(needless, bisect_left(of.times, until + 1 - self._plan.reach))

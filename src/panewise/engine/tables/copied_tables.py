@@ -8,6 +8,7 @@ from typing import Any, Final
 from panewise.engine.kernels.python_rows import NotInPythonError
 from panewise.engine.tables.stored_table import StoredTable
 
+TRIMMED: Final = 64  # rows that are removed from a copy together
 MOST: Final = 1 << 20  # rows that a copy may have; they take much more memory than rows of a table
 _WORTH: Final = 1_000  # rows that are read in about a third of the time of a step of the engine
 
@@ -65,17 +66,21 @@ class CopiedTables(ABC):
     def is_read(self, operator: Any) -> bool:
         """Reads the tables of an operator, if this is no copy of them. Returns whether it is one then.
 
-        After a large copy was lost, some calls are left to the engine first. So if copies are lost again and
-        again, reading takes no longer than these steps of the engine.
+        After a large copy was lost, or tables could not be read, some calls are left to the engine first. So
+        reading takes no longer than these steps of the engine, also if that happens again and again.
         """
         if self.is_copy_of(operator):
             return True
         self.forget()
         self._calls += 1
-        if self._calls * _WORTH < self._last_read or not self._can_read(operator.state):
+        if self._calls * _WORTH < self._last_read:
+            return False
+        self._calls = 0
+        if not self._can_read(operator.state):
+            self._last_read = stored_rows(operator.state.tables.values())
             self.forget()
             return False
-        self._last_read, self._calls = self.size, 0
+        self._last_read = self.size
         self._tables = list(operator.state.tables.values())
         return True
 

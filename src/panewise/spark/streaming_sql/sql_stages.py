@@ -127,12 +127,12 @@ class Runner(OperatorRunner):
             table = self.session.sql(f"SELECT * FROM {read.text}")
         if read.columns or read.watermark is not None:
             named = frame_of(table).toDF(*read.columns) if read.columns else table
-            table = named if read.watermark is None else _watermarked(named, read.watermark)
+            table = named if read.watermark is None else _with_watermark(named, read.watermark)
         return table
 
     @output.register
     def _watermarked_rows(self, stage: WatermarkedStage) -> DataFrame:
-        return _watermarked(self.run(stage.input), stage.watermark)
+        return _with_watermark(self.run(stage.input), stage.watermark)
 
     def _table_name(self, name: str | None) -> str | None:
         """Returns the name of a table that is given, None if it is none; case has no effect, as in Spark."""
@@ -221,7 +221,7 @@ def _is_streaming(rows: Made) -> bool:
     return rows.isStreaming if isinstance(rows, DataFrame) else rows.dataflow.df.isStreaming
 
 
-def _watermarked(table: Source, watermark: TableWatermark) -> DataFrame:
+def _with_watermark(table: Source, watermark: TableWatermark) -> DataFrame:
     """Returns a table with the watermark of WATERMARK."""
     name = watermark.name
     if not isinstance(table, DataFrame):

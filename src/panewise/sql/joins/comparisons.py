@@ -82,7 +82,7 @@ class ConditionReader:
             comparisons, whole = self._compared(part)
             computed = None if comparisons else self._computed(part)
             if computed is not None:
-                conditions.keys.append(computed)
+                conditions.add_key(computed)
                 continue
             conditions.compared += [(comparison, part) for comparison in comparisons]
             if not whole:
@@ -111,6 +111,8 @@ class ConditionReader:
         if not isinstance(node, exp.EQ):
             return None
         both = node.this, node.expression
+        if {self.columns.side_of_all(operand) for operand in both} != {"left", "right"}:
+            return None
         sides = [self.columns.side_of(operand) or self.columns.computed_of(operand) for operand in both]
         names = dict(side for side in sides if side is not None)
         return (names["left"], names["right"]) if len(names) == 2 else None

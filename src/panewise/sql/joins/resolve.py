@@ -11,7 +11,7 @@ from panewise.spec.conditions.nodes import columns_of, renamed
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.joins.open_conditions import spelled, with_sides
-from panewise.sql.joins.side_columns import SIDES, WITH_TABLES
+from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.panes import BOUND_TEXTS
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 
@@ -172,7 +172,7 @@ class _Resolver:
         return condition
 
     def _outputs(self, item: Referring) -> Iterable[OutputColumn]:
-        if item.name == WITH_TABLES:
+        if item.with_tables:
             return self._star_with_tables()
         if item.columns and item.columns[0][1] == "*":
             first = [

@@ -77,20 +77,23 @@ class SideColumns:
             return "left", joined_name(node)
         return (SIDES[self.names.index(table)], node.name) if table in self.names else None
 
+    def side_of_all(self, node: exp.Expr) -> str | None:
+        """Returns the side of which all columns of an expression are; None if there is none."""
+        if has_aggregate(node) or node.find(exp.Query, exp.Window) is not None:
+            return None
+        sides = {self._side_of_parts(column) for column in columns_in(node)}
+        return sides.pop() if len(sides) == 1 else None
+
     def computed_of(self, node: exp.Expr) -> tuple[str, str] | None:
         """Returns side and name of an expression over columns of one side, which becomes a column of it.
 
         None for a plain column, for one that has no table before it, and for an expression of both sides.
         """
         node = without_parentheses(node)
-        columns = list(columns_in(node))
-        sides = {self._side_of_parts(column) for column in columns}
-        side = sides.pop() if len(sides) == 1 else None
+        side = self.side_of_all(node)
         if side is None or self.side_of(node) is not None:
             return None
-        if has_aggregate(node) or node.find(exp.Query, exp.Window) is not None:
-            return None
-        return self._add(side, node, columns)
+        return self._add(side, node, columns_in(node))
 
     def _add(self, side: str, node: exp.Expr, columns: Iterable[exp.Column]) -> tuple[str, str]:
         """Returns side and name of a new column, which is called as it is written."""
@@ -139,7 +142,7 @@ class SideColumns:
         sql, parser = self.parser.sql, self.parser
         original = parser.characters(expr.span)
         if isinstance(expr.node, exp.Star) and alias == WITH_TABLES:
-            return Referring(("*",), ((None, "*"),), WITH_TABLES, "*")
+            return Referring(("*",), ((None, "*"),), WITH_TABLES, "*", with_tables=True)
         if isinstance(expr.node, exp.Star):
             return self._star(expr, original, using)
         pieces, columns, at = list[str](), list[tuple[str | None, str]](), expr.span.start

@@ -39,6 +39,10 @@ _SELECTED: Final = (
     "panes of windows that fire more than once cannot be selected before the first of them are taken",
     "leave EARLY and LATENESS out, or select in WHERE of the query over it",
 )
+_BEFORE_WINDOWS: Final = (
+    "WHERE selects rows before they have windows",
+    "select them in WHERE of the query over it",
+)
 Reader: TypeAlias = Callable[[Source], OperatorInput]
 
 
@@ -113,13 +117,20 @@ class TopNCompiler:
         )
 
     def _in_windows(self, rows: OperatorInput, names: set[str]) -> WindowsStage | None:
-        """Returns the first rows of each window of rows with bounds; None if the rows are no such ones."""
+        """Returns the first rows of each window of rows with bounds; None if the rows are no such ones.
+
+        Without windows these rows would have one global window, whose state never ends. So what windows
+        cannot have is refused.
+        """
         windows = window_rows(rows.stage)
-        if windows is None or windows.conditions or not windows.identified_by(names):
+        if windows is None or not windows.identified_by(names):
             return None
+        if windows.conditions:
+            raise self._fail("bounds in WHERE of a query in FROM", *_BEFORE_WINDOWS)
         stars = any(isinstance(item.expr.node, exp.Star) for item in self.pattern.inner.items)
         if stars and windows.hidden:
-            return None
+            rule = "`*` has the columns of the query in FROM, which has no event time"
+            raise self._fail("`*` in a Top-N", rule, "name the columns, or select the event time there")
         syntax = windows.syntax("ROW_NUMBER", self.parser.span_of(self.pattern.window))
         return self._of_rows(replace(rows, stage=windows.stage), _RankedWindows(syntax, windows.ends))
 
@@ -141,8 +152,7 @@ class TopNCompiler:
         spec = self._spec(windows, keys, aggregate, rows.names)
         of_table = windows is not None and not windows.of_panes
         if where is not None and of_table and reads_bounds(where, rows.names):
-            rule = "WHERE selects rows before they have windows"
-            raise self._fail("bounds in WHERE", rule, "select them in WHERE of the query over it")
+            raise self._fail("bounds in WHERE", *_BEFORE_WINDOWS)
         ends = self._ends(rows.names, windows.ends) if windows is not None and of_table else ()
         return WindowsStage(
             rows.stage,

@@ -7,7 +7,6 @@ is not late has none of these as its partner.
 """
 
 from bisect import bisect_left, bisect_right
-from typing import Final
 
 import polars as pl
 
@@ -16,10 +15,9 @@ from panewise.engine.join.interval.method import IntervalJoin
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.record_pairs import RecordPairs, Row, RowsOfKey, emits_only_pairs
 from panewise.engine.join.two_sides import JoinState
+from panewise.engine.tables.copied_tables import TRIMMED
 from panewise.spec.operators.join.columns import OTHER
 from panewise.spec.operators.join.interval import Interval
-
-_TRIMMED: Final = 64  # rows that are removed together
 
 
 def record_rows(plan: JoinPlan) -> "IntervalPairs | None":
@@ -47,7 +45,7 @@ class IntervalPairs(RecordPairs):
         """Adds a row, after removing the expired rows, if there are enough of them."""
         passed, wait = clocks.passed(self._spec, OTHER[port]), self._reach[port][1]
         expired = 0 if passed is None else bisect_right(rows.times, passed - wait)
-        expired = expired if expired >= _TRIMMED else 0
+        expired = expired if expired >= TRIMMED else 0
         rows.trim(expired)
         place = bisect_right(rows.times, time)
         rows.times.insert(place, time)
