@@ -11,6 +11,7 @@ from typing import Any, Final, NoReturn, Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
+from panewise.spec.aggregates.expressions import Expression, names_of
 from panewise.spec.frames import EXCLUSIONS, Frame
 
 Bound = int | timedelta | Duration | str
@@ -259,10 +260,10 @@ class Over:
 
 
 def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
-    """Returns the names that were given one by one or as one list."""
-    names = tuple(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+    """Returns the names that were given one by one or as one list, also as Columns that only name one."""
+    names = names_of(columns)
     for name in names:
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not name or isinstance(name, Expression):
             rule = "keys and order columns are given by name; the order is ascending, nulls first"
             raise SpecError(
                 f"column {name!r}", rule, "give the column's name; compute expressions before the operator"

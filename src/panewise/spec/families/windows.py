@@ -147,6 +147,7 @@ class _WindowParts(PaneParts[WindowOperator]):
         changes: dict[str, Any] = {
             "keys": tuple(names.get(name, name) for name in spec.keys),
             "aggregates": tuple(with_names(what, names) for what in spec.aggregates),
+            "event_time": names.get(spec.event_time or "", spec.event_time),
         }
         if not spec.accumulation_given:
             changes["accumulation"] = None  # a chain may still choose its own default
