@@ -16,7 +16,7 @@ from panewise.sql.function_calls import (
 )
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import BOUNDS, CALLS, END
+from panewise.sql.panes import CALLS, END, WINDOW_COLUMNS
 from panewise.sql.syntax import Expr, Select, SelectItem
 from panewise.sql.texts import normal, one_line
 
@@ -83,7 +83,7 @@ class GroupKeys:
     def _named(self, expr: Expr, key: str | None) -> str:
         """Returns the name of a key: that of its column, or of one that is null in some sets."""
         name = column_name(expr.node, self.columns.aliases) or one_line(self.parser.characters(expr.span))
-        if key is None and name.lower() in BOUNDS:  # a column of the rows; panes have bounds of their own
+        if key is None and name.lower() in WINDOW_COLUMNS:  # of the rows; panes have their own
             return self.columns.add(in_backticks(name), f"{name} of the rows")
         return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
 
