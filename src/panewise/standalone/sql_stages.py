@@ -72,4 +72,4 @@ class NodeBuilder:
             raise SqlError(why.given, why.rule, why.remedy, sql=self.text, start=why.start, end=why.end)
         rule = "in process there are selections, windows, functions OVER and joins by time"
         written = one_line(" ... ".join(stage.parts))
-        raise refused(written, rule, "run it on Spark, or compute the table before")
+        raise refused(written, rule)

@@ -11,10 +11,11 @@ import pyarrow as pa
 from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.error_places import error_at, first_place
+from panewise.sql.error_places import error_at
 from panewise.sql.parameters import with_parameters
 from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
+from panewise.sql.texts import first_place
 from panewise.standalone.batches import Frame, frame_for
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.sql_nodes import Rejected, StepInput

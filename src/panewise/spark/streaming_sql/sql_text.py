@@ -12,9 +12,10 @@ from panewise.errors import SpecError, SqlError
 from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.clauses import STOPS
-from panewise.sql.error_places import error_at, first_place
+from panewise.sql.error_places import error_at
 from panewise.sql.expressions import tokens_of
 from panewise.sql.recognize import is_table
+from panewise.sql.texts import first_place
 
 T = TypeVar("T")
 
