@@ -69,7 +69,7 @@ class NodeBuilder:
         """Refuses a query that Spark alone runs."""
         why = stage.endless
         if why is not None and why.rule != UNSORTED[0]:
-            raise SqlError(why.given, why.rule, why.remedy, sql=self.text, start=why.start, end=why.end)
+            raise why.error(self.text)
         rule = "in process there are selections, windows, functions OVER and joins by time"
         written = one_line(" ... ".join(stage.parts))
         raise refused(written, rule)

@@ -20,10 +20,6 @@ from panewise.sql.texts import first_place
 T = TypeVar("T")
 
 
-class EndlessError(SqlError):
-    """A query has no result on a stream, though it has one on a batch."""
-
-
 class SparkText:
     """Runs texts in a session, with errors that show the place in the whole text.
 

@@ -114,8 +114,7 @@ class ColumnCheck:
         inputs = [self.known_table(table) for table, _ in stage.tables]
         streaming, endless = any(table.streaming for table in inputs), stage.endless
         if streaming and endless is not None:
-            place = {"start": endless.start, "end": endless.end}
-            raise SqlError(endless.given, endless.rule, endless.remedy, sql=self.sql, **place)
+            raise endless.error(self.sql)
         return replace(UNKNOWN, streaming=streaming)
 
     def _assigned(self, stage: AssignedStage) -> KnownTable:
