@@ -120,7 +120,7 @@ class KafkaSink(OutputSink):
         if not key:
             rule = "no columns are known to identify these rows (semantics 49.2)"
             raise SpecError(fault, rule, "give key=[...], or mode='append'")
-        check_results(fault, output, key)
+        check_results(fault, output, key, "mode='append'")
         if not {"op", "processing_time"}.isdisjoint(key) and output.op is not None:
             rule = "a retraction differs from its row in op and processing_time (semantics 20.5)"
             raise SpecError(fault, rule, "leave them out of the key")

@@ -61,7 +61,7 @@ def key_of(sink: KeyedSink, output: SinkOutput) -> tuple[str, ...]:
 def check_results_of(sink: KeyedSink, output: SinkOutput) -> None:
     """Checks, with "upsert", that the last row of a key is its result."""
     if key := key_of(sink, output):
-        check_results(f"{output.name} with mode='upsert'", output, key)
+        check_results(f"{output.name} with mode='upsert'", output, key, "mode='append'")
 
 
 def columns_written(sink: KeyedSink, output: SinkOutput) -> StructType:
