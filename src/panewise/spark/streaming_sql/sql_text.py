@@ -37,12 +37,10 @@ class SparkText:
             return make()
         except (AnalysisException, ParseException) as error:
             message = str(error).strip().split("\n", 1)[0]
-            rule, remedy = (
-                "expressions and names are those of Spark's SQL",
-                "correct the expression or the name",
-            )
+            rule = "expressions and names are those of Spark's SQL"
+            refused = SqlError(message, rule, "correct the expression or the name")
             place = first_place(self.text, *re.findall(r"`([^`]+)`", message))
-            raise error_at(SpecError(message, rule, remedy), self.text, place) from error
+            raise error_at(refused, self.text, place) from error
 
     def run_query(self, pieces: Sequence[str], frames: Sequence[tuple[DataFrame, str | None]]) -> DataFrame:
         """Runs a query of Spark's, in which DataFrames stand between the pieces of the text."""
