@@ -45,7 +45,7 @@ class SparkText:
                 "correct the expression or the name",
             )
             place = first_place(self.text, *re.findall(r"`([^`]+)`", message))
-            raise error_at(SpecError(message, rule, remedy), self.text, place) from error
+            raise error_at(SqlError(message, rule, remedy), self.text, place) from error
 
     def run_query(self, pieces: Sequence[str], frames: Sequence[tuple[DataFrame, str | None]]) -> DataFrame:
         """Runs a query of Spark's, in which DataFrames stand between the pieces of the text."""

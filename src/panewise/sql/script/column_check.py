@@ -242,7 +242,7 @@ class ColumnCheck:
 
     def fail(self, what: str, rule: str, remedy: str, *names: str) -> SqlError:
         """Returns an error at the first of these names."""
-        return error_at(SpecError(what, rule, remedy), self.sql, first_place(self.sql, *names))
+        return error_at(SqlError(what, rule, remedy), self.sql, first_place(self.sql, *names))
 
 
 def _emitted(outputs: Iterable[OutputColumn]) -> KnownColumns | None:
