@@ -23,7 +23,7 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
-from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
+from panewise.sql.syntax import SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.once import instant_window, rows_once
 from panewise.sql.top_n.order import ALL_ROWS, order_of
@@ -201,7 +201,7 @@ class TopNCompiler:
                     columns.add(f"{in_backticks(name)}.`{end}`", f"{name}.{end}") for end in ("start", "end")
                 ]
             elif windows is None or name not in windows.ends:
-                keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
+                keys.append(columns.name_of(self.parser.expr_of(node)))
             elif windows.of_panes:
                 keys.append(columns.add(in_backticks(name), f"{name} of the rows"))
             bounds |= (
