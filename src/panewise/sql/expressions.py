@@ -184,6 +184,10 @@ class ExpressionParser(SparkParser):
         """Returns an expression in a parsed one, with its characters."""
         return Expr(node, self.span_of(node))
 
+    def characters_of(self, node: exp.Expr) -> str:
+        """Returns the text of an expression in a parsed one."""
+        return self.characters(self.span_of(node))
+
     def characters(self, span: TextSpan) -> str:
         """Returns the text of a span."""
         return self.sql[span.start : span.end]

@@ -76,7 +76,7 @@ class _OverCompiler(FrameReader):
         return self.parser.span_of(node)
 
     def _add(self, window: exp.Window) -> None:
-        text = self.parser.characters(self._span(window))
+        text = self.parser.characters_of(window)
         if normal(text) in self.names:
             return
         name = self._own_names.get(normal(text)) or one_line(text).replace("`", "")
@@ -174,7 +174,7 @@ class _OverCompiler(FrameReader):
             raise self.fail(window, f"{function}()", rule, remedy)
         if function not in ROW_FUNCTIONS:
             rule = f"a function over a window is an aggregate, or one of {', '.join(ROW_FUNCTIONS)}"
-            shown = function or self.parser.characters(self._span(window))
+            shown = function or self.parser.characters_of(window)
             raise self.fail(window, shown, rule, "use one of these")
         if function in ("rank", "dense_rank") and is_arrival(order_terms(self._described(window))):
             function = "row_number"  # no two rows arrive at once
@@ -188,7 +188,7 @@ class _OverCompiler(FrameReader):
             known = constant(_without_cast(argument))
             if known is None:
                 rule = f"the further arguments of {function} are constants"
-                shown = self.parser.characters(self._span(argument))
+                shown = self.parser.characters_of(argument)
                 raise self.fail(window, shown, rule, "write a constant")
             constants.append(known[0])
         nulls = (exp.RespectNulls, exp.IgnoreNulls)
@@ -227,7 +227,7 @@ class _OverCompiler(FrameReader):
     def _changes(self, expr: Expr) -> dict[TextSpan, str]:
         changes = {}
         for window in windows_in(expr.node):
-            text = self.parser.characters(self._span(window))
+            text = self.parser.characters_of(window)
             changes[self._span(window)] = in_backticks(self.names[normal(text)])
         return changes
 

@@ -119,7 +119,7 @@ class GroupedSelect:
 
     def _text(self, node: exp.Expr) -> str:
         try:
-            return self.parser.characters(self.parser.span_of(node))
+            return self.parser.characters_of(node)
         except (ValueError, SqlError):
             return ""
 

@@ -177,7 +177,7 @@ class Panes:
         parser = self.columns.parser
         if name is not None:
             return normal(in_backticks(name))
-        return normal(parser.characters(parser.span_of(node)), self.columns.aliases)
+        return normal(parser.characters_of(node), self.columns.aliases)
 
     def _aggregate(self, call: CallSyntax) -> str:
         text = self.columns.parser.characters(call.span)

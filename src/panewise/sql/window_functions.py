@@ -179,11 +179,11 @@ def window_of_call(
         raise parser.fail(parser.characters(span), f"{name} is written as in Spark", f"write {wanted}", span)
     time = parser.expr_of(arguments[0])
     if name == "session_window" and not (isinstance(arguments[1], exp.Literal) or is_interval(arguments[1])):
-        text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
+        text, gap = parser.characters(time.span), parser.characters_of(arguments[1])
         column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
         return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
     if len(arguments) == 2 and name == "window":
-        length = calendar_length(parser.characters(parser.span_of(arguments[1])))
+        length = calendar_length(parser.characters_of(arguments[1]))
         if length is not None and length.unit not in EXACT:
             return WindowSyntax(Calendar(length.unit, length.n), time, name.upper(), span)
     values = [parser.duration_of(parser.expr_of(argument)) for argument in arguments[1:]]

@@ -168,7 +168,7 @@ class WindowCompiler:
             ends = IMPLIED_BOUNDS if implied else self.ends or BOUND_TEXTS
             return PaneWindow(window is not None, ends=ends)
         name = function_name(call)
-        text = self.parser.characters(self.parser.span_of(call))
+        text = self.parser.characters_of(call)
         written = normal(text, self.columns.aliases)
         selected = {
             normal(self.parser.characters(item.expr.span), self.columns.aliases) for item in self.select.items

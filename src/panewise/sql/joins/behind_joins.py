@@ -93,7 +93,7 @@ class BehindJoin:
     def _text(self, node: exp.Column) -> str:
         """Returns a column of the join as the outer SELECT writes it: without its table, if it has none."""
         name = self._name(node)
-        written = self.parser.characters(self.parser.span_of(node))
+        written = self.parser.characters_of(node)
         return in_backticks(name) if name != node.name.lower() else written.rpartition(".")[2]
 
     def _item(self, text: WrittenText, item: SelectItem, changes: dict[TextSpan, str]) -> None:
@@ -142,7 +142,7 @@ def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: fro
         alias = item.alias or plain
         text.add(f" AS {in_backticks(alias)}" if alias else "", item.span.end)
     text.add(" FROM (SELECT ", span.start)
-    columns = {joined_name(node): parser.characters(parser.span_of(node)) for node in nodes}
+    columns = {joined_name(node): parser.characters_of(node) for node in nodes}
     text.add(", ".join(f"{column} AS {in_backticks(name)}" for name, column in columns.items()), span.start)
     text.add(" FROM ", span.start)
     text.copy(sql, span, {})

@@ -166,10 +166,7 @@ class TopNCompiler:
         """Returns the field of a row with the values by which it is ranked."""
         order = self.described.args.get("order")
         nodes = [ordered.this for ordered in order.expressions] if order is not None else []
-        values = (
-            f"{self.parser.characters(self.parser.span_of(node))} AS `{number}`"
-            for number, node in enumerate(nodes)
-        )
+        values = (f"{self.parser.characters_of(node)} AS `{number}`" for number, node in enumerate(nodes))
         return f"struct({', '.join(values)}) AS `{ties.field}`"
 
     def _ranking(self, row: str, by: list[OrderColumn], n: int) -> Aggregate:

@@ -117,7 +117,7 @@ def is_column(node: exp.Expr, name: str) -> bool:
 
 def same_text(node: exp.Expr, other: exp.Expr, parser: QueryParser) -> bool:
     """Returns whether two expressions are written alike."""
-    return parser.characters(parser.span_of(node)) == parser.characters(parser.span_of(other))
+    return parser.characters_of(node) == parser.characters_of(other)
 
 
 def _reads(name: str) -> Callable[[exp.Expr], bool]:
