@@ -142,12 +142,15 @@ class RecordWindows:
         self._set_live_panes()
         self._gap, self._reach = _gap_and_reach(plan.spec.window)
         self._template = self._new_row()
-        # The columns by which windows are known here: those of a session are its key, as its bounds change.
-        self._identifies = plan.keys if plan.slicing is None else plan.identity
         self._state: Any = None  # the state of the operator that the windows were read from
         self._complete = False  # whether all windows of the table are here that are not complete
         self._windows: dict[Key, list[_Window]] = {}
         self._changed: list[_Window] = []
+
+    @property
+    def _identifies(self) -> list[str]:
+        """The columns by which windows are known here: of sessions the key, as their bounds change."""
+        return self._plan.keys if self._plan.slicing is None else self._plan.identity
 
     def _set_live_panes(self) -> None:
         """Sets where rows have the live pane: places of the row and of the pane, first those of results."""
