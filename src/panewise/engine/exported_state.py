@@ -84,10 +84,11 @@ def exported_states(file: str | Path, owners: Sequence[StateOwner]) -> list[Expo
 
 
 def _manifests(entries: Mapping[int, ExportedEntries]) -> dict[int, Manifest]:
-    return {
-        shard: Manifest.decode(of_shard[MANIFEST].decode(errors="replace"))
-        for shard, of_shard in entries.items()
-    }
+    return {shard: _manifest(of_shard) for shard, of_shard in entries.items()}
+
+
+def _manifest(entries: ExportedEntries) -> Manifest:
+    return Manifest.decode(entries[MANIFEST].decode(errors="replace"))
 
 
 def _only_operator(export: ExportFile, spec: Specification) -> dict[int, ExportedEntries]:
@@ -106,7 +107,7 @@ def _only_operator(export: ExportFile, spec: Specification) -> dict[int, Exporte
 
 def _is_of(entries: Mapping[int, ExportedEntries], document: Mapping[str, Any]) -> bool:
     """Returns whether the shards were made with this specification. All have the same one (48.14)."""
-    return not changed_fields(next(iter(_manifests(entries).values())).spec, document)
+    return not changed_fields(_manifest(next(iter(entries.values()))).spec, document)
 
 
 def begun_otherwise(file: str) -> StateError:

@@ -24,7 +24,7 @@ from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
 from panewise.sql.over_behind_groups import GroupedSelect
-from panewise.sql.panes import BOUNDS
+from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.parser import parse
 from panewise.sql.retracted import check_retractions
 from panewise.sql.select_clauses import calls_window, selected_orders, time_of
@@ -239,9 +239,8 @@ class QueryCompiler(FirstRowsCompiler):
         table = self._window_table(select)
         if table is not None and select.source is table and not select.others:
             windows = window_of_table(table, self.parser).window
-            return (
-                self._windows(groups, emit, table, known) if identifies(windows, names & {*BOUNDS}) else None
-            )
+            grouped = identifies(windows, names & {*WINDOW_COLUMNS})
+            return self._windows(groups, emit, table, known) if grouped else None
         return None if table is not None else self._again(groups, emit, known)
 
     def _grouped(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:

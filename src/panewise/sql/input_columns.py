@@ -25,7 +25,16 @@ from panewise.sql.texts import normal, one_line
 
 @dataclass
 class Columns:
-    """The columns that an operator reads: plain ones by name, others are computed."""
+    """The columns that an operator reads: plain ones by name, others are computed.
+
+    Attributes:
+        parser: the parser, which knows the text.
+        aliases: the names by which expressions call the source.
+        computed: the computed columns, by the normal texts of their expressions.
+        computed_names: the names of the computed columns.
+        spellings: the names of plain columns, by their lower-case ones.
+        bounds: the lower-case names of columns that are bounds of windows.
+    """
 
     parser: QueryParser
     aliases: frozenset[str]
@@ -33,6 +42,11 @@ class Columns:
     computed_names: set[str] = field(default_factory=set)
     spellings: dict[str, str] = field(default_factory=dict)
     bounds: frozenset[str] = frozenset()
+
+    def reads_bounds(self, node: exp.Expr) -> bool:
+        """Returns whether an expression reads a bound of windows."""
+        names = ((column_name(column, self.aliases) or "").lower() for column in columns_in(node))
+        return not self.bounds.isdisjoint(names)
 
     def name_of(self, expr: Expr) -> str:
         """Returns the name of the column with the value of an expression."""
@@ -87,16 +101,13 @@ class Columns:
         condition = None if call.condition is None else self.name_of(self._expr(call.condition))
         return AggregateCall(call.name, columns, constants, call.distinct, call.ignore_nulls, condition)
 
-    def _is_bound(self, node: exp.Column) -> bool:
-        return (column_name(node, self.aliases) or "").lower() in self.bounds
-
     def _expr(self, node: exp.Expr) -> Expr:
         return Expr(node, self.parser.span_of(node))
 
     def _check_arguments(self, call: CallSyntax) -> None:
         """Refuses aggregates and functions over windows in an aggregate."""
         for node in (*call.arguments, call.condition):
-            if node is not None and any(self._is_bound(column) for column in columns_in(node)):
+            if node is not None and self.reads_bounds(node):
                 rule = "a bound of a window is the same for all its rows, and no column of them"
                 text = self.parser.characters(call.span)
                 remedy = "write the bound without an aggregate"

@@ -1,6 +1,5 @@
 """`sql`, which runs a text of SQL over frames of Polars or PyArrow in this process (semantics 46.50)."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +11,7 @@ import pyarrow as pa
 from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
+from panewise.sql.error_places import error_at, first_place
 from panewise.sql.parameters import with_parameters
 from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
@@ -235,12 +235,10 @@ def placed(error: SqlError, text: str) -> SqlError:
     if error.line is not None and str(error).rsplit("\n", 2)[1][2:] == text.split("\n")[error.line - 1]:
         return error
     written = error.given.removesuffix("(...)").split(" ...", 1)[0]
-    for named in (written, written.rpartition(" ")[2] if written.startswith(_NAMES) else ""):
-        place_of = re.search(rf"(?<!\w){re.escape(named)}(?!\w)", text, re.IGNORECASE) if named else None
-        if place_of is not None:
-            place: dict[str, Any] = {"sql": text, "start": place_of.start(), "end": place_of.end()}
-            return SqlError(error.given, error.rule, error.remedy, **place)
-    return error
+    place = first_place(text, written)
+    if place is None and written.startswith(_NAMES):
+        place = first_place(text, written.rpartition(" ")[2])
+    return error if place is None else error_at(error, text, place)
 
 
 def _microseconds(schema: Mapping[str, pl.DataType]) -> Schema:

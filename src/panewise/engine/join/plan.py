@@ -21,7 +21,6 @@ from panewise.spec import JoinOperator, parts
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.conditions import columns_of
 from panewise.spec.operators.join.columns import (
-    BOUNDS,
     EITHER,
     INDEX,
     IS_FIRST,
@@ -38,6 +37,7 @@ from panewise.spec.operators.join.columns import (
 )
 from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
+from panewise.spec.operators.panes import BOUNDS
 
 
 class SidePort(UncombinedPort, EntryPort):

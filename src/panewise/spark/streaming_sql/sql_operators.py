@@ -24,6 +24,7 @@ from panewise.spark.streaming_sql.sql_text import SparkText
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.over import with_free_names
 from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
+from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import (
     Computed,
@@ -119,7 +120,7 @@ class OperatorRunner(SparkText):
     def _names(self, stage: SingleInputStage, df: DataFrame) -> list[str] | None:
         known = {name.lower() for name in df.columns}
         time = SF.lit(None).cast("timestamp")
-        bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
+        bounds = [name for name in WINDOW_COLUMNS if name not in known]
         views = self.views({"t": df.withColumns(dict.fromkeys(bounds, time))})
         alias = "" if stage.alias is None else f" AS {in_backticks(stage.alias)}"
         try:

@@ -9,15 +9,15 @@ from panewise.spec import JoinOperator, Selected, Side
 from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of, renamed
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.joins.open_conditions import spelled, with_sides
-from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.panes import BOUND_TEXTS
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 
 # Columns that a join adds to its rows.
-BOUNDS: Final = ("window_start", "window_end")
-_OF_JOIN: Final = ("window_start", "window_end", "timing", "join_time", "missing", "op")
+_OF_JOIN: Final = (*BOUNDS, "timing", "join_time", "missing", "op")
 
 
 @dataclass(frozen=True)

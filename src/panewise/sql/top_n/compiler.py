@@ -32,7 +32,7 @@ from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
 from panewise.sql.window_rows import window_rows
-from panewise.sql.windows import reads_bounds, retracts
+from panewise.sql.windows import retracts
 
 _ROW = "row"
 _SELECTED: Final = (
@@ -142,7 +142,8 @@ class TopNCompiler:
 
     def _of_rows(self, rows: OperatorInput, windows: "_RankedWindows | None") -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
-        columns, where = Columns(self.parser, rows.names), self.pattern.inner.where
+        texts = {} if windows is None or windows.of_panes else windows.ends
+        columns, where = Columns(self.parser, rows.names, bounds=frozenset(texts)), self.pattern.inner.where
         keys, ties = self._keys(columns, windows), ties_of(self.pattern)
         fields = [*self._fields(rows, windows), *([] if ties is None else [self._order_field(ties)])]
         row = columns.add(f"struct({', '.join(fields)})", _ROW)
@@ -150,10 +151,9 @@ class TopNCompiler:
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
         aggregate = self._ranking(row, by, self.pattern.n if ties is None else ALL_ROWS)
         spec = self._spec(windows, keys, aggregate, rows.names)
-        of_table = windows is not None and not windows.of_panes
-        if where is not None and of_table and reads_bounds(where, rows.names):
+        if where is not None and columns.reads_bounds(where.node):
             raise self._fail("bounds in WHERE", *_BEFORE_WINDOWS)
-        ends = self._ends(rows.names, windows.ends) if windows is not None and of_table else ()
+        ends = self._ends(rows.names, texts)
         return WindowsStage(
             rows.stage,
             rows.alias,
