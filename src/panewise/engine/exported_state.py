@@ -73,7 +73,10 @@ def exported_states(file: str | Path, owners: Sequence[StateOwner]) -> list[Expo
     export = ExportFile.open(file)
     states = [dict(export.operators[number]) for number in sorted(export.operators)]
     if states and len(states) != len(owners):
-        rule = f"the query that begins with a file has as many operators: here {len(owners)} (semantics 48.7)"
+        rule = (
+            "a query that begins with an exported state has as many operators as the file: "
+            f"here {len(owners)} (semantics 48.7)"
+        )
         remedy = "begin a query with the same operators"
         raise StateError(f"{export.path} with the operators {sorted(export.operators)}", rule, remedy)
     pairs = zip(states or [{} for _ in owners], owners, strict=True)

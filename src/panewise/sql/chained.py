@@ -101,12 +101,15 @@ class _OfPanes(Columns):
         known = self.known.get((name or "").lower())
         if known is None:
             text = self.parser.characters(expr.span)
-            rule = f"a query over panes of the same windows reads them as they are: {sorted(self.known)}"
+            rule = (
+                "a query that groups panes by their windows reads their columns as they are: "
+                f"{sorted(self.known)}"
+            )
             raise self.parser.fail(text, rule, "compute it in the query in FROM", expr.span)
         return known
 
     def add(self, text: str, name: str | None = None) -> str:
-        rule = "a query over panes of the same windows has aggregates of whole columns, without FILTER"
+        rule = "a query that groups panes by their windows aggregates whole columns, without FILTER"
         raise SpecError(text, rule, "compute the column in the query in FROM")
 
 
@@ -166,7 +169,7 @@ def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParse
     if emit is None:
         return spec
     if not is_first(spec):
-        rule = "EMIT of the innermost query says when its panes come, and those of the queries over it"
+        rule = "EMIT of the innermost query says when panes are emitted, also those of the queries over it"
         raise parser.fail("EMIT", rule, "write it once", emit.span)
     with parser.placing(emit.span):
         return respecified(spec, **emission(emit, parser.fail))

@@ -125,7 +125,7 @@ class _OverCompiler(FrameReader):
         described = self.named.get(str(alias.name).lower())
         alone = not any(window.args.get(name) for name in ("partition_by", "order", "spec"))
         if described is None or not alone:
-            rule = f"the name of a window is one of the clause WINDOW, {sorted(self.named)}, and stands alone"
+            rule = f"OVER with a name has only that of a window of the clause WINDOW: {sorted(self.named)}"
             raise self.fail(window, str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)")
         return described
 

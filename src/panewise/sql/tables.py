@@ -137,7 +137,8 @@ class TableParser(ClauseParser):
         self.required(TokenType.R_PAREN, "the options of WITH stand in parentheses", "close the parenthesis")
         unknown = sorted({*options} - OPTIONS)
         if unknown and {*options} & OPTIONS:
-            rule = f"options of the operator are {', '.join(sorted(OPTIONS))}, and stand alone"
+            known = ", ".join(sorted(OPTIONS))
+            rule = f"WITH has options of the operator or of Spark's source, not both; the former are {known}"
             raise self.fail(unknown[0], rule, "leave it out", self.span_from(begin))
         return options
 

@@ -131,7 +131,10 @@ class WindowCompiler:
         if group.call is not None:
             return window_of_call(group.call, str(function_name(group.call)), self.parser, self.columns.add)
         if self.emit is None:
-            rule = "GROUP BY has the window, and a name in it is that of an input column which is selected"
+            rule = (
+                "GROUP BY has the call of the window; a name in it is that of an input column if "
+                "the SELECT list reads this column"
+            )
             remedy = "write the call of the window in GROUP BY"
             raise self.parser.fail("GROUP BY without a window", rule, remedy, self.select.span)
         return None

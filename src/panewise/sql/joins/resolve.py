@@ -141,7 +141,10 @@ class _Resolver:
         read = any(item.parts == ("join_time",) for item in self.stage.items)
         if None in times and (read or not by_arrival):
             join = f"a join of {' and '.join(self.stage.names)} without event times"
-            rule = "a join by time reads event times of both sides, also of rows that are joined before"
+            rule = (
+                "a join by time needs event times on both sides, and so does an earlier join "
+                "whose rows it reads"
+            )
             remedy = "write WATERMARK ts DELAY OF INTERVAL ... behind both tables, or compare times in ON"
             raise SqlError(join, rule, remedy)
 

@@ -230,7 +230,7 @@ class TopNCompiler:
         """Yields the columns of panes, without their event time, which the query does not have."""
         names = names_of_outputs(stage)
         if names is None or self.parser.characters(item.expr.span) != "*":
-            rule = "before a selection of panes the columns of a Top-N have names"
+            rule = "a Top-N over selected panes names its columns"
             raise self.parser.fail(self.parser.characters(item.span), rule, "name the columns", item.span)
         yield from (in_backticks(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
 
