@@ -144,6 +144,15 @@ def column_name(node: exp.Expr, aliases: frozenset[str]) -> str | None:
     return node.name if node.table.lower() in aliases else None
 
 
+def plain_name(node: exp.Expr, aliases: frozenset[str]) -> str:
+    """Returns the name of a plain column in lower case, an empty text for another expression.
+
+    >>> plain_name(exp.column("V"), frozenset()), plain_name(exp.Null(), frozenset())
+    ('v', '')
+    """
+    return (column_name(node, aliases) or "").lower()
+
+
 def is_arrival(terms: Sequence[exp.Expr]) -> bool:
     """Returns whether ORDER BY has one term, PROCTIME() or what means the same: the order of arrival."""
     if len(terms) != 1:

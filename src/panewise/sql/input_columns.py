@@ -14,6 +14,7 @@ from panewise.sql.function_calls import (
     columns_in,
     constant,
     has_aggregate,
+    plain_name,
 )
 from panewise.sql.functions import AggregateCall, aggregate_of
 from panewise.sql.parser import QueryParser
@@ -44,7 +45,7 @@ class Columns:
 
     def reads_bounds(self, node: exp.Expr) -> bool:
         """Returns whether an expression reads a bound of windows."""
-        names = ((column_name(column, self.aliases) or "").lower() for column in columns_in(node))
+        names = (plain_name(column, self.aliases) for column in columns_in(node))
         return not self.bounds.isdisjoint(names)
 
     def name_of(self, expr: Expr) -> str:

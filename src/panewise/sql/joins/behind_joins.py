@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import column_name, columns_in
+from panewise.sql.function_calls import columns_in, plain_name
 from panewise.sql.joins.side_columns import joined_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import WrittenText, add_emit, clauses
@@ -75,7 +75,7 @@ class BehindJoin:
         """Returns whether a column is one of the join. Behind the SELECT list its names may be of that."""
         if node.table:
             return node.table.lower() in self.tables
-        name = (column_name(node, frozenset()) or "").lower()
+        name = plain_name(node, frozenset())
         return bool(name) and name not in _OWN and (of_list or name not in self.aliases)
 
     def _names(self) -> dict[tuple[str, str], str]:

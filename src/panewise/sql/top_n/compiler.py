@@ -15,7 +15,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT, bound_columns, folded
 from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
-from panewise.sql.function_calls import column_name, windows_in
+from panewise.sql.function_calls import column_name, plain_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
@@ -192,7 +192,7 @@ class TopNCompiler:
     def _keys(self, columns: Columns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
-            name = (column_name(node, columns.aliases) or "").lower()
+            name = plain_name(node, columns.aliases)
             if windows is not None and name in windows.structs:
                 keys += [
                     columns.add(f"{in_backticks(name)}.`{end}`", f"{name}.{end}") for end in ("start", "end")
@@ -247,7 +247,7 @@ class TopNCompiler:
         """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""
         ends = list[tuple[str, str]]()
         for item in self.pattern.inner.items:
-            name = (column_name(item.expr.node, names) or "").lower()
+            name = plain_name(item.expr.node, names)
             if isinstance(item.expr.node, exp.Star):
                 ends += texts.items()
             elif name in texts:
