@@ -139,6 +139,19 @@ def test_a_clock_is_added(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
     assert feed.read("panes")["n"].to_list() == [2]
 
 
+@pytest.mark.nightly
+def test_the_clock_of_an_earlier_operator_gets_a_longer_interval(feed: Feed) -> None:
+    """semantics 47.20: it makes micro-batches without rows as before."""
+    feed.put((0, "a", 1))
+    so_far = []
+    for every in ("1 millisecond", "2 milliseconds"):
+        first = minutes(feed.stream(), timestamp="window_time").clock(every).agg(COUNT)
+        hours = windowed(first, "timestamp").groupBy("k").window(pw.Tumbling("1 hour")).shards(1)
+        write(feed, hours.agg(F.sum("n").alias("n")), outputs=["panes"])
+        so_far.append(committed(feed))
+    assert so_far[1] > so_far[0]
+
+
 def committed(feed: Feed) -> int:
     commits = Path(feed.sink("checkpoint"), "commits")
     return max(int(file.name) for file in commits.iterdir() if file.name.isdecimal())

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
 from panewise.sql.bound_columns import folded
@@ -156,7 +156,8 @@ class ChainCompiler(WindowCompiler):
         aggregates = list(panes.aggregates.values())
         if not aggregates:
             raise self.parser.fail("no aggregate", "a query over panes aggregates them", "add one", span)
-        return self._checked(lambda: first.then(keys=keys, aggregates=aggregates), span)
+        with self.parser.placing(span):
+            return first.then(keys=keys, aggregates=aggregates)
 
 
 def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParser) -> WindowOperator | Chain:
@@ -170,12 +171,8 @@ def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParse
     if not is_first(spec):
         rule = "EMIT of the innermost query says when panes are emitted, also those of the queries over it"
         raise parser.fail("EMIT", rule, "write it once", emit.span)
-    try:
+    with parser.placing(emit.span):
         return respecified(spec, **emission(emit, parser.fail))
-    except SqlError:
-        raise
-    except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, emit.span) from None
 
 
 def _aggregates(spec: WindowOperator | Chain) -> list[str]:

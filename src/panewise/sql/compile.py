@@ -1,12 +1,12 @@
 """Compiles a text of SQL to a tree of stages. It needs neither Spark nor the tables (semantics 46.2)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from panewise.chrono import DurationLike
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SqlError
 from panewise.spec import OverOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import chained, timed
@@ -356,17 +356,9 @@ class QueryCompiler(FirstRowsCompiler):
         self._refuse(select, distinct=True, qualify=True)
         rows = self.rows_over(select, source.stage, source.alias)
         options = options_of(select.source, self.parser)
-        spec = self.specified(
-            lambda: OverOperator(event_time=source.time or WATERMARKED, **options), emit.span
-        )
+        with self.parser.placing(emit.span):
+            spec = OverOperator(event_time=source.time or WATERMARKED, **options)
         return OverStage(source.stage, source.alias, rows.where, (), spec, rows.outputs)
-
-    def specified(self, make: Callable[[], OverOperator], span: TextSpan) -> OverOperator:
-        """Returns what `make` returns; an error of a specification gets this place."""
-        try:
-            return make()
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
 
     def _refuse(self, select: Select, *, distinct: bool, qualify: bool) -> None:
         """Refuses clauses that an operator does not have."""

@@ -1,29 +1,43 @@
-"""Where a text of SQL has what an error is about, for errors that do not know their place."""
+"""Errors of specifications that get a place in a text of SQL."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TypeAlias
 
 from panewise.errors import SpecError, SqlError
-from panewise.sql.expressions import tokens_of
 from panewise.sql.syntax import TextSpan
 
+Failure: TypeAlias = Callable[[str, str, str, TextSpan], SqlError]  # an error at these characters
 
-def first_place(sql: str, *written: str) -> TextSpan | None:
-    """Returns the first characters of a text that are one of these names or expressions, None without any.
 
-    Case has no effect, and quotes around a name are a part of the place.
+@dataclass(frozen=True)
+class Placing:
+    """A context whose errors of specifications become errors at these characters.
 
-    >>> text = "SELECT s.a, `a b` FROM t"
-    >>> first_place(text, "T"), first_place(text, "a b"), first_place(text, "s.a"), first_place(text, "sel")
-    (TextSpan(start=23, end=24), TextSpan(start=12, end=17), TextSpan(start=7, end=10), None)
+    An error that has a place keeps it.
+
+    Attributes:
+        fail: returns an error at characters of a text.
+        span: the characters.
     """
-    tokens = tokens_of(sql)
-    wanted, ends = {name.lower() for name in written if name}, {token.end + 1 for token in tokens}
-    for token in tokens:
-        if token.text.lower() in wanted:
-            return TextSpan(token.start, token.end + 1)
-        for name in wanted:
-            end = token.start + len(name)
-            if end in ends and sql[token.start : end].lower() == name:
-                return TextSpan(token.start, end)
-    return None
+
+    fail: Failure
+    span: TextSpan
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, SpecError) and not has_place(error):
+            raise self.fail(error.given, error.rule, error.remedy, self.span) from None
+
+
+def has_place(error: SpecError) -> bool:
+    """Returns whether an error shows a place in a text."""
+    return isinstance(error, SqlError) and error.line is not None
 
 
 def error_at(error: SpecError, sql: str, place: TextSpan | None) -> SqlError:

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from panewise.errors import SpecError, SqlError
 from panewise.spec import Aggregate
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import (
@@ -76,12 +75,8 @@ class Columns:
         Raises:
             SqlError: if panewise does not have it.
         """
-        try:
+        with self.parser.placing(call.span):
             return aggregate_of(self._call(call), self.mask)
-        except SqlError:
-            raise
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, call.span) from None
 
     def _call(self, call: CallSyntax) -> AggregateCall:
         self._check_arguments(call)

@@ -8,11 +8,10 @@ from typing import Any
 from sqlglot import exp
 
 from panewise.spec import AnyWindow, Session
-from panewise.sql.bound_columns import plain_column
+from panewise.sql.column_syntax import plain_column, star_of
 from panewise.sql.function_calls import column_name, columns_in, conjuncts
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.parser import QueryParser, parse
-from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import AssignedStage, OutputColumn, RowsStage, Stage
 from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.texts import replaced
@@ -95,9 +94,9 @@ def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows |
     """Returns the rows with a SELECT list: bounds in it have its names, the event time may be added."""
     ends, listed, time = dict[str, str](), list[OutputColumn](), None
     for output in outputs:
-        name = plain_column(output.text)
-        if is_star(output):
-            if excepted(output.text) & {*rows.ends, rows.time.lower()}:
+        name, star = plain_column(output.text), star_of(output.text)
+        if star is not None:
+            if star.without & {*rows.ends, rows.time.lower()}:
                 return None
             ends, time = {**ends, **rows.ends}, time or rows.time
             listed.append(output)

@@ -1,11 +1,10 @@
 """A SELECT with windows and GROUP BY as a window operator, with what Spark computes before and after it."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeGuard
 
 from sqlglot import exp
 
-from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
 from panewise.sql.emit import emission
@@ -26,8 +25,6 @@ from panewise.sql.stages import WATERMARKED, OutputColumn, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.texts import normal
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
-
-S = TypeVar("S")
 
 
 class WindowCompiler:
@@ -214,9 +211,8 @@ class WindowCompiler:
         span = self.select.span if window is None else window.span
         if self.emit is not None and window is None:
             span = self.emit.span
-        return self._checked(
-            lambda: WindowOperator(window=kind, keys=keys, aggregates=aggregates, **fields), span
-        )
+        with self.parser.placing(span):
+            return WindowOperator(window=kind, keys=keys, aggregates=aggregates, **fields)
 
     def _fields(self, window: WindowSyntax | None) -> dict[str, Any]:
         """Returns the fields that EMIT, the options of the table and the window say."""
@@ -233,15 +229,6 @@ class WindowCompiler:
             rule = "the lateness of a query is given once, as GRACE PERIOD or in EMIT"
             raise self.parser.fail("WITH LATENESS", rule, "leave one of them out", grace.span)
         return fields if grace is None else {**fields, "allowed_lateness": self.parser.duration_of(grace)}
-
-    def _checked(self, make: Callable[[], S], span: TextSpan) -> S:
-        """Returns what `make` returns; an error of a specification gets this place."""
-        try:
-            return make()
-        except SqlError:
-            raise
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
 
     def _time(self, time: Expr) -> str:
         name = self.renamed_time or column_name(time.node, self.columns.aliases)

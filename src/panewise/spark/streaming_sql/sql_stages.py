@@ -19,7 +19,7 @@ from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.streaming_sql.sql_operators import OperatorRunner
 from panewise.spark.streaming_sql.sql_outputs import column_of, selected, words_of
-from panewise.spark.streaming_sql.sql_text import EndlessError, named_tables
+from panewise.spark.streaming_sql.sql_text import named_tables
 from panewise.spec import Cumulating, Hopping
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.joins import resolved
@@ -79,8 +79,7 @@ class Runner(OperatorRunner):
     def _sorted(self, result: Made, script: CompiledQuery, tail: str) -> Made:
         """Returns the rows of a batch with ORDER BY, LIMIT and OFFSET behind them."""
         if _is_streaming(result):
-            end = script.place + len(script.written)
-            raise SqlError(script.written, *UNSORTED, sql=self.text, start=script.place, end=end)
+            raise script.tail_error(*UNSORTED)
 
         def step(df: DataFrame) -> DataFrame:
             return self.run_query(("SELECT * FROM ", f" {tail}"), [(df, None)])
@@ -146,8 +145,7 @@ class Runner(OperatorRunner):
         df = self.run_query(query.parts, frames)
         endless = query.endless
         if endless is not None and df.isStreaming:
-            place: dict[str, Any] = {"sql": self.text, "start": endless.start, "end": endless.end}
-            raise EndlessError(endless.given, endless.rule, endless.remedy, **place)
+            raise endless.error(self.text)
         return df
 
     @output.register

@@ -12,15 +12,12 @@ from panewise.errors import SpecError, SqlError
 from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.clauses import STOPS
-from panewise.sql.error_places import error_at, first_place
+from panewise.sql.error_places import error_at
 from panewise.sql.expressions import tokens_of
 from panewise.sql.recognize import is_table
+from panewise.sql.texts import first_place
 
 T = TypeVar("T")
-
-
-class EndlessError(SqlError):
-    """A query has no result on a stream, though it has one on a batch."""
 
 
 class SparkText:
@@ -40,12 +37,10 @@ class SparkText:
             return make()
         except (AnalysisException, ParseException) as error:
             message = str(error).strip().split("\n", 1)[0]
-            rule, remedy = (
-                "expressions and names are those of Spark's SQL",
-                "correct the expression or the name",
-            )
+            rule = "expressions and names are those of Spark's SQL"
+            refused = SqlError(message, rule, "correct the expression or the name")
             place = first_place(self.text, *re.findall(r"`([^`]+)`", message))
-            raise error_at(SqlError(message, rule, remedy), self.text, place) from error
+            raise error_at(refused, self.text, place) from error
 
     def run_query(self, pieces: Sequence[str], frames: Sequence[tuple[DataFrame, str | None]]) -> DataFrame:
         """Runs a query of Spark's, in which DataFrames stand between the pieces of the text."""

@@ -14,10 +14,10 @@ from panewise.families import INPUT
 from panewise.spec import parts
 from panewise.spec.column_types import Type
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.error_places import error_at, first_place
+from panewise.sql.column_syntax import Names, column_of, columns_read, generates, star_of
+from panewise.sql.error_places import error_at, has_place
 from panewise.sql.joins import resolved
 from panewise.sql.panes import WINDOW_COLUMNS
-from panewise.sql.script.column_syntax import Names, column_of, columns_read, generates, star_of
 from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
 from panewise.sql.stages import (
     WATERMARKED,
@@ -33,6 +33,7 @@ from panewise.sql.stages import (
     WatermarkedStage,
     WindowsStage,
 )
+from panewise.sql.texts import first_place
 
 _TIMESTAMP: Final = Type("timestamp")
 _NAMED: Final = re.compile(r"[`']([^`']+)[`']|(?:event time|key|order|gap|offset) (\w+)")  # columns in errors
@@ -113,8 +114,7 @@ class ColumnCheck:
         inputs = [self.known_table(table) for table, _ in stage.tables]
         streaming, endless = any(table.streaming for table in inputs), stage.endless
         if streaming and endless is not None:
-            place = {"start": endless.start, "end": endless.end}
-            raise SqlError(endless.given, endless.rule, endless.remedy, sql=self.sql, **place)
+            raise endless.error(self.sql)
         return replace(UNKNOWN, streaming=streaming)
 
     def _assigned(self, stage: AssignedStage) -> KnownTable:
@@ -217,7 +217,7 @@ class ColumnCheck:
         try:
             return work()
         except SpecError as error:
-            if isinstance(error, SqlError) and error.line is not None:
+            if has_place(error):
                 raise
             names = [name for pair in _NAMED.findall(error.given) for name in pair if name]
             raise self.fail(error.given, error.rule, error.remedy, *names) from None

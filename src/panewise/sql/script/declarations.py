@@ -95,7 +95,7 @@ def _check_skew(statement: SourceView, script: SqlScript) -> None:
         rule = "max_future_skew bounds the event times that move the watermark of a view"
         remedy = "write WATERMARK ts DELAY OF INTERVAL '10' SECONDS behind the columns, or leave it out"
         raise script.fail("max_future_skew", rule, remedy, span)
-    with script.at(span):
+    with script.placing(span):
         skew_of(statement)
 
 
@@ -138,7 +138,7 @@ def sink_step(statement: SinkTable, tables: Tables, script: SqlScript) -> SinkSt
     _check_sink_options(statement, script)
     for key, check in (("trigger", trigger_of), ("finish", at_end_of)):
         if key in options:
-            with script.at(spans[key]):
+            with script.placing(spans[key]):
                 check(options[key])
     step = SinkStep(statement)
     for output, table in step.outputs.items():
