@@ -86,6 +86,7 @@ ELSEWHERE = {
     "streamwindow.py": "spec/operators/test_policy.py",
     "spec/operators/row_operator.py": "spec/operators/test_over.py",
     "spec/rules/sliding.py": "spec/windows/test_sliding.py",
+    "spec/renaming.py": "spec/operators/test_join.py",
     "spec/watermarks.py": "spec/operators/test_windows.py",
     "spec/window_spec.py": "spec/operators/test_over.py",
     "spec/windows/size_in_rows.py": "spec/rules/test_row_numbering.py",
