@@ -69,6 +69,15 @@ OVER_JOINS: Final[Mapping[str, Specs]] = {
     "windowed join": windowed_join_specs,
     "windows over windowed streams": _of_match(windowed_streams, windowed_join_specs),
 }
+FAMILIES: Final[Mapping[str, Specs]] = {
+    "windows": specs,
+    "chain": chains,
+    **ROWS,
+    "policy": stream_windows,
+    **{name: JOINS[name] for name in ("join", "window join", "cogroup")},
+    "windowed join": windowed_join_specs,
+}
+# The same with a line for each kind of windows, of policies and of matches.
 SPECS: Final[Mapping[str, Specs]] = {
     **WINDOWS,
     **LIMITED,
