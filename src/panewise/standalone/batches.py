@@ -23,7 +23,7 @@ def frame_for(schema: Schema, batch: Any) -> pl.DataFrame:
     microseconds, maps to lists of their entries.
     """
     if isinstance(batch, (pa.Table, pa.RecordBatch)):
-        batch = _read(batch)
+        batch = from_arrow(batch)
     if not isinstance(batch, pl.DataFrame):
         rule = "a batch is a Polars DataFrame, or a table or record batch of PyArrow"
         raise InputError(f"a batch of the type {type_name(type(batch))}", rule, FRAMES)
@@ -49,8 +49,12 @@ def spark_type(dtype: pl.DataType) -> pl.DataType:
     return pl.Int64() if dtype in UNSIGNED else dtype
 
 
-def _read(table: pa.Table | pa.RecordBatch) -> Any:
-    """Returns a table or record batch of PyArrow as a DataFrame."""
+def from_arrow(table: pa.Table | pa.RecordBatch) -> Any:
+    """Returns a table or record batch of PyArrow as a DataFrame.
+
+    Raises:
+        InputError: if two columns have one name.
+    """
     names = table.schema.names
     double = [name for name in names if names.count(name) > 1]
     if double:
