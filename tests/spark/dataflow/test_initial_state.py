@@ -106,7 +106,8 @@ def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -
         started(feed, changed, "new", file)
     both = windowed(changed, "timestamp").window(pw.Tumbling(50)).agg(F.count())
     with pytest.raises(
-        StateError, match=r"with the operators \[0\] \| .* as many operators: here 2 \(semantics 48.7\)"
+        StateError,
+        match=r"with the operators \[0\] \| .* as many operators as the file: here 2 \(semantics 48.7\)",
     ):
         started(feed, both, "of two", file)
     own = windowed(feed.stream(), event_time="ts").watermark(pw.StreamTime()).window(pw.Tumbling(5))
