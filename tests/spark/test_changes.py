@@ -101,7 +101,7 @@ def test_a_query_that_write_has_not_started_takes_no_added_aggregate(feed: Feed)
     feed.put((0, "a", 1))
     emitted(feed, minutes(feed.stream()).agg(COUNT).panes)
     feed.put((1, "a", 1))
-    with pytest.raises(Exception, match="a state whose aggregates were added, or are now"):
+    with pytest.raises(Exception, match="aggregates that were added now or at an earlier start"):
         emitted(feed, minutes(feed.stream()).agg(COUNT, SUM).panes)
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from panewise.errors import SpecError
 from panewise.spec import DeduplicateOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.emit import CHANGES, PLAIN
@@ -14,7 +13,7 @@ from panewise.sql.input_columns import Columns
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import DeduplicateStage, OutputColumn
-from panewise.sql.syntax import Emit, Expr, Select, SelectItem
+from panewise.sql.syntax import Emit, Select, SelectItem
 from panewise.sql.top_n.pattern import Pattern, is_row_number
 
 
@@ -93,17 +92,15 @@ class DeduplicateCompiler:
         return self._stage(self._spec(list(dict.fromkeys(names)), dict), tuple(outputs))
 
     def _name(self, node: exp.Expr) -> str:
-        return self.columns.name_of(Expr(node, self.parser.span_of(node)))
+        return self.columns.name_of(self.parser.expr_of(node))
 
     def _spec(self, keys: list[str], more: Callable[[], dict[str, Any]]) -> DeduplicateOperator:
         """Returns the specification. With the event time as a key, the watermark ends its groups."""
         time = self.source.time
         bounded = time is not None and time.lower() in {name.lower() for name in keys}
         within: Any = 1 if bounded else "unlimited"
-        try:
+        with self.parser.placing(self.select.span):
             return DeduplicateOperator(keys=keys, within=within, event_time=time, **more(), **self.options)
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, self.select.span) from None
 
     def _stage(self, spec: DeduplicateOperator, outputs: tuple[OutputColumn, ...]) -> DeduplicateStage:
         where = self.select.where

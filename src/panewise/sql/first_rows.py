@@ -9,7 +9,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.emit import PLAIN
 from panewise.sql.function_calls import windows_in
-from panewise.sql.join_queries import JoinQueryCompiler
+from panewise.sql.join_queries import JoinQueryCompiler, probe_of
 from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
 from panewise.sql.rewriting import WrittenText, add_emit
@@ -18,7 +18,7 @@ from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
 from panewise.sql.syntax import Derived, Emit, Join, NamedTable, Select, Source, TableFunction, TextSpan
-from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
+from panewise.sql.top_n import Pattern, TopNCompiler, pattern_is_possible, pattern_of
 
 
 class FirstRowsCompiler(JoinQueryCompiler):
@@ -80,7 +80,7 @@ class FirstRowsCompiler(JoinQueryCompiler):
         if not isinstance(numbered, Select) or not isinstance(numbered.source, Join) or numbered.others:
             return None
         join, sql = numbered.source, self.parser.sql
-        probe = Select((), False, join, numbered.where, None, None, None, (), join.span, join.span)
+        probe = probe_of(join, numbered.where)
         if self.join(probe, None, known) is None:
             return None
         tables = frozenset(name.lower() for name in names_of(join))
@@ -105,7 +105,7 @@ class FirstRowsCompiler(JoinQueryCompiler):
         stage = compiler.first_rows(pattern, *order)
         if pattern.items is None and pattern.rest is None:
             return stage
-        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
+        return over_rows(stage, pattern.alias, pattern.rest, pattern.outputs(self.parser))
 
     def distinct(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
         """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS, Aggregate
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.function_calls import (
     CallSyntax,
     aggregate_call,
@@ -19,15 +20,15 @@ from panewise.sql.functions import FOREIGN
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr, TextSpan
-from panewise.sql.texts import normal, one_line, replaced
+from panewise.sql.texts import normal, one_line, replaced, with_aliases
 
-BOUNDS: Final = ("window_start", "window_end", "window_time")
+WINDOW_COLUMNS: Final = (*BOUNDS, "window_time")  # which a window function in FROM adds
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
 CALLS: Final = ("window", "session_window", "tumble", "hop", "cumulate", "session")  # in GROUP BY
 STRUCTS: Final = ("window", "session_window")
 _ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
-_META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
-BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(BOUNDS, (*BOUNDS[:2], END), strict=True))
+_META: Final = frozenset(PANE_COLUMNS) - {*BOUNDS}
+BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(WINDOW_COLUMNS, (*BOUNDS, END), strict=True))
 BOUND_OF: Final[Mapping[str, str]] = {text: bound for bound, text in BOUND_TEXTS.items()}
 # Those of a clause WINDOW have these names, too, as in ksqlDB.
 IMPLIED_BOUNDS: Final = {**BOUND_TEXTS, "windowstart": "window_start", "windowend": "window_end"}
@@ -86,13 +87,7 @@ class Panes:
         """Returns the condition of HAVING, which may also use names of the SELECT list."""
         changes: dict[TextSpan, str] = {}
         self._visit(expr.node, changes)
-        parser = self.columns.parser
-        for node in expr.node.find_all(exp.Column):
-            alias = self.aliases.get(node.name.lower()) if not node.table else None
-            span = parser.span_of(node)
-            if alias is not None and not any(part.start <= span.start < part.end for part in changes):
-                changes[span] = f"({self.text(alias)})"
-        return replaced(parser.sql, expr.span, changes)
+        return with_aliases(self.columns.parser, expr, self.aliases, changes, self.text)
 
     def _visit(self, node: exp.Expr, changes: dict[TextSpan, str]) -> None:
         parser = self.columns.parser
@@ -182,7 +177,7 @@ class Panes:
         parser = self.columns.parser
         if name is not None:
             return normal(in_backticks(name))
-        return normal(parser.characters(parser.span_of(node)), self.columns.aliases)
+        return normal(parser.characters_of(node), self.columns.aliases)
 
     def _aggregate(self, call: CallSyntax) -> str:
         text = self.columns.parser.characters(call.span)

@@ -15,8 +15,7 @@ def calls_window(select: Select) -> bool:
     """Returns whether GROUP BY has a call of windows, or the name or number of a column that is one."""
     if select.group is None:
         return False
-    meant = {item.alias.lower(): item.expr for item in select.items if item.alias is not None}
-    meant |= {str(number): item.expr for number, item in enumerate(select.items, 1)}
+    meant = select.aliases | {str(number): item.expr for number, item in enumerate(select.items, 1)}
     exprs = list(select.group.expressions)
     if select.group.every:
         exprs += [item.expr for item in select.items]
@@ -44,5 +43,5 @@ def selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
         name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
         if name is not None:
             names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(name))
-    orders = ((ordered.expr.span, normal(parser.characters(ordered.expr.span))) for ordered in query.order)
+    orders = ((expr.span, normal(parser.characters(expr.span))) for expr in query.order)
     return {span: names[text] for span, text in orders if text in names}

@@ -12,11 +12,13 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.chrono import Duration
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.spec import Cumulating, Hopping
+from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.standalone.sql_expressions import Scope
-from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
+from panewise.standalone.sql_selection import schema_of, selected, shaped
 
 INSTANT: Final = pl.Datetime("us", "UTC")
 
@@ -58,7 +60,7 @@ class SqlNode(ABC):
         event_time: the column with this watermark, None if none has it.
     """
 
-    schema: Schema
+    schema: Dtypes
     watermark: int | None = None
     event_time: str | None = None
 
@@ -88,7 +90,7 @@ class WatermarkedRows:
     """
 
     def __init__(
-        self, watermark: TableWatermark | None, schema: Schema, alias: str | None, *, follows: bool
+        self, watermark: TableWatermark | None, schema: Dtypes, alias: str | None, *, follows: bool
     ) -> None:
         self.schema, self.follows, self.delay, self.clock = dict(schema), follows, 0, 0
         self.event_time: str | None = None
@@ -135,7 +137,7 @@ class WatermarkedRows:
 class TableNode(SqlNode):
     """A table."""
 
-    def __init__(self, stage: TableStage, schema: Schema, *, follows: bool) -> None:
+    def __init__(self, stage: TableStage, schema: Dtypes, *, follows: bool) -> None:
         self.name, self._own = (stage.name or "").lower(), schema
         named = dict(zip(stage.columns or schema, schema.values(), strict=False))
         self._rows = WatermarkedRows(stage.watermark, named, stage.alias, follows=follows)
@@ -212,8 +214,7 @@ class AssignedNode(FollowingNode):
         self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]
         self.step_us = window.step.us if isinstance(window, Cumulating) else None
         self.origin = window.origin
-        bounds = ("window_start", "window_end", "window_time")
-        self.schema = {**source.schema, **dict.fromkeys(bounds, INSTANT)}
+        self.schema = {**source.schema, **dict.fromkeys(WINDOW_COLUMNS, INSTANT)}
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows with bounds. Rows without a time have none."""

@@ -5,21 +5,27 @@ from typing import Any, Final
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.families import INPUT
 from panewise.spec import counted, parts
-from panewise.spec.operators.join.match_parts import match_parts
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
-from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
+from panewise.sql.own_columns import (
+    no_event_time,
+    own_names,
+    times_of_sides,
+    with_own_names,
+    with_window_time,
+)
 from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.sql_expressions import Scope
 from panewise.standalone.sql_nodes import INSTANT, Rejected, SqlNode, StepInput
 from panewise.standalone.sql_ranking import ranking
-from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
+from panewise.standalone.sql_selection import schema_of, selected, shaped
 
-_BOUNDS: Final = frozenset({"window_start", "window_end"})
 _INSTANTS: Final = frozenset({"processing_time", "join_time"})
 
 
@@ -37,7 +43,7 @@ class SqlOperator(StandaloneOperator):
         """The watermark of the emitted rows."""
         return self._core.host.operator.output_watermark()
 
-    def emitted(self, times: frozenset[str]) -> Schema:
+    def emitted(self, times: frozenset[str]) -> Dtypes:
         """Returns the columns of the emitted rows, with instants in the place of microseconds."""
         return {
             name: INSTANT if name in times and dtype == pl.Int64() else dtype
@@ -68,7 +74,7 @@ class SqlOperator(StandaloneOperator):
         return [emission.rows for emission in emissions if emission.rows.height]
 
 
-def together(frames: list[pl.DataFrame], schema: Schema) -> pl.DataFrame:
+def together(frames: list[pl.DataFrame], schema: Dtypes) -> pl.DataFrame:
     """Returns the rows of frames with these columns."""
     return pl.concat(frames).cast(schema) if frames else pl.DataFrame(schema=schema)  # type: ignore[arg-type]
 
@@ -107,7 +113,7 @@ class OperatorNode(SqlNode):
         self._columns = selected(after, stage.outputs, hidden) if stage.outputs else None
         self.schema = schema_of(emitted, self._columns)
 
-    def _computed_columns(self, stage: SingleInputStage) -> Schema:
+    def _computed_columns(self, stage: SingleInputStage) -> Dtypes:
         """Returns the columns of the operator's input, and keeps the expressions of computed ones."""
         schema = dict(self.repeated(pl.DataFrame(schema=self.source.schema)).schema)
         scope = Scope(schema, stage.alias)
@@ -160,7 +166,7 @@ class WindowsNode(OperatorNode):
         self.stage = stage
         # The bounds of windows of rows are numbers.
         first: Any = stage.spec.ports[INPUT]
-        self.times = _INSTANTS if counted(first.window) else _INSTANTS | _BOUNDS
+        self.times = _INSTANTS if counted(first.window) else _INSTANTS.union(BOUNDS)
         self.times |= frozenset() if first.timestamp is None else {"timestamp"}
         self._sets = (
             None
@@ -202,14 +208,20 @@ class JoinNode(SqlNode):
     def __init__(self, stage: JoinStage, left: SqlNode, right: SqlNode) -> None:
         self.sides = {"left": left, "right": right}
         columns = {side: list(node.schema) for side, node in self.sides.items()}
-        join = resolved(stage, columns, _times_of(stage, left, right))
+        marked = {side: node.event_time for side, node in self.sides.items()}
+        join = resolved(stage, columns, times_of_sides(stage, marked, self._only_time))
         self.operator = SqlOperator(join.spec, {side: dict(node.schema) for side, node in self.sides.items()})
         self.event_time = output_time(join.spec)
-        self._emitted = self.operator.emitted(_INSTANTS | _BOUNDS)
+        self._emitted = self.operator.emitted(_INSTANTS.union(BOUNDS))
         scope = Scope(self._emitted)
         self._where = [scope.typed(text).expr for text in join.where]
         self._columns = selected(scope, join.outputs)
         self.schema = schema_of(self._emitted, self._columns)
+
+    def _only_time(self, side: str) -> str | None:
+        """Returns the event time of a side; None of a join whose rows have none (semantics 46.120)."""
+        node = self.sides[side]
+        return None if isinstance(node, JoinNode) else _only_time(node)
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Takes a step, and returns the rows of the join."""
@@ -225,25 +237,6 @@ class JoinNode(SqlNode):
         """Returns late and invalid rows of both sides and of what is before them, without rows."""
         left, right = (node.rejected() for node in self.sides.values())
         return left + right + self.operator.nothing_rejected()
-
-
-def _times_of(stage: JoinStage, left: SqlNode, right: SqlNode) -> tuple[str | None, str | None]:
-    """Returns the event times of the sides of a join: that of the query, of WATERMARK, or the only TIMESTAMP.
-
-    Rows that match by arrival need none.
-    """
-    first, second = (
-        node.event_time if time is None else time
-        for time, node in zip(stage.times, (left, right), strict=True)
-    )
-    if match_parts(stage.match).by_arrival(stage.match):
-        return first, second
-    return _time_of(first, left), _time_of(second, right)
-
-
-def _time_of(time: str | None, node: SqlNode) -> str | None:
-    """Returns the event time of a side; None of a join whose rows have none (semantics 46.120)."""
-    return time if time is not None or isinstance(node, JoinNode) else _only_time(node)
 
 
 def _only_time(node: SqlNode) -> str:

@@ -1,17 +1,15 @@
 """SELECT lists and conditions in process, as expressions of Polars."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
+from panewise.sql.column_syntax import star_of
 from panewise.sql.spark_names import output_name
-from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import OutputColumn
 from panewise.standalone.sql_expressions import Scope
-
-Schema: TypeAlias = dict[str, pl.DataType]
 
 
 def selected(
@@ -20,17 +18,16 @@ def selected(
     """Returns the expressions of a SELECT list. `*` has no hidden columns."""
     columns: list[pl.Expr] = []
     for output in outputs:
-        if is_star(output):
-            left_out = excepted(output.text)
-            columns += [
-                pl.col(name) for name in scope.columns if name not in hidden and name.lower() not in left_out
-            ]
-        else:
+        star = star_of(output.text)
+        if star is None:
             columns.append(scope.typed(output.text).expr.alias(output_name(output)))
+            continue
+        names = (name for name in scope.columns if name not in hidden and name.lower() not in star.without)
+        columns += map(pl.col, names)
     return columns
 
 
-def schema_of(schema: Schema, columns: list[pl.Expr] | None) -> Schema:
+def schema_of(schema: Dtypes, columns: list[pl.Expr] | None) -> Dtypes:
     """Returns the columns of a SELECT list."""
     if columns is None:
         return dict(schema)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.sql.stages import (
     UNSORTED,
@@ -18,8 +19,6 @@ from panewise.sql.stages import (
 from panewise.sql.texts import one_line
 from panewise.standalone.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
 from panewise.standalone.sql_operators import NODES, JoinNode
-from panewise.standalone.sql_selection import Schema
-from panewise.standalone.sql_typed import refused
 
 
 @dataclass
@@ -32,7 +31,7 @@ class NodeBuilder:
         text: the text of the query, for errors.
     """
 
-    schemas: Mapping[str, Schema]
+    schemas: Mapping[str, Dtypes]
     follows: bool
     text: str
 
@@ -69,7 +68,7 @@ class NodeBuilder:
         """Refuses a query that Spark alone runs."""
         why = stage.endless
         if why is not None and why.rule != UNSORTED[0]:
-            raise SqlError(why.given, why.rule, why.remedy, sql=self.text, start=why.start, end=why.end)
+            raise why.error(self.text)
         rule = "in process there are selections, windows, functions OVER and joins by time"
         written = one_line(" ... ".join(stage.parts))
-        raise refused(written, rule, "run it on Spark, or compute the table before")
+        raise SqlError(written, rule, "run it on Spark, or compute the table before")

@@ -165,9 +165,7 @@ def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> 
     _check_firsts(known, dataflow)
     if dataflow.fed and known.get(_ENDS, False) != at_end:
         fault = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
-        rule = (
-            "a checkpoint fixes the sources of a query, and what ends the input of the first operator is one"
-        )
+        rule = "a checkpoint fixes the sources of a query, and finish='at_end' over a result adds a source"
         raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
 
 

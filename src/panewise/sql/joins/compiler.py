@@ -25,7 +25,7 @@ from panewise.sql.options import DELETES
 from panewise.sql.parser import QueryParser
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
-from panewise.sql.syntax import Emit, Expr, Join, Select
+from panewise.sql.syntax import Emit, Join, Select
 from panewise.sql.window_rows import WindowRows
 
 
@@ -112,7 +112,7 @@ class JoinCompiler:
         """Returns the conditions on bounds that the queries of both sides have, for the rows of the join."""
         texts = [text for side in self.windows or () for text in side.conditions]
         if texts and how != "inner":
-            rule = "the query of a side of an outer window join selects rows, and not windows"
+            rule = "in an outer join of windows, the query of a side has no condition on bounds of windows"
             raise self._fail("a condition on a bound", rule, "write it in WHERE behind the join")
         return [Referring((text,), (), None, text) for text in texts]
 
@@ -174,13 +174,10 @@ class JoinCompiler:
             OpenCondition(
                 self.matches.checked(partial(row_condition, [node], self.columns)),
                 may_be_key,
-                self.columns.referring(self._expr(node), None) if inner else None,
+                self.columns.referring(self.parser.expr_of(node), None) if inner else None,
             )
             for node, may_be_key in parts
         )
-
-    def _expr(self, node: exp.Expr) -> Expr:
-        return Expr(node, self.parser.span_of(node))
 
     def _selects_rows(self, how: str) -> bool:
         """Returns whether the rest of ON selects the rows of the join, rather than pairs."""
@@ -272,7 +269,10 @@ class JoinCompiler:
         for node in conditions.rest if by_key and not self._counts_all_keys() else ():
             if isinstance(node, exp.EQ) and is_open(node) and len(list(columns_in(node))) > 1:
                 span = self.parser.span_of(node)
-                rule = "each key has rows of its own in this join, and an expression is a key of one table"
+                rule = (
+                    "this join has no condition besides its keys, and a key that is an expression "
+                    "names its table"
+                )
                 remedy = "write the names of tables before its columns"
                 raise self.parser.fail(self.parser.characters(span), rule, remedy, span)
         if versions and not conditions.keys and not conditions.open:
@@ -306,7 +306,7 @@ class JoinCompiler:
     def _rest(self, conditions: Conditions, how: str) -> tuple[object, list[Referring]]:
         """Returns the condition of the join, and conditions on its rows."""
         if self._selects_rows(how):
-            return None, [self.columns.referring(self._expr(node), None) for node in conditions.rest]
+            return None, [self.columns.referring(self.parser.expr_of(node), None) for node in conditions.rest]
         rest = [node for node in conditions.rest if not is_open(node)]
         return self.matches.checked(lambda: row_condition(rest, self.columns)), []
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.join.columns import SIDES
 from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.function_calls import columns_in, has_aggregate
 from panewise.sql.parser import QueryParser
@@ -15,7 +16,6 @@ from panewise.sql.stages import OutputColumn, Referring, RowsStage, Stage
 from panewise.sql.syntax import Expr
 from panewise.sql.texts import one_line, replaced
 
-SIDES: Final = ("left", "right")
 # The name of `*` whose columns have the names of their tables, in the rows of a join that is joined again.
 WITH_TABLES: Final = "*"
 _NAME: Final = r"(?:`[^`]*`|\w+)"
@@ -164,7 +164,7 @@ class SideColumns:
             return (self.sides[0].name, joined_name(node)), None
         if not node.table or (len(parts) == 2 and self.side_of(node) is not None):
             return (node.table or None, node.name), None
-        text = self.parser.characters(self.parser.span_of(node))
+        text = self.parser.characters_of(node)
         if parts[0].lower() in self.members:
             reference: tuple[str | None, str] = self.sides[0].name, f"{parts[0]}.{parts[1]}".lower()
         elif parts[0].lower() in self.names:

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 
 from panewise import functions as F
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.spec.aggregates.order_columns import OrderColumn
@@ -15,7 +15,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT, bound_columns, folded
 from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
-from panewise.sql.function_calls import column_name, windows_in
+from panewise.sql.function_calls import column_name, plain_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
@@ -23,16 +23,14 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
-from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
+from panewise.sql.syntax import SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.once import instant_window, rows_once
-from panewise.sql.top_n.order import order_of
-from panewise.sql.top_n.outer import outer_list
+from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
-from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
 from panewise.sql.window_rows import window_rows
-from panewise.sql.windows import reads_bounds, retracts
+from panewise.sql.windows import retracts
 
 _ROW = "row"
 _SELECTED: Final = (
@@ -76,7 +74,7 @@ class TopNCompiler:
         stage = self._ranked(source)
         if pattern.items is None and pattern.rest is None:
             return stage
-        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
+        return over_rows(stage, pattern.alias, pattern.rest, pattern.outputs(self.parser))
 
     def _ranked(self, source: Source) -> Stage:
         if isinstance(source, TableFunction):
@@ -142,18 +140,18 @@ class TopNCompiler:
 
     def _of_rows(self, rows: OperatorInput, windows: "_RankedWindows | None") -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
-        columns, where = Columns(self.parser, rows.names), self.pattern.inner.where
-        keys, ties = self._keys(columns, windows), ties_of(self.pattern)
+        texts = {} if windows is None or windows.of_panes else windows.ends
+        columns, where = Columns(self.parser, rows.names, bounds=frozenset(texts)), self.pattern.inner.where
+        keys, ties = self._keys(columns, windows), self.pattern.ties
         fields = [*self._fields(rows, windows), *([] if ties is None else [self._order_field(ties)])]
         row = columns.add(f"struct({', '.join(fields)})", _ROW)
         first = columns.add("0", "all rows")
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
         aggregate = self._ranking(row, by, self.pattern.n if ties is None else ALL_ROWS)
         spec = self._spec(windows, keys, aggregate, rows.names)
-        of_table = windows is not None and not windows.of_panes
-        if where is not None and of_table and reads_bounds(where, rows.names):
+        if where is not None and columns.reads_bounds(where.node):
             raise self._fail("bounds in WHERE", *_BEFORE_WINDOWS)
-        ends = self._ends(rows.names, windows.ends) if windows is not None and of_table else ()
+        ends = self._ends(rows.names, texts)
         return WindowsStage(
             rows.stage,
             rows.alias,
@@ -168,17 +166,12 @@ class TopNCompiler:
         """Returns the field of a row with the values by which it is ranked."""
         order = self.described.args.get("order")
         nodes = [ordered.this for ordered in order.expressions] if order is not None else []
-        values = (
-            f"{self.parser.characters(self.parser.span_of(node))} AS `{number}`"
-            for number, node in enumerate(nodes)
-        )
+        values = (f"{self.parser.characters_of(node)} AS `{number}`" for number, node in enumerate(nodes))
         return f"struct({', '.join(values)}) AS `{ties.field}`"
 
     def _ranking(self, row: str, by: list[OrderColumn], n: int) -> Aggregate:
-        try:
+        with self.parser.placing(self.parser.span_of(self.pattern.window)):
             return F.top_n_by(row, by, n).alias(_ROW + "s")
-        except SpecError as error:
-            raise self._fail(error.given, error.rule, error.remedy) from None
 
     def _spec(
         self, windows: "_RankedWindows | None", keys: list[str], aggregate: Aggregate, names: frozenset[str]
@@ -193,21 +186,19 @@ class TopNCompiler:
             fields["window"] = windows.syntax.window
             if windows.syntax.time is not None:
                 fields["event_time"] = column_name(windows.syntax.time.node, names)
-        try:
+        with self.parser.placing(self.parser.span_of(self.pattern.window)):
             return WindowOperator(keys=keys, aggregates=[aggregate], **fields, **options)
-        except SpecError as error:
-            raise self._fail(error.given, error.rule, error.remedy) from None
 
     def _keys(self, columns: Columns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
-            name = (column_name(node, columns.aliases) or "").lower()
+            name = plain_name(node, columns.aliases)
             if windows is not None and name in windows.structs:
                 keys += [
                     columns.add(f"{in_backticks(name)}.`{end}`", f"{name}.{end}") for end in ("start", "end")
                 ]
             elif windows is None or name not in windows.ends:
-                keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
+                keys.append(columns.name_of(self.parser.expr_of(node)))
             elif windows.of_panes:
                 keys.append(columns.add(in_backticks(name), f"{name} of the rows"))
             bounds |= (
@@ -239,7 +230,7 @@ class TopNCompiler:
         """Yields the columns of panes, without their event time, which the query does not have."""
         names = names_of_outputs(stage)
         if names is None or self.parser.characters(item.expr.span) != "*":
-            rule = "before a selection of panes the columns of a Top-N have names"
+            rule = "a Top-N over selected panes names its columns"
             raise self.parser.fail(self.parser.characters(item.span), rule, "name the columns", item.span)
         yield from (in_backticks(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
 
@@ -256,7 +247,7 @@ class TopNCompiler:
         """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""
         ends = list[tuple[str, str]]()
         for item in self.pattern.inner.items:
-            name = (column_name(item.expr.node, names) or "").lower()
+            name = plain_name(item.expr.node, names)
             if isinstance(item.expr.node, exp.Star):
                 ends += texts.items()
             elif name in texts:

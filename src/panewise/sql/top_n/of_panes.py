@@ -7,18 +7,15 @@ from typing import Any
 from sqlglot import exp
 
 from panewise import functions as F
-from panewise.errors import SpecError, SqlError
 from panewise.spec import Chain
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT_TEXT
 from panewise.sql.chained import ChainCompiler, emitting
-from panewise.sql.function_calls import column_name
+from panewise.sql.function_calls import column_name, plain_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Ranked, WindowsStage
-from panewise.sql.syntax import Expr
-from panewise.sql.top_n.order import order_of
+from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number
-from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.windows import retracts
 
 
@@ -32,13 +29,13 @@ def first_panes(
     """
     chain = ChainCompiler(parser, pattern.inner, pattern.emit, names, before)
     partition = described.args.get("partition_by") or ()
-    others = [node for node in partition if (column_name(node, names) or "").lower() not in chain.ends]
-    keys = [chain.columns.name_of(Expr(node, parser.span_of(node))) for node in others]
+    others = [node for node in partition if plain_name(node, names) not in chain.ends]
+    keys = [chain.columns.name_of(parser.expr_of(node)) for node in others]
     order = order_of(described, chain.columns, pattern.window)
     listed = list(_listed(pattern, chain))
     wanted = {name: chain.known[of.lower()] for name, of in listed if of.lower() in chain.known}
     ranked = [name for name, column in wanted.items() if column not in keys]
-    ties = ties_of(pattern)
+    ties = pattern.ties
     n = pattern.n if ties is None else ALL_ROWS
     aggregates = [F.top_n_by(wanted[name], order, n).alias(name) for name in ranked]
     if ties is not None:
@@ -63,13 +60,8 @@ def _bound(name: str, chain: ChainCompiler) -> str:
 
 
 def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: Mapping[str, Any]) -> Chain:
-    try:
+    with parser.placing(parser.span_of(pattern.window)):
         return emitting(before.spec, pattern.emit, parser).then(**fields)
-    except SqlError:
-        raise
-    except SpecError as error:
-        span = parser.span_of(pattern.window)
-        raise parser.fail(error.given, error.rule, error.remedy, span) from None
 
 
 def _listed(pattern: Pattern, chain: ChainCompiler) -> Iterator[tuple[str, str]]:

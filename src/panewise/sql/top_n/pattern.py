@@ -7,9 +7,11 @@ from typing import Any, Final
 
 from sqlglot import exp
 
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import conjuncts, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
+from panewise.sql.stages import OutputColumn, Ties
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem
 
 FUNCTIONS: Final = ("row_number", "rank", "dense_rank")
@@ -45,6 +47,26 @@ class Pattern:
     def function(self) -> str:
         """What numbers the rows: "row_number", "rank" or "dense_rank"."""
         return function_name(self.window.this) or ""
+
+    @property
+    def ties(self) -> Ties | None:
+        """How RANK and DENSE_RANK rank equal rows, any number of which may be the first n; else None."""
+        return None if self.function == "row_number" else Ties(self.function, self.n)
+
+    def outputs(self, parser: QueryParser) -> tuple[OutputColumn, ...] | None:
+        """Returns the SELECT list of the outer query, None for all columns."""
+        if self.names is not None:
+            return tuple(OutputColumn(in_backticks(name), name, name) for name in self.names)
+        items = self.items
+        if items is None or [parser.characters(item.expr.span) for item in items] == ["*"]:
+            return None
+        return tuple(_output(item, parser) for item in items)
+
+
+def _output(item: SelectItem, parser: QueryParser) -> OutputColumn:
+    text, node = parser.characters(item.expr.span), item.expr.node
+    name: Any = node.name if isinstance(node, exp.Column) else None
+    return OutputColumn(text, item.alias or name, text)
 
 
 def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
@@ -95,7 +117,7 @@ def is_column(node: exp.Expr, name: str) -> bool:
 
 def same_text(node: exp.Expr, other: exp.Expr, parser: QueryParser) -> bool:
     """Returns whether two expressions are written alike."""
-    return parser.characters(parser.span_of(node)) == parser.characters(parser.span_of(other))
+    return parser.characters_of(node) == parser.characters_of(other)
 
 
 def _reads(name: str) -> Callable[[exp.Expr], bool]:
@@ -115,11 +137,11 @@ def _is_read(name: str, condition: str | None) -> bool:
 
 def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
     assert select.qualify is not None
-    aliases = {item.alias.lower(): item.expr.node for item in select.items if item.alias is not None}
     calls = [node for node in windows_in(select.qualify.node) if is_row_number(node)]
     window: Any = calls[0] if calls else None
     rank = None
-    for name, node in aliases.items():
+    for name, expr in select.aliases.items():
+        node = expr.node
         if is_row_number(node) and (window is None or same_text(node, window, parser)):
             window, rank = node, name
     if window is None:
