@@ -1,17 +1,15 @@
 """SELECT lists and conditions in process, as expressions of Polars."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.sql.column_syntax import star_of
 from panewise.sql.spark_names import output_name
 from panewise.sql.stages import OutputColumn
 from panewise.standalone.sql_expressions import Scope
-
-Schema: TypeAlias = dict[str, pl.DataType]
 
 
 def selected(
@@ -29,7 +27,7 @@ def selected(
     return columns
 
 
-def schema_of(schema: Schema, columns: list[pl.Expr] | None) -> Schema:
+def schema_of(schema: Dtypes, columns: list[pl.Expr] | None) -> Dtypes:
     """Returns the columns of a SELECT list."""
     if columns is None:
         return dict(schema)

@@ -130,14 +130,9 @@ class RecordWindows:
         self._count = pending_to_fire(plan) or 1
         self._discards = plan.spec.accumulation == "discarding"
         self._empty = [(self._at[part.name], part.empty) for part in plan.aggregation.partials]
-        measures = plan.spec.measures
-        updates: dict[str, Update] = {}
-        for measure in measures:
-            updates |= updates_of(measure, self._at)
-        self._updates = list(updates.values())
-        self._floats = [
-            name for name in {measure.column for measure in measures} if name and plan.schema[name].is_float()
-        ]
+        self._updates = self._updates_of_partials()
+        columns_read = {measure.column for measure in plan.spec.measures if measure.column}
+        self._floats = [name for name in columns_read if plan.schema[name].is_float()]
         self._columns = self._pane_columns()
         self._set_live_panes()
         self._gap, self._reach = _gap_and_reach(plan.spec.window)
@@ -148,6 +143,13 @@ class RecordWindows:
         self._complete = False  # whether all windows of the table are here that are not complete
         self._windows: dict[Key, list[_Window]] = {}
         self._changed: list[_Window] = []
+
+    def _updates_of_partials(self) -> list[Update]:
+        """Returns how a row changes each partial. Aggregates share the partials of one name."""
+        updates: dict[str, Update] = {}
+        for measure in self._plan.spec.measures:
+            updates |= updates_of(measure, self._at)
+        return list(updates.values())
 
     def _set_live_panes(self) -> None:
         """Sets where rows have the live pane: places of the row and of the pane, first those of results."""
