@@ -1,7 +1,7 @@
 """SELECT lists and conditions in process, as expressions of Polars."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from panewise.sql.stages import OutputColumn
 from panewise.standalone.sql_expressions import Scope
 
 Schema: TypeAlias = dict[str, pl.DataType]
+_NUMBER: Final = "__number"
 
 
 def selected(
@@ -49,4 +50,7 @@ def shaped(rows: pl.DataFrame, where: pl.Expr | None, columns: list[pl.Expr] | N
     rows = rows if where is None else rows.filter(where)
     if columns is None:
         return rows
-    return rows.select(columns) if rows.height else rows.clear().select(columns).clear()
+    if not rows.height:
+        return rows.clear().select(columns).clear()
+    # Polars makes one row of constants alone, so a column of the rows' length goes with them.
+    return rows.select(pl.int_range(pl.len()).alias(_NUMBER), *columns).drop(_NUMBER)

@@ -17,6 +17,7 @@ from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.input_columns import Columns
+from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.parser import QueryParser
@@ -57,9 +58,7 @@ class TopNCompiler:
 
     def __init__(self, parser: QueryParser, pattern: Pattern, read: Reader) -> None:
         self.parser, self.pattern, self.read = parser, pattern, read
-        named = {str(window.this.name).lower(): window for window in pattern.inner.windows}
-        alias = pattern.window.args.get("alias")
-        self.described: exp.Expr = pattern.window if alias is None else named.get(alias.name.lower(), alias)
+        self.described = described(pattern.window, pattern.inner.windows, parser)
 
     def compile(self) -> Stage:
         """Returns the stages.

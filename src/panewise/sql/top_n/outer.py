@@ -15,6 +15,9 @@ def outer_list(pattern: Pattern, parser: QueryParser) -> tuple[OutputColumn, ...
     """Returns the SELECT list of the outer query of a Top-N, None for all columns."""
     if pattern.names is not None:
         return tuple(OutputColumn(in_backticks(name), name, name) for name in pattern.names)
+    if pattern.hidden:
+        text = f"* EXCEPT ({in_backticks(pattern.rank or '')})"
+        return (OutputColumn(text, None, text),)
     items = pattern.items
     if items is None or [parser.characters(item.expr.span) for item in items] == ["*"]:
         return None
