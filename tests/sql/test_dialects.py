@@ -27,7 +27,7 @@ REFUSED = {
     "SELECT STREAM TUMBLE_END(ts, INTERVAL '1' HOUR) FROM t": r"'STREAM' \| .* \| leave STREAM out",
     "SELECT k FROM t GROUP BY FLOOR(ts TO HOUR)": r"write date_trunc\('HOUR', ts\) for FLOOR\(ts TO HOUR\)",
     "SELECT count(*) FROM t GROUP BY window(ts)": r"window is written as in Spark",
-    "SELECT sum(v) OVER w FROM t WINDOW (ORDER BY ts)": r"WINDOW has names with windows",
+    "SELECT sum(v) OVER w FROM t WINDOW (ORDER BY ts)": r"not complete at",
     "SELECT v * FROM t": r"an expression that is not complete at 'FROM'",
 }
 

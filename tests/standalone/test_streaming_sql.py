@@ -389,3 +389,47 @@ def test_what_is_refused_in_process_has_a_place(sql_text: str, shown: tuple[str,
         sql(sql_text, t=pl.DataFrame({"k": ["a"], "v": [1]}))
     line, carets = str(caught.value).rsplit("\n", 2)[1:]
     assert (line.removeprefix("  "), carets.removeprefix("  ")) == shown
+
+
+NUMBERED = pl.DataFrame({"ts": [at(1), at(2), at(3)], "k": ["a", "b", "a"], "v": [1, 2, 4], "id": [1, 2, 3]})
+BY_NUMBERS = [
+    "SELECT count(*) AS n FROM TUMBLE(t, id, INTERVAL '1' SECOND) GROUP BY window_start",
+    "SELECT v, window_start FROM TUMBLE(t, id, INTERVAL '1' SECOND)",
+    "SELECT v, window_start FROM TUMBLE(t, k, INTERVAL '1' SECOND)",
+    "SELECT count(*) AS n FROM t GROUP BY window(id, '1 second')",
+    "SELECT a.v FROM t a JOIN t b ON b.id BETWEEN a.id AND a.id + INTERVAL '1' SECOND",
+    "SELECT a.v FROM t a ASOF JOIN t b ON a.id >= b.id",
+    "SELECT v FROM t WATERMARK id DELAY OF INTERVAL '0' SECONDS EMIT FINAL",
+    "SELECT DISTINCT v FROM t WATERMARK id DELAY OF INTERVAL '0' SECONDS",
+]
+
+
+@pytest.mark.parametrize("text", BY_NUMBERS)
+def test_an_event_time_is_an_instant(text: str) -> None:
+    """semantics 46.132"""
+    with pytest.raises(SqlError, match=r"event time (id|k) \| the event time is a TIMESTAMP"):
+        sql(text, t=NUMBERED)
+
+
+def test_functions_over_a_whole_input_may_follow_numbers() -> None:
+    """semantics 46.132"""
+    text = "SELECT id, sum(v) OVER (ORDER BY id) AS s FROM t"
+    assert sorted(sql(text, t=NUMBERED).rows.rows()) == [(1, 1), (2, 3), (3, 7)]
+    with pytest.raises(SqlError, match=r"event time id \| the event time is a TIMESTAMP"):
+        SqlQuery(text, t=dict(NUMBERED.schema))
+    assert SqlQuery(text.replace("BY id", "BY ts"), t=dict(NUMBERED.schema)).add(t=NUMBERED).rows.height == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1 AS one FROM TUMBLE(t, ts, INTERVAL '5' MINUTES)",
+        "SELECT 1 AS one FROM (SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 minute'))",
+        "SELECT 1 AS one FROM t a JOIN t b ON a.v = b.v AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' MINUTE",
+    ],
+)
+def test_constants_alone(text: str) -> None:
+    """semantics 46.131"""
+    assert sql(text, t=NUMBERED).rows["one"].to_list() == [1, 1, 1]
+    assert sql(text, t=NUMBERED[:0]).rows.schema == {"one": pl.Int32()}
+    assert sql(f"SELECT count(*) AS n FROM ({text}) EMIT FINAL", t=NUMBERED).rows.rows() == [(3,)]

@@ -21,7 +21,7 @@ from panewise.standalone.sql_nodes import Rejected, StepInput
 from panewise.standalone.sql_selection import Schema
 from panewise.standalone.sql_stages import NodeBuilder
 
-_NAMES: Final = ("a column ", "two columns ", "a field ", "a table ")  # a name follows
+_NAMES: Final = ("a column ", "two columns ", "a field ", "a table ", "event time ")  # a name follows
 
 
 @dataclass(frozen=True, repr=False)
