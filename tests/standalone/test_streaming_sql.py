@@ -433,3 +433,47 @@ def test_constants_alone(text: str) -> None:
     assert sql(text, t=NUMBERED).rows["one"].to_list() == [1, 1, 1]
     assert sql(text, t=NUMBERED[:0]).rows.schema == {"one": pl.Int32()}
     assert sql(f"SELECT count(*) AS n FROM ({text}) EMIT FINAL", t=NUMBERED).rows.rows() == [(3,)]
+
+
+ADDRESSES = pl.DataFrame(
+    {"ts": [at(1), at(2)], "k": ["a", "a"], "v": [1, 2], "s": [{"x": 7, "at": at(1)}, {"x": 8, "at": at(2)}]}
+)
+REFUSED_STARS = [
+    "SELECT s.*, lag(v) OVER (ORDER BY ts) AS l FROM t",
+    "SELECT other.*, lag(v) OVER (ORDER BY ts) AS l FROM t",
+    "SELECT t.s.*, lag(v) OVER (ORDER BY ts) AS l FROM t",
+    "SELECT s.* FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS EMIT FINAL",
+    "SELECT s.* FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS n FROM t) WHERE n = 1",
+    "SELECT * FROM (SELECT s.*, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS n FROM t) WHERE n = 1",
+    "SELECT w.* FROM (SELECT window AS w, count(*) AS n FROM t GROUP BY window(ts, '1 minute'))",
+]
+
+
+@pytest.mark.parametrize("text", REFUSED_STARS)
+def test_a_star_of_no_table(text: str) -> None:
+    """semantics 46.133"""
+    with pytest.raises(SqlError, match=r"\.\* \| `t\.\*` has the columns of a table of the query"):
+        sql(text, t=ADDRESSES)
+
+
+def test_stars_of_tables_and_structs() -> None:
+    """semantics 46.133"""
+    rows = sql("SELECT x.*, lag(v) OVER (ORDER BY ts) AS l FROM t AS x", t=ADDRESSES).rows
+    assert rows.columns == ["ts", "k", "v", "s", "l"]
+    rows = sql("SELECT s.* EXCEPT (at), window_start FROM TUMBLE(t, ts, INTERVAL '1' HOUR)", t=ADDRESSES).rows
+    assert rows.rows() == [(7, at(0)), (8, at(0))]
+    assert sql("SELECT t.* FROM TUMBLE(t, ts, INTERVAL '1' HOUR)", t=ADDRESSES).rows.columns[:4] == [
+        *ADDRESSES.columns
+    ]
+
+
+def test_fields_of_structs_over_joins_and_as_watermarks() -> None:
+    """semantics 46.134"""
+    pairs = "FROM t a JOIN t b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '5' MINUTES"
+    text = f"SELECT a.s.x, b.s.x AS y, count(*) AS n {pairs} GROUP BY a.s.x, b.s.x EMIT FINAL"
+    assert sorted(sql(text, t=ADDRESSES).rows.rows()) == [(7, 7, 1), (7, 8, 1), (8, 8, 1)]
+    text = f"SELECT a.v, row_number() OVER (PARTITION BY a.s.x ORDER BY a.ts, b.ts) AS n {pairs}"
+    assert sorted(sql(text, t=ADDRESSES).rows.rows()) == [(1, 1), (1, 2), (2, 1)]
+    text = "SELECT v FROM t WATERMARK s.at AS at DELAY OF INTERVAL '0' SECONDS EMIT FINAL"
+    query = SqlQuery(text, t=dict(ADDRESSES.schema))
+    assert query.add(t=ADDRESSES).rows["v"].to_list() == [1]

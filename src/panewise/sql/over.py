@@ -249,9 +249,6 @@ class _OverCompiler(FrameReader):
 
     def _output(self, item: SelectItem) -> OutputColumn:
         original = self.parser.characters(item.expr.span)
-        if isinstance(item.expr.node, exp.Star) and not original.endswith("*"):
-            rule = "`*` has all columns of the input, without those that functions compute"
-            raise self.parser.fail(original, rule, "name the columns", item.span)
         name = item.alias
         if name is None and isinstance(item.expr.node, exp.Column):
             name = column_name(item.expr.node, frozenset())

@@ -6,9 +6,11 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from panewise.errors import SqlError
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.spark_names import output_name
 from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import OutputColumn
+from panewise.sql.stars import names_before_star
 from panewise.standalone.sql_expressions import Scope
 
 Schema: TypeAlias = dict[str, pl.DataType]
@@ -23,12 +25,28 @@ def selected(
     for output in outputs:
         if is_star(output):
             left_out = excepted(output.text)
+            fields = _fields(scope, output.text)
+            if fields is not None:
+                columns += [field for field in fields if field.meta.output_name().lower() not in left_out]
+                continue
             columns += [
                 pl.col(name) for name in scope.columns if name not in hidden and name.lower() not in left_out
             ]
         else:
             columns.append(scope.typed(output.text).expr.alias(output_name(output)))
     return columns
+
+
+def _fields(scope: Scope, star: str) -> list[pl.Expr] | None:
+    """Returns the fields of a struct for `s.*`, None for the columns of the table."""
+    names = names_before_star(star)
+    columns = {name.lower(): dtype for name, dtype in scope.columns.items()}
+    alias = (scope.alias or "").lower()
+    if not names or names == (alias,) or not isinstance(columns.get(names[-1]), pl.Struct):
+        return None
+    value = scope.typed(".".join(map(in_backticks, names)))
+    fields = value.dtype.fields if isinstance(value.dtype, pl.Struct) else []
+    return [value.expr.struct.field(field.name) for field in fields]
 
 
 def schema_of(schema: Schema, columns: list[pl.Expr] | None) -> Schema:

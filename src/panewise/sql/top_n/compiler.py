@@ -24,6 +24,7 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
+from panewise.sql.stars import check_stars
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.once import instant_window, rows_once
@@ -67,6 +68,8 @@ class TopNCompiler:
             SqlError: if a part breaks a rule.
         """
         pattern, source = self.pattern, self.pattern.inner.source
+        if pattern.items is not None:
+            check_stars(pattern.items, () if pattern.alias is None else (pattern.alias,), self.parser)
         if source is None:
             raise self._fail("no FROM", "a Top-N has a table", "write FROM and a table")
         if pattern.inner.having is not None or (pattern.inner.others and isinstance(source, TableFunction)):
@@ -80,10 +83,12 @@ class TopNCompiler:
     def _ranked(self, source: Source) -> Stage:
         if isinstance(source, TableFunction):
             rows = self.read(source.data)
+            check_stars(self.pattern.inner.items, {*rows.names, source.alias or ""}, self.parser)
             own = frozenset() if source.alias is None else frozenset({source.alias.lower()})
             of_table = replace(rows, alias=source.alias or rows.alias, names=rows.names | own)
             return self._of_rows(of_table, _RankedWindows(window_of_table(source, self.parser)))
         rows = self.read(source)
+        check_stars(self.pattern.inner.items, rows.names, self.parser)
         return self._of_query(replace(rows, stage=folded(rows.stage)))
 
     def _of_query(self, rows: OperatorInput) -> Stage:
