@@ -477,3 +477,51 @@ def test_fields_of_structs_over_joins_and_as_watermarks() -> None:
     text = "SELECT v FROM t WATERMARK s.at AS at DELAY OF INTERVAL '0' SECONDS EMIT FINAL"
     query = SqlQuery(text, t=dict(ADDRESSES.schema))
     assert query.add(t=ADDRESSES).rows["v"].to_list() == [1]
+
+
+CONDITIONS = [
+    "SELECT v FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS WHERE {} EMIT FINAL",
+    "SELECT sum(v) AS s FROM t WHERE {} GROUP BY window(ts, '1 hour')",
+    "SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 hour') HAVING {}",
+    "SELECT v, count(*) OVER (ORDER BY ts) AS n FROM t QUALIFY {}",
+    "SELECT a.v FROM t a JOIN t b ON b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR WHERE {}",
+]
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_a_condition_is_true_or_false(text: str) -> None:
+    """semantics 46.135"""
+    assert sql(text.format("NULL"), t=NUMBERED).rows.height == 0
+    assert sql(text.format("1 = 1"), t=NUMBERED).rows.height > 0
+    for value in ("1", "'true'", "2.5D"):
+        with pytest.raises(SqlError, match=r"rows are selected by a condition"):
+            sql(text.format(value), t=NUMBERED)
+
+
+def test_a_table_precedes_a_column_of_its_name() -> None:
+    """semantics 46.135"""
+    rows = NUMBERED.with_columns(b=True)
+    text = (
+        "SELECT a.v FROM t a JOIN t b ON a.v + 0 = b.v * 1 AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
+    )
+    assert sorted(sql(text, t=rows).rows["v"].to_list()) == [1, 2, 4]
+    assert (
+        sql(
+            "SELECT b.v FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS AS b EMIT FINAL", t=rows
+        ).rows.height
+        == 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("1 / 0", "a division by zero"),
+        ("9223372036854775807 + 1", "an overflow"),
+        ("CAST(300 AS TINYINT)", "an overflow"),
+    ],
+)
+def test_constants_without_a_value(value: str, error: str) -> None:
+    """semantics 46.52"""
+    with pytest.raises(InputError, match=error):
+        sql(f"SELECT {value} AS x FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS EMIT FINAL", t=NUMBERED)

@@ -201,7 +201,7 @@ class RowsNode(FollowingNode):
     def __init__(self, stage: RowsStage, source: SqlNode) -> None:
         self.source = source
         scope = Scope(source.schema, stage.alias)
-        self._where = None if stage.where is None else scope.typed(stage.where).expr
+        self._where = None if stage.where is None else scope.condition(stage.where)
         self._columns = None if stage.outputs is None else selected(scope, stage.outputs)
         self.schema = schema_of(source.schema, self._columns)
         self.event_time = source.event_time if source.event_time in self.schema else None

@@ -95,7 +95,7 @@ class OperatorNode(SqlNode):
     def __init__(self, stage: SingleInputStage, source: SqlNode) -> None:
         self.source = source
         scope = Scope(source.schema, stage.alias)
-        self._where = None if stage.where is None else scope.typed(stage.where).expr
+        self._where = None if stage.where is None else scope.condition(stage.where)
         self._input = self._computed_columns(stage)
         names = own_names(stage.spec, list(self._input), self._own_time)
         spec = with_own_names(stage.spec, names)
@@ -106,7 +106,7 @@ class OperatorNode(SqlNode):
         self._emitted = self.operator.emitted(self.times)
         emitted = dict(self.following(pl.DataFrame(schema=self._emitted)).schema)
         after = Scope(emitted)
-        self._having = None if stage.having is None else after.typed(stage.having).expr
+        self._having = None if stage.having is None else after.condition(stage.having)
         hidden = (frozenset(emitted) - frozenset(source.schema)) | stage.new_columns
         self._columns = selected(after, stage.outputs, hidden) if stage.outputs else None
         self.schema = schema_of(emitted, self._columns)
@@ -221,7 +221,7 @@ class JoinNode(SqlNode):
         self.event_time = output_time(join.spec)
         self._emitted = self.operator.emitted(_INSTANTS | _BOUNDS)
         scope = Scope(self._emitted)
-        self._where = [scope.typed(text).expr for text in join.where]
+        self._where = [scope.condition(text) for text in join.where]
         self._columns = selected(scope, join.outputs)
         self.schema = schema_of(self._emitted, self._columns)
 

@@ -70,5 +70,5 @@ def shaped(rows: pl.DataFrame, where: pl.Expr | None, columns: list[pl.Expr] | N
         return rows
     if not rows.height:
         return rows.clear().select(columns).clear()
-    # Polars makes one row of constants alone, so a column of the rows' length goes with them.
+    # Polars makes one row of constants alone, so a column with a value for each row stands beside them.
     return rows.select(pl.int_range(pl.len()).alias(_NUMBER), *columns).drop(_NUMBER)

@@ -187,7 +187,8 @@ def is_always_true(node: exp.Expr) -> bool:
     if isinstance(node, exp.EQ):
         first, second = constant(node.this), constant(node.expression)
         return first is not None and first == second and first != (None,)
-    return constant(node) == (True,)
+    known = constant(node)
+    return known is not None and known[0] is True
 
 
 def _is_open_equality(node: exp.Expr) -> bool:
