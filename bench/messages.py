@@ -136,7 +136,7 @@ def main() -> None:
             continue
         by_steps = rate(spec, STEPS, steps=True)
         direct = operator_of(spec).evaluation == "direct"
-        now = rate(spec, DIRECT if direct else STEPS, steps=False)
+        now = rate(spec, DIRECT, steps=False) if direct else by_steps
         print(f"{name:<36}{now:>10,.0f} messages/s {by_steps:>8,.0f} by steps", flush=True)
 
 

@@ -54,6 +54,6 @@ def test_names_that_a_stream_does_not_have_are_not_there_and_say_why() -> None:
     assert not hasattr(F, "expr")
     assert not hasattr(F, "nothing_at_all")
     with pytest.raises(
-        AttributeError, match=r"^panewise.functions.expr \| columns and expressions come from pyspark"
+        AttributeError, match=r"^panewise.functions.expr \| panewise.functions has aggregates; columns and"
     ):
         F.expr  # noqa: B018

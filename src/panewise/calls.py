@@ -70,7 +70,7 @@ class Calls:
         """Raises the error for a call of another thread than the one that is within a call."""
         raise ConcurrentCallError(
             "a call while another thread is within a call",
-            f"one call at a time uses {self.name}",
+            f"one call at a time may use {self.name}",
             "take a lock of your own for each call, and repeat this one",
         )
 

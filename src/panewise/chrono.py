@@ -195,7 +195,7 @@ def saturating_add(instant: int, us: int) -> int:
 _NOT_PLACES = ("localtime", "posixrules", "Factory", "posix/", "right/")
 
 
-def time_zone(name: str, field: str = "zone") -> ZoneInfo:
+def time_zone(name: str) -> ZoneInfo:
     """Returns the time zone of this name in the machine's IANA time zone database.
 
     >>> time_zone("Europe/Berlin").key
@@ -210,9 +210,9 @@ def time_zone(name: str, field: str = "zone") -> ZoneInfo:
         return zone
     if _zone("UTC") is None:
         rule = "zones are looked up in a time zone database, and this machine has none"
-        raise SpecError(f"{field}={name!r}", rule, "install one: pip install tzdata")
+        raise SpecError(f"zone={name!r}", rule, "install one: pip install tzdata")
     remedy = "give a name such as 'Europe/Berlin'; if it is a new one, update the machine's tzdata"
-    raise SpecError(f"{field}={name!r}", "a zone is one of the IANA time zone database", remedy)
+    raise SpecError(f"zone={name!r}", "a zone is one of the IANA time zone database", remedy)
 
 
 def _zone(name: str) -> ZoneInfo | None:

@@ -51,7 +51,7 @@ __all__ += _rankings.__all__
 __all__ += _statistics.__all__
 
 _PARTITION = "ntile, percent_rank and cume_dist count a whole partition, which has no end on a stream"
-_NAMES = "columns and expressions come from pyspark, and operators take these"
+_NAMES = "panewise.functions has aggregates; columns and expressions are those of pyspark"
 _OTHER_NAME = "panewise has this function under one name only"
 _EXACT_ONLY = "panewise computes percentiles exactly"
 _SKETCH = "the binary form of this sketch belongs to Spark"

@@ -9,6 +9,7 @@ import pytest
 import panewise as pw
 from panewise import functions as F
 from panewise.checkpoints.export import _origin, _SameSpecification
+from panewise.checkpoints.layout import spark_operators
 from panewise.errors import StateError
 from panewise.spec.codec import to_dict
 from panewise.state import Manifest
@@ -36,12 +37,19 @@ def test_a_query_without_a_watermark_and_files_that_are_missing(tmp_path: Path) 
         _origin(path, 5)
 
 
+def test_the_operators_of_spark_in_a_record() -> None:
+    """semantics 48.16: records of earlier releases do not have them."""
+    assert spark_operators({"reads": {"stateful": ["Deduplicate"]}}) == ("Deduplicate",)
+    assert spark_operators({"reads": {"stateful": []}}) == spark_operators({}) == ()
+
+
 def test_shards_before_and_after_a_change() -> None:
     """semantics 48.14: an export in which some shards have not run since a change is refused."""
     spec = pw.WindowOperator(window=pw.Tumbling(10), aggregates=[F.count().alias("n")])
     before, after = (Manifest(to_dict(of)) for of in (spec, replace(spec, allowed_lateness=5)))
     with pytest.raises(StateError, match=r"change of \['allowed_lateness'\].*a micro-batch with rows"):
         _SameSpecification(after.spec).check(0, before)
+    _SameSpecification(after.spec).check(1, before)  # an earlier operator, of which the record says nothing
     same = _SameSpecification(None)
     same.check(0, before)
     same.check(1, after)

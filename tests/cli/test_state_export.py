@@ -35,6 +35,14 @@ def test_a_micro_batch_that_has_begun() -> None:
     assert _json(interrupted, "f.state")["has_begun_next"] is True
 
 
+def test_operators_of_spark_in_the_query() -> None:
+    """semantics 48.16"""
+    assert "Spark" not in _text(EXPORTED, "f.state")
+    behind = replace(EXPORTED, left_out=("Deduplicate", "Join"))
+    assert "the states of Spark's own operators are not in it: Deduplicate, Join" in _text(behind, "f.state")
+    assert _json(behind, "f.state")["left_out"] == ["Deduplicate", "Join"]
+
+
 @pytest.mark.parametrize(
     ("checkpoint", "message"),
     [("none", "checkpoint"), ("hdfs://host/c", "a state is exported from a local checkpoint, without Spark")],

@@ -39,4 +39,4 @@ def test_the_page_is_served_until_it_is_interrupted(tmp_path: Path) -> None:
 
 def test_a_port_that_cannot_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["watch", str(tmp_path), "--port", "70000"]) == 2
-    assert "port=70000 | the address can be used" in capsys.readouterr().err
+    assert "port=70000 | a server needs an address that it can open" in capsys.readouterr().err

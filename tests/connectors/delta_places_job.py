@@ -70,7 +70,7 @@ def _refused(output: SinkOutput, *tables: str) -> None:
         try:
             DeltaSink(table).prepare(output)
         except SpecError as error:
-            if "a DeltaSink writes to a Delta table, and what is there is none" not in str(error):
+            if "a DeltaSink writes to a Delta table, and something else is at this place" not in str(error):
                 raise
         else:
             raise AssertionError(f"{table} is accepted")

@@ -1,8 +1,9 @@
 """Runs tumbling windows over a Kafka topic that is read twice. The test kills this process and restarts it.
 
-``python -m tests.connectors.kafka_job BROKER OUT JARS FIRST PHASES``. The job produces phase FIRST of the
-topic at once. It produces each later phase when the file OUT/go-PHASE exists, and then creates
-OUT/produced-PHASE. Meanwhile it emits panes. After the last phase it ends its input and exits.
+``python -m tests.connectors.kafka_job BROKER OUT FIRST PHASES [KEY=VALUE ...]``. The job produces phase FIRST
+of the topic at once. It produces each later phase when the file OUT/go-PHASE exists, and then creates
+OUT/produced-PHASE. Meanwhile it emits panes. After the last phase it ends its input and exits. With
+job.partitions=3,5,7 phases 0, 1 and 2 have so many partitions: the topic gets more while the query runs.
 """
 
 import json
@@ -17,6 +18,7 @@ from pyspark.sql import functions as SF
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import ParquetSink, WindowResult, configure, windowed
+from tests.connectors.topics import Topics
 from tests.faults.job import CONF
 from tests.faults.processes import wait_until
 from tests.faults.rounds import PATIENCE
@@ -30,9 +32,9 @@ LATE, INVALID = (
 VALUE = "id BIGINT, ts TIMESTAMP, k STRING, v BIGINT"
 
 
-def messages(phase: int) -> list[tuple[int, str]]:
+def messages(phase: int, partitions: int = PARTITIONS) -> list[tuple[int, str]]:
     """Returns the messages of a phase as (partition, value). Their times are a second apart."""
-    return [(id_ % PARTITIONS, _message(id_)) for id_ in range(phase * PHASE, (phase + 1) * PHASE)]
+    return [(id_ % partitions, _message(id_)) for id_ in range(phase * PHASE, (phase + 1) * PHASE)]
 
 
 def _message(id_: int) -> str:
@@ -42,9 +44,9 @@ def _message(id_: int) -> str:
     )
 
 
-def produce(spark: SparkSession, broker: str, phase: int) -> None:
+def produce(spark: SparkSession, broker: str, phase: int, partitions: int = PARTITIONS) -> None:
     """Appends a phase to the topic."""
-    rows = spark.createDataFrame(messages(phase), "partition INT, value STRING").coalesce(1)
+    rows = spark.createDataFrame(messages(phase, partitions), "partition INT, value STRING").coalesce(1)
     rows.write.format("kafka").option("kafka.bootstrap.servers", broker).option("topic", TOPIC).save()
 
 
@@ -77,9 +79,13 @@ def operator(rows: DataFrame, finish: Literal["never", "at_end"]) -> WindowResul
     return described.finish(finish).agg(F.collect_list("id").alias("ids"), F.sum("v").alias("s"))
 
 
-def main(broker: str, out: str, jars: str, first: str, phases: str) -> None:
-    builder = SparkSession.builder.master("local[2]").appName("panewise and Kafka")
-    for key, value in {**CONF, "spark.jars": jars, "spark.local.dir": f"{out}/local"}.items():
+def main(broker: str, out: str, first: str, phases: str, *settings: str) -> None:
+    conf = {"spark.master": "local[2]", **CONF, "spark.local.dir": f"{out}/local"}
+    conf |= dict(setting.split("=", 1) for setting in settings)
+    partitions = [int(number) for number in conf.pop("job.partitions", str(PARTITIONS)).split(",")]
+    partitions += [partitions[-1]] * (int(phases) - len(partitions))
+    builder = SparkSession.builder.appName("panewise and Kafka")
+    for key, value in conf.items():
         builder = builder.config(key, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
     sinks = {kind: ParquetSink(f"{out}/{kind}") for kind in ("panes", "late", "invalid", "counts")}
@@ -89,7 +95,9 @@ def main(broker: str, out: str, jars: str, first: str, phases: str) -> None:
     for phase in range(int(first) + 1, int(phases)):
         go = Path(out, f"go-{phase}")
         assert wait_until(lambda go=go: go.exists() or not running.isActive, PATIENCE)
-        produce(spark, broker, phase)
+        if partitions[phase] > partitions[phase - 1]:
+            Topics(spark, broker).widen(TOPIC, partitions[phase])
+        produce(spark, broker, phase, partitions[phase])
         Path(out, f"produced-{phase}").touch()
     running.processAllAvailable()
     running.stop()

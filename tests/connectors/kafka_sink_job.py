@@ -20,12 +20,15 @@ import panewise as pw
 from panewise import functions as F
 from panewise.spark import KafkaSink, WindowQuery, WindowResult, configure, kafka_source, windowed
 from panewise.spark.sinks.kafka_records import Format
+from tests.connectors.topics import Topics
 from tests.faults.job import CONF
 from tests.faults.processes import wait_until
 from tests.faults.rounds import PATIENCE
 
 SOURCE, RESULTS, DEAD, AVRO = "scrambled", "results", "dead-letters", "avro"
-PHASE, SPAN, GAP, WIDER = 80, 3600, 60, 2
+PHASE, SPAN, GAP = 80, 3600, 60
+# Of the first topic, by phase. It gets more while the query runs, and before it starts again.
+PARTITIONS = (2, 3, 4)
 START = datetime(2024, 1, 1, tzinfo=UTC)
 LATE, INVALID = {75, 150, 230}, {3, 90, 239}  # ids of messages of another day, and of messages without a time
 VALUE = "id BIGINT, ts TIMESTAMP, k STRING"
@@ -115,32 +118,6 @@ def in_avro(spark: SparkSession, broker: str, out: str) -> None:
     records.select(value).select("value.*").coalesce(1).write.parquet(f"{out}/{AVRO}")
 
 
-class Topics:
-    """Makes and widens topics with the admin client of Spark's connector."""
-
-    def __init__(self, spark: SparkSession, broker: str) -> None:
-        jvm: Any = spark._jvm  # type: ignore[attr-defined]
-        settings = jvm.java.util.HashMap()
-        settings.put("bootstrap.servers", broker)
-        self._admin_package = jvm.org.apache.kafka.clients.admin
-        self._optional, self._admin = jvm.java.util.Optional, self._admin_package.Admin.create(settings)
-
-    def make(self) -> None:
-        """Makes the topics that do not exist. Those that are written are compacted."""
-        known = self._admin.listTopics().names().get()
-        for name in (SOURCE, RESULTS, DEAD):
-            if name not in known:
-                topic = self._admin_package.NewTopic(name, self._optional.of(2), self._optional.empty())
-                if name == RESULTS:
-                    topic = topic.configs({"cleanup.policy": "compact"})
-                self._admin.createTopics([topic]).all().get()
-
-    def widen(self, partitions: int) -> None:
-        """Gives the first topic more partitions."""
-        wider = self._admin_package.NewPartitions.increaseTo(partitions)
-        self._admin.createPartitions({SOURCE: wider}).all().get()
-
-
 def main(broker: str, out: str, first: str, phases: str, *settings: str) -> None:
     conf = {**CONF, "spark.local.dir": f"{out}/local", **dict(line.split("=", 1) for line in settings)}
     builder = SparkSession.builder.appName("panewise to Kafka")
@@ -148,15 +125,15 @@ def main(broker: str, out: str, first: str, phases: str, *settings: str) -> None
         builder = builder.config(name, value)
     spark = configure(builder.getOrCreate(), local_checkpoints=True)
     topics = Topics(spark, broker)
-    topics.make()
+    topics.make((SOURCE, RESULTS, DEAD), compacted=RESULTS)
     running: WindowQuery | None = None
     for phase in range(int(first), int(phases)):
         if running is not None:
             query, go = running, Path(out, f"go-{phase}")
             assert wait_until(lambda go=go, query=query: go.exists() or not query.isActive, PATIENCE)
-        if phase == WIDER:
-            topics.widen(4)
-        produce(spark, broker, phase, 4 if phase >= WIDER else 2)
+        if phase:
+            topics.widen(SOURCE, PARTITIONS[phase])
+        produce(spark, broker, phase, PARTITIONS[phase])
         Path(out, f"produced-{phase}").touch()
         running = running or start(sessions(spark, broker, "never"), broker, out)
     if running is not None:

@@ -116,7 +116,10 @@ def played(tmp_path: Path, settings: dict[str, str], *, executor: bool) -> Path:
 
 @pytest.mark.nightly
 def test_a_driver_that_is_killed(tmp_path: Path) -> None:
-    """Also with more partitions after the restart (semantics 33, 49.10, 49.11, 49.16, 49.17)."""
+    """The topic gets more partitions, in the running query and after the restart.
+
+    semantics 33, 49.10, 49.11, 49.16, 49.17
+    """
     out = played(tmp_path, {"spark.master": "local[2]"}, executor=False)
     check(out, PHASES * PHASE)
     check_avro(out, PHASES * PHASE)

@@ -120,7 +120,10 @@ def test_the_state_has_the_size_that_is_computed(name: str, rows: int, keys: int
         ),
         (
             {"operator": "join", "slide": 1},
-            "slide=1 s, operator='join' | only windows and their values slide | leave it out",
+            (
+                "slide=1 s, operator='join' | only the operators 'windows' and 'values' have a slide"
+                " | leave it out"
+            ),
         ),
         (
             {"slide": 61},

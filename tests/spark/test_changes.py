@@ -101,7 +101,7 @@ def test_a_query_that_write_has_not_started_takes_no_added_aggregate(feed: Feed)
     feed.put((0, "a", 1))
     emitted(feed, minutes(feed.stream()).agg(COUNT).panes)
     feed.put((1, "a", 1))
-    with pytest.raises(Exception, match="a state whose aggregates were added, or are now"):
+    with pytest.raises(Exception, match="aggregates that were added now or at an earlier start"):
         emitted(feed, minutes(feed.stream()).agg(COUNT, SUM).panes)
 
 
@@ -137,6 +137,19 @@ def test_a_clock_is_added(feed: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
         feed.put(*((seconds, "a", 1) for seconds in more))
         run(feed, minutes(feed.stream()).agg(COUNT))  # without it
     assert feed.read("panes")["n"].to_list() == [2]
+
+
+@pytest.mark.nightly
+def test_the_clock_of_an_earlier_operator_gets_a_longer_interval(feed: Feed) -> None:
+    """semantics 47.20: it makes micro-batches without rows as before."""
+    feed.put((0, "a", 1))
+    so_far = []
+    for every in ("1 millisecond", "2 milliseconds"):
+        first = minutes(feed.stream(), timestamp="window_time").clock(every).agg(COUNT)
+        hours = windowed(first, "timestamp").groupBy("k").window(pw.Tumbling("1 hour")).shards(1)
+        write(feed, hours.agg(F.sum("n").alias("n")), outputs=["panes"])
+        so_far.append(committed(feed))
+    assert so_far[1] > so_far[0]
 
 
 def committed(feed: Feed) -> int:

@@ -33,10 +33,15 @@ STREAMED_TEXTS = [
 
 def run(files: Feed, part: str, server: str = "local[2]") -> Any:
     """Runs a part of the job; returns what it writes."""
-    job = Path(__file__).parent / "connect_job.py"
+    return run_job("connect_job", server, files.path, files.folder, part)
+
+
+def run_job(name: str, *arguments: object) -> Any:
+    """Runs a job in a process of its own; returns what it writes."""
+    job = Path(__file__).parent / f"{name}.py"
     # PySpark's client starts the server "local[2]", and has no setting for the options of its JVM.
     done = subprocess.run(
-        [sys.executable, str(job), server, str(files.path), str(files.folder), part],
+        [sys.executable, str(job), *map(str, arguments)],
         env=os.environ | {"JAVA_TOOL_OPTIONS": QUICK_JVM},
         capture_output=True,
         text=True,
@@ -101,3 +106,26 @@ def test_all_through_connect(files: Feed) -> None:
         "invalid": ["event time is null"],
         "batch": BATCH,
     }
+
+
+@pytest.mark.nightly
+def test_a_state_of_several_operators_through_connect(tmp_path: Path, server: str) -> None:
+    """semantics 48.6, 48.7, 48.9: a query of three operators goes on in another one, with other shards."""
+    rows = [((1, "a", 1), (2, "b", 2)), ((3, "a", 4), (17, "c", 8)), ((18, "a", 16), (40, "b", 32))]
+    for folder, files in (("before", rows[:2]), ("after", rows[2:])):
+        for side, factor, later in (("left", 1, 0), ("right", 100, 1)):
+            (tmp_path / folder / side).mkdir(parents=True)
+            feed = Feed(None, tmp_path / folder / side)  # type: ignore[arg-type] - as in `files`
+            for file in files:
+                feed.put(*((seconds + later, key, factor * value) for seconds, key, value in file))
+    session, found, refused = run_job("connect_moved_job", server, tmp_path)
+    assert session == "pyspark.sql.connect.session"
+    ends = [f"2024-01-01 00:00:{end}9.999999" for end in (0, 1)]
+    assert found == [
+        ["a", ends[0], "5", ends[0], "500"],
+        ["a", ends[1], "16", ends[0], "500"],
+        ["a", ends[1], "16", ends[1], "1600"],
+        ["b", ends[0], "2", ends[0], "200"],
+        ["c", ends[1], "8", ends[1], "800"],
+    ]
+    assert "as many operators: here 1 (semantics 48.7)" in refused

@@ -28,7 +28,7 @@ def test_documents_and_words() -> None:
         ({"window": pw.Session(10)}, "later rows change them"),
         ({"window": pw.Sliding(10)}, "later rows change them"),
         ({"window": pw.Global()}, "each key has one window"),
-        ({"window": pw.Tumbling(pw.rows(3))}, "only incomplete ones are stored"),
+        ({"window": pw.Tumbling(pw.rows(3))}, "a fixed number of windows of rows"),
         ({"watermark": pw.StreamTime(5)}, "the watermark of a key expires its windows"),
         ({"max_windows": 3}, "a limit is a MaxWindows"),
     ],

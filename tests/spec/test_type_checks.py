@@ -85,7 +85,10 @@ REFUSED: list[tuple[Build, str]] = [
     ),
     (
         windows(trigger=pw.Repeatedly(pw.OnPunctuation("n"))),
-        "OnPunctuation(column='n'): bigint | a punctuation is a Boolean column | compare before the operator",
+        (
+            "OnPunctuation(column='n'): bigint | OnPunctuation reads a Boolean column | "
+            "compute such a column before the operator"
+        ),
     ),
     (
         windows(evictor=pw.DeltaEvictor("s", 1)),

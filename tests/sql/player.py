@@ -16,9 +16,9 @@ import polars as pl
 
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
+from panewise.sql.column_syntax import star_of
 from panewise.sql.joins import resolved
 from panewise.sql.spark_names import output_name
-from panewise.sql.stage_columns import excepted
 from panewise.sql.stages import (
     OURS,
     Computed,
@@ -202,8 +202,9 @@ class Player:
             return df.to_dicts()
         columns: list[pl.Expr] = []
         for one in outputs:
-            if one.text.startswith("*"):
-                hidden = {*new, *_OWN, *excepted(one.text)}
+            star = star_of(one.text)
+            if star is not None:
+                hidden = {*new, *_OWN, *star.without}
                 columns += [pl.col(name) for name in df.columns if name not in hidden]
             else:
                 columns.append(_expr(one.text).alias(output_name(one)))

@@ -318,7 +318,7 @@ def test_what_a_stage_of_a_chain_cannot_have() -> None:
     for select, message in [
         (
             f"SELECT sum(n + 1) AS s FROM ({inner}) GROUP BY window_start, window_end",
-            "reads them as they are",
+            "reads their columns as they are",
         ),
         (
             f"SELECT sum(n) AS s FROM ({inner} EMIT CHANGES) WHERE n > 1 GROUP BY window_start, window_end",

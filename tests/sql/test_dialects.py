@@ -12,8 +12,8 @@ REFUSED = {
     "SELECT sum(v) OVER (w ORDER BY ts) FROM t WINDOW w AS (ORDER BY ts)": r"adds ORDER BY or a frame",
     "SELECT sum(v) OVER (w PARTITION BY k) FROM t WINDOW w AS (ORDER BY ts)": r"adds ORDER BY or a frame",
     "SELECT sum(v) OVER (w ORDER BY ts) FROM t WINDOW w AS (ROWS 1 PRECEDING)": r"adds ORDER BY or a frame",
-    "SELECT sum(v) OVER x FROM t WINDOW w AS (ORDER BY ts)": r"x \| .* one of the clause WINDOW, \['w'\]",
-    "SELECT sum(v) OVER a FROM t WINDOW a AS (b), b AS (ORDER BY ts)": r"b \| .* the clause WINDOW, \[\]",
+    "SELECT sum(v) OVER x FROM t WINDOW w AS (ORDER BY ts)": r"x \| .* of the clause WINDOW: \['w'\]",
+    "SELECT sum(v) OVER a FROM t WINDOW a AS (b), b AS (ORDER BY ts)": r"b \| .* of the clause WINDOW: \[\]",
     (
         "SELECT k, count(*) FROM SESSION(t PARTITION BY k, DESCRIPTOR(ts), DESCRIPTOR(k), INTERVAL '1' HOUR)"
         " GROUP BY k, window_start"

@@ -52,7 +52,7 @@ ERRORS: Final = [
     (
         f"""SELECT x.v FROM (SELECT v, window_end {HOURS} WHERE window_end > '2024-01-01') x
         LEFT JOIN TUMBLE(u, ts, INTERVAL '1' HOUR) y ON x.window_end = y.window_end""",
-        "selects rows, and not windows",
+        "has no condition on bounds of windows",
     ),
     (f"SELECT v FROM t WHERE v = (SELECT max(v) {HOURS} {BY})", "are joins, if they compare window_start"),
     (f"SELECT v FROM t WHERE EXISTS (SELECT 1 FROM u {MARK})", "has no window functions and no WATERMARK"),
@@ -156,7 +156,7 @@ ERRORS: Final = [
     ("SELECT count(*) AS n FROM t WINDOW TUMBLING SIZE 1 HOUR GROUP BY k", "stand in parentheses"),
     (f"SELECT count(*) AS n FROM TUMBLE(t, ts, INTERVAL 0 HOURS) {BY}", ""),
     ("SELECT count(*) AS n FROM t GROUP BY window(f(ts), '1 hour')", "the event time is a column"),
-    (f"SELECT sum(n + 1) AS s FROM ({PANES}) {AGAIN}", "reads them as they are"),
+    (f"SELECT sum(n + 1) AS s FROM ({PANES}) {AGAIN}", "reads their columns as they are"),
     (f"SELECT sum(n) FILTER (WHERE n) AS s FROM ({PANES}) {AGAIN}", ""),
     (f"SELECT window_start FROM ({PANES}) {AGAIN}", "a query over panes aggregates them"),
     (f"SELECT sum(n) AS s FROM ({SECOND}) {AGAIN} EMIT FINAL", "write it once"),
@@ -220,7 +220,7 @@ ERRORS: Final = [
     ),
     ("SELECT DISTINCT ON (k) v FROM t", "DISTINCT has all columns"),
     ("SELECT a.v FROM a NATURAL JOIN b WITHIN 1 HOUR", "a join is one of"),
-    ("SELECT v FROM a JOIN b OVER (LATEST) ON upper(k) = j", "an expression is a key of one table"),
+    ("SELECT v FROM a JOIN b OVER (LATEST) ON upper(k) = j", "that is an expression names its table"),
     ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT FINAL", "leave it out, or write EMIT"),
     (
         "SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k JOIN c ON c.k = b.k",

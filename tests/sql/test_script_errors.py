@@ -32,7 +32,10 @@ ERRORS = [
     (TABLE + "INSERT INTO t (b) SELECT 1, 2 FROM t", "a table is read behind the INSERT INTO that writes it"),
     (VIEW + TABLE + "INSERT INTO t (b) SELECT k, v FROM s", "2 columns ['k', 'v'] | the columns of a query"),
     ("CREATE TABLE t USING memory; INSERT INTO t (a) SELECT 1", "a table that has declared them"),
-    ("CREATE TABLE t USING console; INSERT INTO t SELECT 1; SELECT * FROM t", "a table of console is only"),
+    (
+        "CREATE TABLE t USING console; INSERT INTO t SELECT 1; SELECT * FROM t",
+        "cannot read a table of console",
+    ),
     (TABLE + "DROP TABLE IF EXISTS T", "the tables and views of a script stay"),
     (VIEW + "ALTER VIEW s AS SELECT 1", "the tables and views of a script stay"),
     ("CREATE TEMPORARY VIEW s (a INT, a INT) USING json", "a column a twice"),

@@ -45,7 +45,7 @@ def test_another_word_for_the_input_is_refused(call: str, word: str) -> None:
     with pytest.raises(InputError) as caught:
         CALLS[call](operator, **{word: "left"})
     assert caught.value.args[0] == (
-        f"{call}({word}='left') | an input is named by input=... | say input='left'"
+        f"{call}({word}='left') | an input is named by input=... | write input='left'"
     )
     with pytest.raises(TypeError, match=rf"^{call}\(\) got an unexpected keyword argument 'inputs'$"):
         CALLS[call](operator, inputs="left")
@@ -56,10 +56,10 @@ def test_another_word_is_refused_by_the_front_for_asyncio(call: str) -> None:
     async def main() -> None:
         operator = AsyncOperator(JOIN, TYPES)
         await CALLS[call](operator, input="left")
-        with pytest.raises(InputError, match=r"say input='left' \[PW-"):
+        with pytest.raises(InputError, match=r"write input='left' \[PW-"):
             await CALLS[call](operator, port="left")
         assert operator.positions(input="left") == []
-        with pytest.raises(InputError, match=r"say input='left' \[PW-"):
+        with pytest.raises(InputError, match=r"write input='left' \[PW-"):
             operator.positions(side="left")  # type: ignore[call-arg]
 
     asyncio.run(main())

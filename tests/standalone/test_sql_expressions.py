@@ -222,7 +222,7 @@ REFUSED = [
     ("f % 2", "whole numbers have a remainder"),
     ("i = s", "values of one kind are compared"),
     ("r = r", "values of one kind are compared"),
-    ("if(b, i, s)", "the values of a choice have one type"),
+    ("if(b, i, s)", "all results of CASE, IF and COALESCE have one type"),
     ("upper(i)", "it takes texts"),
     ("s || f", "texts and whole numbers are concatenated"),
     ("sqrt(i)", "it takes one number"),

@@ -39,7 +39,7 @@ REFUSED = [
     (
         f"""SELECT l.k FROM {T} l LEFT JOIN (SELECT * FROM {U} WHERE window_start > TIMESTAMP '2024-01-01') r
         ON l.window_start = r.window_start""",
-        "selects rows, and not windows",
+        "has no condition on bounds of windows",
     ),
     (
         f"SELECT a.k FROM {SUMS} a JOIN {SUMS.replace('5', '10')} b ON a.k = b.k AND a.s = b.s",

@@ -505,12 +505,6 @@ def test_a_table_precedes_a_column_of_its_name() -> None:
         "SELECT a.v FROM t a JOIN t b ON a.v + 0 = b.v * 1 AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
     )
     assert sorted(sql(text, t=rows).rows["v"].to_list()) == [1, 2, 4]
-    assert (
-        sql(
-            "SELECT b.v FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS AS b EMIT FINAL", t=rows
-        ).rows.height
-        == 3
-    )
 
 
 @pytest.mark.parametrize(

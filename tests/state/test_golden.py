@@ -653,10 +653,19 @@ def test_a_run_has_its_name_in_its_head(name: str) -> None:
     }
 
 
+def is_part(shown: Any, stored: Any) -> bool:
+    """Returns whether a value is another one, or an object with some of its fields, in the same order."""
+    if not isinstance(shown, dict):
+        return bool(shown == stored)
+    return [*shown] == [name for name in stored if name in shown] and all(
+        is_part(value, stored[name]) for name, value in shown.items()
+    )
+
+
 def test_the_document_shows_the_stored_manifest() -> None:
     text = (ROOT / "docs" / "state-format.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```json\n(.*?)```", text, flags=re.DOTALL)
-    assert json.loads(shown) == json.loads(read("tumbling").manifest() or "")
+    assert is_part(json.loads(shown.replace(", ...}", "}")), json.loads(read("tumbling").manifest() or ""))
 
 
 def test_the_documents_name_every_field_and_column() -> None:

@@ -153,7 +153,7 @@ def test_a_damaged_file(tmp_path: Path, pattern: str) -> None:
     path.write_bytes(raw[: half - 9] + b"\x5a" * 9 + raw[half:])
     with pytest.raises(StoreError) as caught, DurableMap(tmp_path) as entries:
         list(entries.scan())
-    assert caught.value.rule == "the files of a store are as it wrote them"
+    assert caught.value.rule == "a store finds its files complete and unchanged"
 
 
 def test_a_record_of_the_log_that_is_damaged(tmp_path: Path) -> None:
@@ -163,7 +163,7 @@ def test_a_record_of_the_log_that_is_damaged(tmp_path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[40] ^= 0xFF
     path.write_bytes(raw)
-    refused(tmp_path, "the files of a store are as it wrote them")
+    refused(tmp_path, "a store finds its files complete and unchanged")
 
 
 FULL = """
@@ -218,7 +218,7 @@ def test_a_damaged_manifest_of_the_first_run(tmp_path: Path, damage: str) -> Non
     else:
         path.write_bytes(raw[:at] if damage == "cut" else raw[:at] + b"\x5a" * 9 + raw[at + 9 :])
     for _ in range(2):
-        refused(tmp_path, "the files of a store are as it wrote them")
+        refused(tmp_path, "a store finds its files complete and unchanged")
 
 
 def test_a_key_that_is_no_bytes_does_not_stop_commits(tmp_path: Path) -> None:

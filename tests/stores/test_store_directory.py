@@ -287,7 +287,7 @@ def test_a_torn_file(kind: str, pattern: str, tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(StoreError) as caught:
         read(kind, tmp_path)
-    assert caught.value.rule == "the files of a store are as it wrote them"
+    assert caught.value.rule == "a store finds its files complete and unchanged"
 
 
 def test_a_log_without_the_first_commit_is_refused(tmp_path: Path) -> None:

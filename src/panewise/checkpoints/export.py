@@ -6,10 +6,10 @@ The entries of the state store are copied, one at a time. So memory does not dep
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from panewise.checkpoints.figures import ShowProgress, silent
-from panewise.checkpoints.layout import directory_of, layout_of, record_in
+from panewise.checkpoints.layout import directory_of, layout_of, record_in, spark_operators
 from panewise.checkpoints.reader import shards_of
 from panewise.checkpoints.shard import manifest_of
 from panewise.errors import StateError
@@ -18,6 +18,8 @@ from panewise.state import Manifest
 from panewise.state.export_file import MANIFEST, ExportedFrom, writing
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check
+
+_LAST: Final = 0  # Spark numbers the stateful operators of a query from the last one on
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Exported:
         shards: the number of shards with state, of all operators.
         bytes: the stored length of all runs.
         has_begun_next: whether the next micro-batch has begun. Sinks may have its rows.
+        left_out: the stateful operators of Spark itself in the query, whose states are not exported.
     """
 
     origin: ExportedFrom
@@ -37,6 +40,7 @@ class Exported:
     shards: int
     bytes: int
     has_begun_next: bool = False
+    left_out: tuple[str, ...] = ()
 
 
 def export_checkpoint(
@@ -66,8 +70,9 @@ def export_checkpoint(
     layout = layout_of(checkpoint, batch)
     origin = _origin(checkpoint, layout.batch)
     path, shards, length = directory_of(checkpoint), 0, 0
-    record = record_in(path) if batch is None and len(layout.operators) == 1 else None
-    same = _SameSpecification(None if record is None else Manifest.decode(record).spec)
+    text = record_in(path)
+    record = None if text is None else Manifest.decode(text)
+    same = _SameSpecification(None if record is None or batch is not None else record.spec)
     with writing(Path(file), origin, replace=replace) as writer:
         for stored in layout.operators:
             for shard, entries, after_run in shards_of(layout, stored, progress):
@@ -85,7 +90,8 @@ def export_checkpoint(
                     length += len(data)
                 shards += 1
     has_begun_next = (path / "offsets" / str(layout.batch + 1)).exists()
-    return Exported(origin, len(layout.operators), shards, length, has_begun_next)
+    left_out = () if record is None else spark_operators(record.header)
+    return Exported(origin, len(layout.operators), shards, length, has_begun_next, left_out)
 
 
 @dataclass
@@ -93,8 +99,8 @@ class _SameSpecification:
     """Refuses shards that differ in their specification (semantics 48.14).
 
     Attributes:
-        recorded: the specification in the record of the checkpoint, which all shards should have; None if
-            none is known.
+        recorded: the specification in the record of the checkpoint, which all shards of the last operator
+            should have; None if none is known. Earlier operators never change (semantics 47.9).
     """
 
     recorded: dict[str, Any] | None
@@ -106,7 +112,8 @@ class _SameSpecification:
         Raises:
             StateError: if another shard of the operator, or the record, has another one.
         """
-        expected = self._of_operators.setdefault(operator, self.recorded or manifest.spec)
+        recorded = self.recorded if operator == _LAST else None
+        expected = self._of_operators.setdefault(operator, recorded or manifest.spec)
         if manifest.spec == expected or not changed_fields(manifest.spec, expected):
             return
         changed = changed_fields(manifest.spec, expected)

@@ -12,6 +12,8 @@ from panewise.errors import StateError
 from panewise.state.manifest import REMEDY, newest_record
 
 VARIABLE: Final = "panewise"
+READS: Final = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
+STATEFUL: Final = "stateful"  # its field with the names of Spark's own stateful operators
 GIVE_CHECKPOINT: Final = "give the checkpoint= of write()"
 _ROCKSDB: Final = "RocksDBStateStoreProvider"
 _STORE: Final = "spark.sql.streaming.stateStore."
@@ -129,6 +131,14 @@ def record_in(path: Path) -> str | None:
         return next(iter(texts), None)
     record = newest_record(texts)
     return None if record is None else record.encode()
+
+
+def spark_operators(record: Mapping[str, Any]) -> tuple[str, ...]:
+    """Returns the names of Spark's own stateful operators in a query, from the header of its record.
+
+    Earlier releases did not record them.
+    """
+    return tuple(record.get(READS, {}).get(STATEFUL, ()))
 
 
 def _numbers(checkpoint: str, folder: Path) -> set[int]:

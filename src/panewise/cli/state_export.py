@@ -49,7 +49,8 @@ def command(*, checkpoint: str, file: str, batch: int | None, force: bool, is_js
 
 def _json(exported: "Exported", file: str) -> dict[str, Any]:
     counts = {"operators": exported.operators, "shards": exported.shards, "bytes": exported.bytes}
-    return {"file": file, **vars(exported.origin), **counts, "has_begun_next": exported.has_begun_next}
+    more = {"has_begun_next": exported.has_begun_next, "left_out": list(exported.left_out)}
+    return {"file": file, **vars(exported.origin), **counts, **more}
 
 
 def _text(exported: "Exported", file: str) -> str:
@@ -60,6 +61,8 @@ def _text(exported: "Exported", file: str) -> str:
         "  sources were read up to, in the order of the plan:",
         *(f"    {number}: {text or 'nothing'}" for number, text in enumerate(origin.sources)),
     ]
+    if exported.left_out:
+        lines += [f"the states of Spark's own operators are not in it: {', '.join(exported.left_out)}"]
     if exported.has_begun_next and origin.batch is not None:
         lines += [
             f"micro-batch {origin.batch + 1} has begun, and sinks may have its rows:",

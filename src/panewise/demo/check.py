@@ -168,17 +168,17 @@ def _panes_match_batch(applied: pl.DataFrame, panes: pl.DataFrame) -> Iterator[F
     )
 
 
-def _signed(column: str) -> pl.Expr:
-    return pl.when(pl.col("op") == "+").then(pl.col(column)).otherwise(-pl.col(column))
+def _signed_flights() -> pl.Expr:
+    return pl.when(pl.col("op") == "+").then(pl.col("flights")).otherwise(-pl.col("flights"))
 
 
 def panes_sum(panes: pl.DataFrame) -> int:
     """Returns the number of flights in all `+` panes, minus the number in all `-` panes."""
-    return int(panes.select(_signed("flights").sum()).item())
+    return int(panes.select(_signed_flights().sum()).item())
 
 
 def latest(panes: pl.DataFrame) -> pl.DataFrame:
     """Returns for each window the flights net of retractions, and the mean delay of its last `+` pane."""
-    net = panes.group_by(PANE).agg(net_flights=_signed("flights").sum())
+    net = panes.group_by(PANE).agg(net_flights=_signed_flights().sum())
     last = panes.filter(pl.col("op") == "+").sort("index").group_by(PANE).agg(pl.col("mean_delay").last())
     return net.join(last, on=PANE, how="left")

@@ -15,6 +15,7 @@ from panewise.demo.page import Table
 AIRPORT = "EWR"
 EVENTS = (time(11), time(18))  # bounds of windows, so that the picture cuts none of them off
 ARRIVALS = (time(10, 50), time(21, 40))
+_EXAMPLES = 8  # late rows that are shown
 TIMINGS = ("EARLY", "ON_TIME", "LATE")
 
 TITLE = f"Departures from {AIRPORT} on {STORM.day} {STORM:%B %Y}, by scheduled hour"
@@ -109,9 +110,9 @@ def tables(outputs: PaneOutputs) -> list[Table]:
     ]
 
 
-def late_examples(outputs: PaneOutputs, number: int = 8) -> Table:
+def late_examples(outputs: PaneOutputs) -> Table:
     """Returns a table of the late rows with the largest `late_by`."""
-    latest = outputs.late.sort("late_by", descending=True).head(number)
+    latest = outputs.late.sort("late_by", descending=True).head(_EXAMPLES)
     rows = [
         [_flight(row), _local(row["scheduled"]), _local(row["known"]), reason]
         for row, reason in latest.select("row", "reason").iter_rows()

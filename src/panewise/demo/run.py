@@ -9,7 +9,6 @@ import polars as pl
 
 from panewise.demo.flights import ZONE
 from panewise.demo.show import Terminal
-from panewise.spark.session.standard_error import log_to
 
 
 def run(
@@ -25,7 +24,7 @@ def run(
         query: runs the query, and calls a function with the number of the last finished micro-batch.
         ends: the instant at which each input file ends, in the order of the files.
         outputs: the folders that the query writes.
-        log: the file that takes what Spark writes to standard error.
+        log: the file that takes what Spark writes to standard error, which the caller redirects.
         terminal: shows the progress.
     """
     for folder in outputs:
@@ -38,6 +37,5 @@ def run(
         terminal.progress(done, local.len(), f"{local[done - 1]:%d %B %H:%M}  {monotonic() - start:.0f} s")
 
     terminal.say(f"Spark runs, each file is a micro-batch; Spark's own log is {log}")
-    with log_to(log):
-        query(on_batch)
+    query(on_batch)
     terminal.say(f"done in {monotonic() - start:.0f} s")

@@ -73,7 +73,10 @@ def exported_states(file: str | Path, owners: Sequence[StateOwner]) -> list[Expo
     export = ExportFile.open(file)
     states = [dict(export.operators[number]) for number in sorted(export.operators)]
     if states and len(states) != len(owners):
-        rule = f"the query that begins with a file has as many operators: here {len(owners)} (semantics 48.7)"
+        rule = (
+            "a query that begins with an exported state has as many operators as the file: "
+            f"here {len(owners)} (semantics 48.7)"
+        )
         remedy = "begin a query with the same operators"
         raise StateError(f"{export.path} with the operators {sorted(export.operators)}", rule, remedy)
     pairs = zip(states or [{} for _ in owners], owners, strict=True)
@@ -81,10 +84,11 @@ def exported_states(file: str | Path, owners: Sequence[StateOwner]) -> list[Expo
 
 
 def _manifests(entries: Mapping[int, ExportedEntries]) -> dict[int, Manifest]:
-    return {
-        shard: Manifest.decode(of_shard[MANIFEST].decode(errors="replace"))
-        for shard, of_shard in entries.items()
-    }
+    return {shard: _manifest(of_shard) for shard, of_shard in entries.items()}
+
+
+def _manifest(entries: ExportedEntries) -> Manifest:
+    return Manifest.decode(entries[MANIFEST].decode(errors="replace"))
 
 
 def _only_operator(export: ExportFile, spec: Specification) -> dict[int, ExportedEntries]:
@@ -103,7 +107,7 @@ def _only_operator(export: ExportFile, spec: Specification) -> dict[int, Exporte
 
 def _is_of(entries: Mapping[int, ExportedEntries], document: Mapping[str, Any]) -> bool:
     """Returns whether the shards were made with this specification. All have the same one (48.14)."""
-    return not changed_fields(next(iter(_manifests(entries).values())).spec, document)
+    return not changed_fields(_manifest(next(iter(entries.values()))).spec, document)
 
 
 def begun_otherwise(file: str) -> StateError:

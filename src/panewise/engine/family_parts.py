@@ -12,6 +12,7 @@ import polars as pl
 
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.protocol import Operator, Plan, Readings, Schema, Schemas
+from panewise.engine.tables.copied_tables import CopiedTables
 from panewise.engine.tables.division import Division
 from panewise.families import INPUT, part
 from panewise.spec import Specification, parts
@@ -144,7 +145,7 @@ class EngineParts:
         record_windows: returns the windows of an operator of this plan as Python objects, to which rows are
             added one by one (:class:`panewise.engine.windows.records.RecordWindows`); None if it cannot.
         record_rows: returns the rows of an operator of this plan as Python objects, which are emitted one by
-            one (:class:`panewise.engine.over.records.RecordRows`); None if they cannot be.
+            one; None if they cannot be.
         division: returns how each table of an operator is divided among shards, by its name (semantics 48.6).
         header_rules: returns how the headers of shards become one, given a specification.
         settled: returns a state whose tables have been divided, with what its header says of their rows.
@@ -157,7 +158,7 @@ class EngineParts:
     current_results: Callable[[Any], CurrentResults] | None = None
     take_over: Callable[[Any, Any, Mapping[str, Any]], TakeOver] | None = None
     record_windows: Callable[[Any], Any] = _without_records
-    record_rows: Callable[[Any], Any] = _without_records
+    record_rows: Callable[[Any], CopiedTables | None] = _without_records
     division: Callable[[Any], Mapping[str, Division]] = division_by_keys
     header_rules: Callable[[Any], HeaderRules] = lambda spec: HeaderRules()
     settled: Callable[[Any], Any] = _unchanged

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from panewise.engine.progress.clocks import highest
 from panewise.errors import StateError
+from panewise.state.manifest import REPORTS, SINCE
 
 Header: TypeAlias = Mapping[str, Any]
 Rule: TypeAlias = Callable[[Sequence[Any]], Any]
@@ -23,21 +24,19 @@ class HeaderRules:
     """How a field of one header is made from the fields of the headers of shards.
 
     Attributes:
-        fields: by field what it is, given the values of the shards that have it. A field with the rule `sum`
-            counts what is unique within a shard. With the rule `all` a shard without the field has False.
-            Fields without a rule must be equal in all shards.
+        fields: by field what it is, given the values of the shards that have it. Fields without a rule
+            must be equal in all shards.
         floors: fields by which rows have expired, in the shards that have them (semantics 47.5, 47.15).
+        counters: fields that count what is unique within a shard.
+        of_all: fields that are true only if they are in all shards.
         nested: fields that are the header of another operator, with their rules.
     """
 
     fields: Mapping[str, Rule] = field(default_factory=dict)
     floors: frozenset[str] = frozenset({"floor"})
+    counters: tuple[str, ...] = ()
+    of_all: tuple[str, ...] = ()
     nested: "Mapping[str, HeaderRules]" = field(default_factory=dict)
-
-    @property
-    def counters(self) -> tuple[str, ...]:
-        """The fields that count what is unique within a shard."""
-        return tuple(name for name, rule in self.fields.items() if rule is sum)
 
 
 _NO_RULES: Final = HeaderRules()
@@ -81,10 +80,12 @@ def _merged(name: str, headers: Sequence[Header], rules: HeaderRules) -> Any:
         return merged_header(values, rules.nested[name])
     if name in rules.floors:
         return min(values)
+    if name in rules.counters:
+        return sum(values)
+    if name in rules.of_all:
+        return all(header.get(name, False) for header in headers)
     rule = rules.fields.get(name, _RULES.get(name))
-    if rule is None:
-        return _equal(name, values)
-    return False if rule is all and len(values) < len(headers) else rule(values)
+    return _equal(name, values) if rule is None else rule(values)
 
 
 def _equal(name: str, values: Sequence[Any]) -> Any:
@@ -117,12 +118,12 @@ def _covered(row: list[Any]) -> int:
 
 def _inputs(values: Sequence[Header]) -> dict[str, Any]:
     """Returns the latest report of each input, and the first reading of the clock."""
-    names = dict.fromkeys(chain.from_iterable(value["told"] for value in values))
-    reports = {name: [value["told"][name] for value in values if name in value["told"]] for name in names}
+    names = dict.fromkeys(chain.from_iterable(value[REPORTS] for value in values))
+    reports = {name: [value[REPORTS][name] for value in values if name in value[REPORTS]] for name in names}
     latest = {
         name: [highest(column) for column in zip(*pairs, strict=True)] for name, pairs in reports.items()
     }
-    return {"since": lowest(value["since"] for value in values), "told": latest}
+    return {SINCE: lowest(value[SINCE] for value in values), REPORTS: latest}
 
 
 # The rules of the clocks and marks, which all families have.

@@ -44,7 +44,7 @@ class Workload:
 
     def __post_init__(self) -> None:
         if self.operator not in OPERATORS:
-            rule = f"costs are measured of {', '.join(OPERATORS)}"
+            rule = f"costs are known of the operators {', '.join(OPERATORS)}"
             raise SetupError(f"operator={self.operator!r}", rule, "give the one that stores the same")
         for valid, field, rule, remedy in self._checks():
             if not valid:
@@ -65,7 +65,7 @@ class Workload:
         valid = 0 < self.window < math.inf or (frame and self.window == 0)
         yield valid, window, rule, "give the window"
         if self.slide is not None:
-            slide, rule = f"slide={self.slide:g} s", "only windows and their values slide"
+            slide, rule = f"slide={self.slide:g} s", "only the operators 'windows' and 'values' have a slide"
             yield self.operator in SLIDING, f"{slide}, operator={self.operator!r}", rule, "leave it out"
             rule, remedy = "a slide is above 0, and at most the window", "give a smaller slide"
             yield 0 < self.slide <= self.window, f"{slide}, {window}", rule, remedy

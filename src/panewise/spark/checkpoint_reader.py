@@ -160,7 +160,7 @@ def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
 def _unreadable(checkpoint: str, error: Exception) -> StateError:
     fault = f"checkpoint {checkpoint!r} ({_reason(error)})"
     if "OutOfMemoryError" in str(error) or "Py4JNetworkError" in type(error).__name__:
-        rule = "Spark has the stored state of a partition in the memory of the driver"
+        rule = "Spark loads the stored state of a partition into the memory of the driver"
         return StateError(fault, rule, "give read_state a session with more spark.driver.memory")
     rule = (
         "Spark can read the state of a micro-batch until it removes it "

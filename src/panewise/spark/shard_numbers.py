@@ -1,5 +1,9 @@
 """Chooses shard numbers that Spark spreads evenly over its partitions."""
 
+from typing import Final
+
+_SEED: Final = 42  # of Spark's hash
+
 
 def even_shards(shards: int) -> list[int]:
     """Returns the numbers of so many shards, which Spark's hash spreads evenly over its partitions.
@@ -18,7 +22,7 @@ def even_shards(shards: int) -> list[int]:
     return list(by_remainder.values())
 
 
-def _murmur3(value: int, seed: int = 42) -> int:
+def _murmur3(value: int) -> int:
     """Returns Spark's hash of an INT: 32-bit Murmur3 of one block.
 
     It is org.apache.spark.unsafe.hash.Murmur3_x86_32.hashInt.
@@ -29,7 +33,7 @@ def _murmur3(value: int, seed: int = 42) -> int:
         return ((x << r) | (x >> (32 - r))) & mask
 
     block = rotl((value * 0xCC9E2D51) & mask, 15) * 0x1B873593 & mask
-    h = (rotl(seed ^ block, 13) * 5 + 0xE6546B64) & mask
+    h = (rotl(_SEED ^ block, 13) * 5 + 0xE6546B64) & mask
     h ^= 4
     h = ((h ^ (h >> 16)) * 0x85EBCA6B) & mask
     h = ((h ^ (h >> 13)) * 0xC2B2AE35) & mask

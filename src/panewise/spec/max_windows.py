@@ -51,7 +51,7 @@ def check_max_windows(spec: Any) -> None:
         raise SpecError(f"max_windows={limit!r}", "a limit is a MaxWindows", "give MaxWindows(100)")
     window = spec.window
     merges = merging(window) or isinstance(window, Sliding)
-    of_rows = "of windows of rows only incomplete ones are stored, a fixed number (semantics 14)"
+    of_rows = "a key stores a fixed number of windows of rows, those that are not complete (semantics 14)"
     broken = (
         (counted(window), of_rows),
         (merges, "the rows of a key make these windows, and later rows change them (semantics 15.27)"),

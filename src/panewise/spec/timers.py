@@ -89,7 +89,7 @@ def _inside(value: Any) -> Iterator[Any]:
 def _check_bounded(value: Any) -> None:
     """Refuses windows whose lengths depend on rows."""
     if isinstance(value, Custom) or (isinstance(value, Session) and gap_columns(value)):
-        rule = "the ends of these windows depend on rows, so no interval suits all of them"
+        rule = "no interval can be computed for windows whose ends depend on rows"
         raise SpecError(f"timer_interval with window={value!r}", rule, "choose an interval")
 
 

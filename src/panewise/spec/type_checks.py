@@ -112,8 +112,10 @@ def check_triggers(trigger: Trigger, types: Types) -> None:
     """Checks the columns of punctuations and of deltas in a trigger."""
     for node in walk(trigger):
         if isinstance(node, OnPunctuation) and types.get(node.column, BOOLEAN) != BOOLEAN:
-            rule = "a punctuation is a Boolean column"
-            raise SpecError(f"{node!r}: {types[node.column]}", rule, "compare before the operator")
+            rule = "OnPunctuation reads a Boolean column"
+            raise SpecError(
+                f"{node!r}: {types[node.column]}", rule, "compute such a column before the operator"
+            )
         if isinstance(node, OnDelta) and node.column in types:
             rule = "a delta is a difference of whole numbers, doubles or timestamps"
             check_distance(f"{node!r}", node.column, types[node.column], rule)

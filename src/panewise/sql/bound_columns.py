@@ -1,12 +1,11 @@
 """Which columns of rows are bounds of their windows, under the names that queries give to them."""
 
-import re
 from dataclasses import replace
 from typing import Final
 
 from panewise.spec.operators.join.match_parts import match_parts
+from panewise.sql.column_syntax import plain_column, star_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
-from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import (
     AssignedStage,
     JoinStage,
@@ -19,17 +18,6 @@ from panewise.sql.stages import (
 
 STRUCT: Final = "window"  # stands for the column with both bounds
 STRUCT_TEXT: Final = "struct(window_start AS `start`, window_end AS `end`)"
-_COLUMN: Final = re.compile(r"(?:(?:\w+|`[^`]*`)\s*\.\s*)?(?:(\w+)|`([^`]*)`)")
-
-
-def plain_column(text: str) -> str:
-    """Returns the column, in lower case, that an expression is; an empty text for another expression.
-
-    >>> plain_column("t.`A b`"), plain_column("a + 1")
-    ('a b', '')
-    """
-    matched = _COLUMN.fullmatch(text.strip())
-    return "" if matched is None else (matched[1] or matched[2] or "").lower()
 
 
 def bound_columns(stage: Stage) -> dict[str, str]:
@@ -75,10 +63,9 @@ def _of_join(stage: JoinStage) -> dict[str, str]:
 def _renamed(outputs: tuple[OutputColumn, ...], inner: dict[str, str]) -> list[tuple[str, str]]:
     named = list[tuple[str, str]]()
     for output in outputs:
-        name = plain_column(output.text)
-        if is_star(output):
-            left_out = excepted(output.text)
-            named += [(known, bound) for known, bound in inner.items() if known not in left_out]
+        name, star = plain_column(output.text), star_of(output.text)
+        if star is not None:
+            named += [(known, bound) for known, bound in inner.items() if known not in star.without]
         elif name in inner:
             named.append(((output.name or name).lower(), inner[name]))
     return named
@@ -94,9 +81,9 @@ def folded(stage: Stage) -> Stage:
     known = {(output.name or "").lower(): output for output in panes.outputs}
     listed = list[OutputColumn]()
     for output in stage.outputs:
-        if is_star(output):
-            left_out = excepted(output.text)
-            listed += [output for name, output in known.items() if name not in left_out]
+        star = star_of(output.text)
+        if star is not None:
+            listed += [output for name, output in known.items() if name not in star.without]
         elif plain_column(output.text) in known:
             column = known[plain_column(output.text)]
             listed.append(replace(column, name=output.name or column.name))

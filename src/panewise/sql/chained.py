@@ -1,24 +1,21 @@
 """Windows over panes of other windows: the event time of panes, and stages of chains (semantics 46.18)."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
 from sqlglot import exp
 
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
 from panewise.sql.bound_columns import folded
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, function_name
-from panewise.sql.group_keys import GroupKeys
-from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.panes import END, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage
-from panewise.sql.syntax import Emit, Expr, Select, TableFunction, TextSpan
+from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.window_functions import WindowSyntax, identifies
 from panewise.sql.windows import WindowCompiler, is_first
 
@@ -104,36 +101,16 @@ class _OfPanes(Columns):
         known = self.known.get((name or "").lower())
         if known is None:
             text = self.parser.characters(expr.span)
-            rule = f"a query over panes of the same windows reads them as they are: {sorted(self.known)}"
+            rule = (
+                "a query that groups panes by their windows reads their columns as they are: "
+                f"{sorted(self.known)}"
+            )
             raise self.parser.fail(text, rule, "compute it in the query in FROM", expr.span)
         return known
 
     def add(self, text: str, name: str | None = None) -> str:
-        rule = "a query over panes of the same windows has aggregates of whole columns, without FILTER"
+        rule = "a query that groups panes by their windows aggregates whole columns, without FILTER"
         raise SpecError(text, rule, "compute the column in the query in FROM")
-
-
-class KeysOfPanes(GroupKeys):
-    """GROUP BY of rows that have windows already, under these names for their bounds."""
-
-    def __init__(
-        self,
-        select: Select,
-        columns: Columns,
-        sets: Sets,
-        table: TableFunction | None,
-        ends: Mapping[str, str],
-    ) -> None:
-        super().__init__(select, columns, sets, table)
-        self.ends = ends
-
-    def is_window(self, expr: Expr) -> bool:
-        """Returns whether an expression is a bound of the rows' windows."""
-        name = column_name(expr.node, self.columns.aliases)
-        end = None if name is None else self.ends.get(name.lower())
-        if end is not None:
-            self.bounds.add("window_time" if end == END else end.strip("`"))
-        return end is not None
 
 
 class ChainCompiler(WindowCompiler):
@@ -145,7 +122,6 @@ class ChainCompiler(WindowCompiler):
 
     Attributes:
         known: the keys and aggregates of the panes, by their lower-case names in the query.
-        ends: the texts of the bounds of the panes' windows, by their lower-case names in the query.
     """
 
     def __init__(
@@ -156,21 +132,18 @@ class ChainCompiler(WindowCompiler):
         names: frozenset[str],
         before: WindowsStage,
     ) -> None:
-        self.before, self.known, self.ends = before, dict[str, str](), dict[str, str]()
+        self.before, self.known, ends = before, dict[str, str](), dict[str, str]()
         columns = {column.lower(): column for column in (*before.spec.keys, *_aggregates(before.spec))}
         for output in before.outputs:
             name, text = (output.name or "").lower(), output.text.strip("`")
             if output.text in ("window_start", "window_end", END) or text == before.struct:
-                self.ends[name] = output.text
+                ends[name] = output.text
             elif text.lower() in columns:
                 self.known[name] = columns[text.lower()]
-        super().__init__(parser, select, emit, None, names)
+        super().__init__(parser, select, emit, None, names, ends=ends)
 
     def _columns(self, names: frozenset[str]) -> Columns:
         return _OfPanes(self.parser, names, self.known)
-
-    def _group(self) -> GroupKeys:
-        return KeysOfPanes(self.select, self.columns, self.sets, None, self.ends)
 
     def _window(self) -> WindowSyntax | None:
         return None
@@ -183,7 +156,8 @@ class ChainCompiler(WindowCompiler):
         aggregates = list(panes.aggregates.values())
         if not aggregates:
             raise self.parser.fail("no aggregate", "a query over panes aggregates them", "add one", span)
-        return self._checked(lambda: first.then(keys=keys, aggregates=aggregates), span)
+        with self.parser.placing(span):
+            return first.then(keys=keys, aggregates=aggregates)
 
 
 def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParser) -> WindowOperator | Chain:
@@ -195,14 +169,10 @@ def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParse
     if emit is None:
         return spec
     if not is_first(spec):
-        rule = "EMIT of the innermost query says when its panes come, and those of the queries over it"
+        rule = "EMIT of the innermost query says when panes are emitted, also those of the queries over it"
         raise parser.fail("EMIT", rule, "write it once", emit.span)
-    try:
+    with parser.placing(emit.span):
         return respecified(spec, **emission(emit, parser.fail))
-    except SqlError:
-        raise
-    except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, emit.span) from None
 
 
 def _aggregates(spec: WindowOperator | Chain) -> list[str]:

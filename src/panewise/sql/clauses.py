@@ -8,7 +8,7 @@ from sqlglot import TokenType, exp
 from panewise.chrono import Duration
 from panewise.sql.emit import FIRST_WORDS
 from panewise.sql.expressions import ExpressionParser
-from panewise.sql.syntax import Expr, Ordered, Query, Source
+from panewise.sql.syntax import Expr, Query, Source
 
 # Words behind a table that are no alias of it.
 STOPS: Final = frozenset(
@@ -118,18 +118,14 @@ class ClauseParser(ExpressionParser):
             self._advance()
         self._advance()
 
-    def ordered(self) -> Ordered:
-        """Parses an expression of ORDER BY."""
+    def ordered(self) -> Expr:
+        """Parses an expression of ORDER BY, and the words behind it. Spark sorts by them."""
         expr = self.expr("an expression follows ORDER BY")
-        descending = self.take_words("DESC")
-        if not descending:
+        if not self.take_words("DESC"):
             self.take_words("ASC")
-        first = not descending
-        if self.take_words("NULLS", "FIRST"):
-            first = True
-        elif self.take_words("NULLS", "LAST"):
-            first = False
-        return Ordered(expr, descending, first)
+        if not self.take_words("NULLS", "FIRST"):
+            self.take_words("NULLS", "LAST")
+        return expr
 
     def count(self, rule: str, remedy: str) -> int:
         """Parses a whole number.

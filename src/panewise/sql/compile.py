@@ -1,12 +1,12 @@
 """Compiles a text of SQL to a tree of stages. It needs neither Spark nor the tables (semantics 46.2)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlglot import exp
 
 from panewise.chrono import DurationLike
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SqlError
 from panewise.spec import OverOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import chained, timed
@@ -24,7 +24,7 @@ from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read, options_of
 from panewise.sql.over import over_stage
 from panewise.sql.over_behind_groups import GroupedSelect
-from panewise.sql.panes import BOUNDS
+from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.parser import parse
 from panewise.sql.retracted import check_retractions
 from panewise.sql.select_clauses import calls_window, selected_orders, time_of
@@ -240,9 +240,8 @@ class QueryCompiler(FirstRowsCompiler):
         table = self._window_table(select)
         if table is not None and select.source is table and not select.others:
             windows = window_of_table(table, self.parser).window
-            return (
-                self._windows(groups, emit, table, known) if identifies(windows, names & {*BOUNDS}) else None
-            )
+            grouped = identifies(windows, names & {*WINDOW_COLUMNS})
+            return self._windows(groups, emit, table, known) if grouped else None
         return None if table is not None else self._again(groups, emit, known)
 
     def _grouped(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage:
@@ -362,17 +361,9 @@ class QueryCompiler(FirstRowsCompiler):
         check_stars(select.items, source.names, self.parser)
         rows = self.rows_over(select, source.stage, source.alias)
         options = options_of(select.source, self.parser)
-        spec = self.specified(
-            lambda: OverOperator(event_time=source.time or WATERMARKED, **options), emit.span
-        )
+        with self.parser.placing(emit.span):
+            spec = OverOperator(event_time=source.time or WATERMARKED, **options)
         return OverStage(source.stage, source.alias, rows.where, (), spec, rows.outputs)
-
-    def specified(self, make: Callable[[], OverOperator], span: TextSpan) -> OverOperator:
-        """Returns what `make` returns; an error of a specification gets this place."""
-        try:
-            return make()
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
 
     def _refuse(self, select: Select, *, distinct: bool, qualify: bool) -> None:
         """Refuses clauses that an operator does not have."""

@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from panewise.errors import SpecError
 from panewise.spec import DeduplicateOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.emit import CHANGES, PLAIN
@@ -102,10 +101,8 @@ class DeduplicateCompiler:
         time = self.source.time
         bounded = time is not None and time.lower() in {name.lower() for name in keys}
         within: Any = 1 if bounded else "unlimited"
-        try:
+        with self.parser.placing(self.select.span):
             return DeduplicateOperator(keys=keys, within=within, event_time=time, **more(), **self.options)
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, self.select.span) from None
 
     def _stage(self, spec: DeduplicateOperator, outputs: tuple[OutputColumn, ...]) -> DeduplicateStage:
         where = self.select.where

@@ -1,11 +1,10 @@
 """The words of EMIT, in one table: what each says of trigger, accumulation and lateness (semantics 46.7)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError, SqlError
 from panewise.spec import (
     AfterCount,
     AfterProcessingTime,
@@ -15,6 +14,7 @@ from panewise.spec import (
     Never,
     Trigger,
 )
+from panewise.sql.error_places import Failure, Placing
 from panewise.sql.syntax import Emit, Phrase
 
 Part: TypeAlias = Literal["plan", "early", "late", "accumulation", "lateness"]
@@ -105,9 +105,6 @@ def is_changes(emit: Emit | None) -> bool:
     return emit is not None and {phrase.words for phrase in emit.phrases} <= CHANGES
 
 
-Failure: TypeAlias = Callable[[str, str, str, Any], SqlError]
-
-
 def emission(emit: Emit | None, fail: Failure) -> dict[str, Any]:
     """Returns what EMIT says, as fields of a WindowOperator.
 
@@ -144,10 +141,8 @@ def emission(emit: Emit | None, fail: Failure) -> dict[str, Any]:
 def _value(form: EmitForm, phrase: Phrase, fail: Failure) -> Any:
     if phrase.value is None:
         return form.value
-    try:
+    with Placing(fail, phrase.span):
         return form.value(phrase.value)
-    except SpecError as error:
-        raise fail(error.given, error.rule, error.remedy, phrase.span) from None
 
 
 def _trigger(plan: str, said: Mapping[str, Any]) -> Trigger:

@@ -13,7 +13,8 @@ from sqlglot.errors import ParseError, TokenError
 from sqlglot.parsers.spark import SparkParser
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SqlError
+from panewise.sql.error_places import Placing
 from panewise.sql.intervals import duration
 from panewise.sql.syntax import Expr, TextSpan
 
@@ -77,6 +78,10 @@ class ExpressionParser(SparkParser):
     def fail(self, given: str, rule: str, remedy: str, span: TextSpan) -> SqlError:
         """Returns an error at these characters."""
         return SqlError(given, rule, remedy, sql=self.sql, start=span.start, end=span.end)
+
+    def placing(self, span: TextSpan) -> Placing:
+        """Returns a context whose errors of specifications become errors at these characters."""
+        return Placing(self.fail, span)
 
     def unexpected(self, rule: str, remedy: str) -> SqlError:
         """Returns an error at the present token."""
@@ -172,10 +177,8 @@ class ExpressionParser(SparkParser):
         Raises:
             SqlError: if it is none, or has no exact length.
         """
-        try:
+        with self.placing(expr.span):
             return duration(self.characters(expr.span))
-        except SpecError as error:
-            raise self.fail(error.given, error.rule, error.remedy, expr.span) from None
 
     def characters(self, span: TextSpan) -> str:
         """Returns the text of a span."""

@@ -19,7 +19,7 @@ from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
 from panewise.sql.stars import check_stars
 from panewise.sql.syntax import Derived, Emit, Join, NamedTable, Select, Source, TableFunction, TextSpan
-from panewise.sql.top_n import Pattern, TopNCompiler, outer_list, pattern_is_possible, pattern_of
+from panewise.sql.top_n import Pattern, TopNCompiler, pattern_is_possible, pattern_of
 
 
 class FirstRowsCompiler(JoinQueryCompiler):
@@ -109,7 +109,7 @@ class FirstRowsCompiler(JoinQueryCompiler):
         stage = compiler.first_rows(pattern, *order)
         if pattern.items is None and pattern.rest is None:
             return stage
-        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
+        return over_rows(stage, pattern.alias, pattern.rest, pattern.outputs(self.parser))
 
     def distinct(self, select: Select, emit: Emit | None, known: Mapping[str, WithQuery]) -> Stage | None:
         """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""

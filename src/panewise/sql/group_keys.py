@@ -1,6 +1,6 @@
 """GROUP BY: the keys, and the window that stands among them (semantics 46.4)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sqlglot import exp
@@ -16,8 +16,8 @@ from panewise.sql.function_calls import (
 )
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import BOUNDS, CALLS
-from panewise.sql.syntax import Expr, Select, SelectItem, TableFunction
+from panewise.sql.panes import CALLS, END, WINDOW_COLUMNS
+from panewise.sql.syntax import Expr, Select, SelectItem
 from panewise.sql.texts import normal, one_line
 
 
@@ -28,19 +28,21 @@ class GroupKeys:
         select: the SELECT.
         columns: the columns that the operator reads.
         sets: the sets of GROUP BY.
-        table: the window function in FROM, if there is one.
+        ends: the texts of the bounds of the rows' windows, by the lower-case names of columns; None if GROUP
+            BY calls the window.
 
     Attributes:
         call: the call of a window in GROUP BY, once the keys have been read.
-        bounds: the bounds of windows in GROUP BY, once the keys have been read.
+        bounds: the bounds of windows in GROUP BY, or the column with both, once the keys have been read.
     """
 
-    def __init__(self, select: Select, columns: Columns, sets: Sets, table: TableFunction | None) -> None:
-        self.select, self.columns, self.sets, self.table = select, columns, sets, table
+    def __init__(
+        self, select: Select, columns: Columns, sets: Sets, ends: Mapping[str, str] | None = None
+    ) -> None:
+        self.select, self.columns, self.sets, self.ends = select, columns, sets, ends
         self.parser = columns.parser
         self.call: exp.Expr | None = None
-        implied = table is not None and table.implied
-        self.bounds: set[str] = {"window_start", "window_end"} if implied else set()
+        self.bounds: set[str] = set()
 
     def names(self) -> dict[str, str]:
         """Returns the names of the key columns by the normal texts of their expressions.
@@ -65,21 +67,23 @@ class GroupKeys:
 
     def is_window(self, expr: Expr) -> bool:
         """Returns whether an expression of GROUP BY is the window, or a bound of it."""
-        if function_name(expr.node) in CALLS and self.table is None:
-            if self.call is not None:
-                raise self.parser.fail("two windows", "a query has one window", "leave one out", expr.span)
-            self.call = expr.node
-            return True
-        name = column_name(expr.node, self.columns.aliases)
-        if self.table is not None and name is not None and name.lower() in BOUNDS:
-            self.bounds.add(name.lower())
-            return True
-        return False
+        if self.ends is not None:
+            name = column_name(expr.node, self.columns.aliases)
+            end = self.ends.get((name or "").lower())
+            if end is not None:
+                self.bounds.add("window_time" if end == END else end.strip("`"))
+            return end is not None
+        if function_name(expr.node) not in CALLS:
+            return False
+        if self.call is not None:
+            raise self.parser.fail("two windows", "a query has one window", "leave one out", expr.span)
+        self.call = expr.node
+        return True
 
     def _named(self, expr: Expr, key: str | None) -> str:
         """Returns the name of a key: that of its column, or of one that is null in some sets."""
         name = column_name(expr.node, self.columns.aliases) or one_line(self.parser.characters(expr.span))
-        if key is None and name.lower() in BOUNDS:  # a column of the rows; panes have bounds of their own
+        if key is None and name.lower() in WINDOW_COLUMNS:  # of the rows; panes have their own
             return self.columns.add(in_backticks(name), f"{name} of the rows")
         return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
 

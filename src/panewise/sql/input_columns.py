@@ -5,7 +5,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from panewise.errors import SpecError, SqlError
 from panewise.spec import Aggregate
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import (
@@ -25,7 +24,16 @@ from panewise.sql.texts import normal, one_line
 
 @dataclass
 class Columns:
-    """The columns that an operator reads: plain ones by name, others are computed."""
+    """The columns that an operator reads: plain ones by name, others are computed.
+
+    Attributes:
+        parser: the parser, which knows the text.
+        aliases: the names by which expressions call the source.
+        computed: the computed columns, by the normal texts of their expressions.
+        computed_names: the names of the computed columns.
+        spellings: the names of plain columns, by their lower-case ones.
+        bounds: the lower-case names of columns that are bounds of windows.
+    """
 
     parser: QueryParser
     aliases: frozenset[str]
@@ -33,6 +41,11 @@ class Columns:
     computed_names: set[str] = field(default_factory=set)
     spellings: dict[str, str] = field(default_factory=dict)
     bounds: frozenset[str] = frozenset()
+
+    def reads_bounds(self, node: exp.Expr) -> bool:
+        """Returns whether an expression reads a bound of windows."""
+        names = ((column_name(column, self.aliases) or "").lower() for column in columns_in(node))
+        return not self.bounds.isdisjoint(names)
 
     def name_of(self, expr: Expr) -> str:
         """Returns the name of the column with the value of an expression."""
@@ -62,12 +75,8 @@ class Columns:
         Raises:
             SqlError: if panewise does not have it.
         """
-        try:
+        with self.parser.placing(call.span):
             return aggregate_of(self._call(call), self.mask)
-        except SqlError:
-            raise
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, call.span) from None
 
     def _call(self, call: CallSyntax) -> AggregateCall:
         self._check_arguments(call)
@@ -87,16 +96,13 @@ class Columns:
         condition = None if call.condition is None else self.name_of(self._expr(call.condition))
         return AggregateCall(call.name, columns, constants, call.distinct, call.ignore_nulls, condition)
 
-    def _is_bound(self, node: exp.Column) -> bool:
-        return (column_name(node, self.aliases) or "").lower() in self.bounds
-
     def _expr(self, node: exp.Expr) -> Expr:
         return Expr(node, self.parser.span_of(node))
 
     def _check_arguments(self, call: CallSyntax) -> None:
         """Refuses aggregates and functions over windows in an aggregate."""
         for node in (*call.arguments, call.condition):
-            if node is not None and any(self._is_bound(column) for column in columns_in(node)):
+            if node is not None and self.reads_bounds(node):
                 rule = "a bound of a window is the same for all its rows, and no column of them"
                 text = self.parser.characters(call.span)
                 remedy = "write the bound without an aggregate"

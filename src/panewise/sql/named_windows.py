@@ -35,7 +35,7 @@ def _joined(window: exp.Expr, known: Mapping[str, exp.Expr], parser: QueryParser
         return window
     base, span = known.get(str(alias.name).lower()), parser.span_of(window)
     if base is None:
-        rule = f"the name of a window is one of the clause WINDOW, {sorted(known)}"
+        rule = f"OVER with a name has that of a window of the clause WINDOW: {sorted(known)}"
         raise parser.fail(str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)", span)
     own = {part: window.args[part] for part in _PARTS if window.args.get(part)}
     given = {part: base.args[part] for part in _PARTS if base.args.get(part)}

@@ -63,10 +63,8 @@ def max_future_skew_of(table: NamedTable, parser: QueryParser) -> Duration | Non
 def _values(
     options: list[tuple[str, str]], table: NamedTable, parser: QueryParser, value: Callable[[str, str], Any]
 ) -> dict[str, Any]:
-    try:
+    with parser.placing(table.span):
         return {name: value(name, text) for name, text in options}
-    except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
 
 
 def _run_value(name: str, text: str) -> Any:

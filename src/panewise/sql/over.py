@@ -8,10 +8,10 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise import functions as F
-from panewise.errors import SpecError, SqlError
 from panewise.spec import OverColumn, OverOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import timed
+from panewise.sql.error_places import Placing
 from panewise.sql.function_calls import (
     aggregate_call,
     column_name,
@@ -86,9 +86,8 @@ class _OverCompiler(FrameReader):
         self.names[normal(text)] = name
         spec = self._described(window)
         key = self._key(spec)
-        column = self._checked(
-            window, lambda: OverColumn(self._what(window, name), self.frame(window, spec, key))
-        )
+        with self._placing(window):
+            column = OverColumn(self._what(window, name), self.frame(window, spec, key))
         self.operators.setdefault(key, []).append(column)
 
     @cached_property
@@ -124,14 +123,6 @@ class _OverCompiler(FrameReader):
 
     def _described(self, window: exp.Window) -> exp.Expr:
         return described(window, self.select.windows, self.parser)
-
-    def _checked(self, node: exp.Expr, make: Any) -> Any:
-        try:
-            return make()
-        except SqlError:
-            raise
-        except SpecError as error:
-            raise self.fail(node, error.given, error.rule, error.remedy) from None
 
     def _key(self, window: exp.Expr) -> OverKey:
         """Returns the columns of PARTITION BY and ORDER BY."""
@@ -183,7 +174,8 @@ class _OverCompiler(FrameReader):
         if function in ("rank", "dense_rank") and is_arrival(order_terms(self._described(window))):
             function = "row_number"  # no two rows arrive at once
         plain = self._row_function(window, function, inner.expressions)
-        return self._checked(window, lambda: replace(plain, name=name, ignorenulls=ignore))
+        with self._placing(window):
+            return replace(plain, name=name, ignorenulls=ignore)
 
     def _row_function(self, window: exp.Window, function: str, arguments: list[exp.Expr]) -> Any:
         constants: list[Any] = []
@@ -212,10 +204,11 @@ class _OverCompiler(FrameReader):
         if order:
             fields = {"event_time": order[0], "descending": descending, "nulls_last": key.nulls_last}
             fields |= {"order": order[1:]} if order[1:] else {}
-        return self._checked(  # type: ignore[no-any-return]
-            self.select.items[0].expr.node,
-            lambda: OverOperator(columns=columns, keys=key.partition, **{**fields, **self.options}),
-        )
+        with self._placing(self.select.items[0].expr.node):
+            return OverOperator(columns=columns, keys=key.partition, **{**fields, **self.options})
+
+    def _placing(self, node: exp.Expr) -> Placing:
+        return self.parser.placing(self._span(node))
 
     def _where(self, where: Expr) -> str:
         if windows_in(where.node):

@@ -7,9 +7,11 @@ from typing import Any
 from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spec import parts
+from panewise.spec.operators.join.columns import SIDES
+from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.reserved_names import renamed
 from panewise.sql.chained import respecified
-from panewise.sql.stages import WATERMARKED, WindowsStage
+from panewise.sql.stages import WATERMARKED, JoinStage, WindowsStage
 from panewise.sql.windows import is_first
 
 
@@ -50,6 +52,26 @@ def with_window_time(stage: WindowsStage, time: str | None) -> WindowsStage:
         remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
         raise SqlError("a window of CQL", rule, remedy)
     return replace(stage, spec=respecified(stage.spec, event_time=time))
+
+
+def times_of_sides(
+    stage: JoinStage, own: Mapping[str, str | None], only: Callable[[str], str | None]
+) -> tuple[str | None, str | None]:
+    """Returns the event times of both sides: those of the query, of WATERMARK, or the only TIMESTAMP.
+
+    Rows that match by arrival need none.
+
+    Args:
+        stage: the join.
+        own: the columns of the watermarks of "left" and "right".
+        only: a function that returns the only column of type TIMESTAMP of a side.
+    """
+    by_arrival = match_parts(stage.match).by_arrival(stage.match)
+    left, right = (
+        time or own[side] or (None if by_arrival else only(side))
+        for side, time in zip(SIDES, stage.times, strict=True)
+    )
+    return left, right
 
 
 def no_event_time() -> SqlError:

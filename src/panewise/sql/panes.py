@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS, Aggregate
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.function_calls import (
     CallSyntax,
     aggregate_call,
@@ -21,13 +22,13 @@ from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr, TextSpan
 from panewise.sql.texts import normal, one_line, replaced
 
-BOUNDS: Final = ("window_start", "window_end", "window_time")
+WINDOW_COLUMNS: Final = (*BOUNDS, "window_time")  # which a window function in FROM adds
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
 CALLS: Final = ("window", "session_window", "tumble", "hop", "cumulate", "session")  # in GROUP BY
 STRUCTS: Final = ("window", "session_window")
 _ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
-_META: Final = frozenset(PANE_COLUMNS) - {"window_start", "window_end"}
-BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(BOUNDS, (*BOUNDS[:2], END), strict=True))
+_META: Final = frozenset(PANE_COLUMNS) - {*BOUNDS}
+BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(WINDOW_COLUMNS, (*BOUNDS, END), strict=True))
 BOUND_OF: Final[Mapping[str, str]] = {text: bound for bound, text in BOUND_TEXTS.items()}
 # Those of a clause WINDOW have these names, too, as in ksqlDB.
 IMPLIED_BOUNDS: Final = {**BOUND_TEXTS, "windowstart": "window_start", "windowend": "window_end"}

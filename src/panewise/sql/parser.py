@@ -20,7 +20,6 @@ from panewise.sql.syntax import (
     Emit,
     Expr,
     Opaque,
-    Ordered,
     Phrase,
     Query,
     Select,
@@ -239,9 +238,9 @@ class QueryParser(GroupParser):
             self.column_names()
         return Expr(exp.Star(), self.span_from(index))
 
-    def _tail(self) -> tuple[tuple[tuple[str, TextSpan], ...], tuple[Ordered, ...]]:
+    def _tail(self) -> tuple[tuple[tuple[str, TextSpan], ...], tuple[Expr, ...]]:
         clauses: list[tuple[str, TextSpan]] = []
-        order: tuple[Ordered, ...] = ()
+        order: tuple[Expr, ...] = ()
         while (word := self._clause(_TAIL)) is not None:
             begin = self._index
             if word == "ORDER BY":

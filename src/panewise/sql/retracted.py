@@ -9,7 +9,7 @@ from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import OURS, DeduplicateStage, OutputColumn, RowsStage, Stage, WindowsStage
 from panewise.sql.syntax import TextSpan
 
-_RULE: Final = "an inner query takes rows back later, which it marks in op, and this one would count both"
+_RULE: Final = "the inner query retracts rows later, and this query would count a row and its retraction"
 _OF_TOP_N: Final = "number the rows of windows, with window_start and window_end in PARTITION BY"
 _OF_WINDOWS: Final = "leave RETRACTING out there"
 _OF_ROWS: Final = "add EMIT AFTER WATERMARK there"

@@ -44,5 +44,5 @@ def selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
         name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
         if name is not None:
             names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(name))
-    orders = ((ordered.expr.span, normal(parser.characters(ordered.expr.span))) for ordered in query.order)
+    orders = ((expr.span, normal(parser.characters(expr.span))) for expr in query.order)
     return {span: names[text] for span, text in orders if text in names}

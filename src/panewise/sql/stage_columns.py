@@ -1,6 +1,6 @@
 """The columns that the rows of stages have, by their SELECT lists."""
 
-from panewise.sql.expressions import tokens_of
+from panewise.sql.column_syntax import star_of
 from panewise.sql.stages import DeduplicateStage, JoinStage, OutputColumn, RowsStage, Stage, WindowsStage
 
 
@@ -48,17 +48,6 @@ def has_op(stage: Stage) -> bool:
     return named or (whole and isinstance(stage, RowsStage) and has_op(stage.input))
 
 
-def excepted(star: str) -> frozenset[str]:
-    """Returns the columns, in lower case, that `* EXCEPT (...)` leaves out.
-
-    >>> sorted(excepted("t.* EXCEPT (a, `B c`)"))
-    ['a', 'b c']
-    """
-    tokens = tokens_of(star)
-    behind = next((place for place, token in enumerate(tokens) if token.text == "("), len(tokens))
-    return frozenset(token.text.lower() for token in tokens[behind:] if token.text not in "(,)")
-
-
 def is_star(output: OutputColumn) -> bool:
     """Returns whether a column stands for all, as `*`, `t.*` and `* EXCEPT (...)` do."""
-    return output.text.startswith("*") or output.text.endswith(".*") or ".* EXCEPT" in output.text.upper()
+    return star_of(output.text) is not None

@@ -98,6 +98,10 @@ class TableStage:
         return ()
 
 
+class EndlessError(SqlError):
+    """A query has no result on a stream, though it has one on a batch."""
+
+
 @dataclass(frozen=True)
 class Endless:
     """Why a query has no result on a stream: the parts of an error, and its place in the text."""
@@ -107,6 +111,10 @@ class Endless:
     remedy: str
     start: int
     end: int
+
+    def error(self, sql: str) -> EndlessError:
+        """Returns the error."""
+        return EndlessError(self.given, self.rule, self.remedy, sql=sql, start=self.start, end=self.end)
 
 
 @dataclass(frozen=True)
@@ -428,6 +436,11 @@ class CompiledQuery:
     def last(self) -> OurStage | None:
         """The last stage of panewise, None if Spark alone runs the query."""
         return next((stage for stage in walk(self.stage) if isinstance(stage, OURS)), None)
+
+    def tail_error(self, rule: str, remedy: str) -> SqlError:
+        """Returns an error at the tail."""
+        place = {"start": self.place, "end": self.place + len(self.written)}
+        return SqlError(self.written, rule, remedy, sql=self.sql, **place)
 
 
 def walk(stage: Stage) -> Iterator[Stage]:

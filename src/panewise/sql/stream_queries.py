@@ -5,7 +5,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from panewise.errors import SpecError
 from panewise.spec import AnyWindow, Global, Hopping, Sliding, Tumbling, rows
 from panewise.sql.function_calls import has_aggregate
 from panewise.sql.parser import QueryParser
@@ -42,10 +41,8 @@ def syntax_of(window: CqlWindow, time: str | None, parser: QueryParser) -> Windo
     """
     column = window.time or time
     timed = window.kind in ("range", "now")
-    try:
+    with parser.placing(window.span):
         windows = _window(window)
-    except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, window.span) from None
     expr = Expr(exp.column(column, quoted=True), window.span) if timed and column is not None else None
     return WindowSyntax(windows, expr, window.kind, window.span)
 

@@ -3,7 +3,7 @@
 Nothing here is made into text again. Expressions reach Spark as the characters that the user wrote.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from sqlglot import exp
@@ -34,15 +34,6 @@ class SelectItem:
     expr: Expr
     alias: str | None
     span: TextSpan
-
-
-@dataclass(frozen=True)
-class Ordered:
-    """An expression of ORDER BY."""
-
-    expr: Expr
-    descending: bool
-    nulls_first: bool
 
 
 @dataclass(frozen=True)
@@ -273,11 +264,15 @@ class Cte:
 
 @dataclass(frozen=True)
 class Query:
-    """A whole query: WITH, a body, what follows the body (ORDER BY, LIMIT), and EMIT."""
+    """A whole query: WITH, a body, what follows the body (ORDER BY, LIMIT), and EMIT.
+
+    Attributes:
+        order: the expressions of ORDER BY.
+    """
 
     ctes: tuple[Cte, ...]
     body: Body
     tail: tuple[tuple[str, TextSpan], ...]
     emit: Emit | None
     span: TextSpan
-    order: tuple[Ordered, ...] = field(default=())
+    order: tuple[Expr, ...] = ()

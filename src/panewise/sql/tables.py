@@ -1,18 +1,20 @@
-"""Tables in FROM, with WITH (...), WATERMARK and FOR SYSTEM_TIME AS OF."""
+"""Tables in FROM, with WITH (...), WATERMARK, FOR SYSTEM_TIME AS OF and windows of CQL (semantics 46.23)."""
 
 from typing import Final
 
 from sqlglot import TokenType, exp
 
-from panewise.sql.stream_windows import StreamWindowParser
-from panewise.sql.syntax import Derived, Expr, NamedTable, Source, Watermark
+from panewise.sql.clauses import ClauseParser
+from panewise.sql.syntax import CqlWindow, Derived, Expr, NamedTable, Source, Watermark
 
 # Options of WITH for the operator that reads the table: fields of its specification, and how Spark runs it.
 RUN_OPTIONS: Final = frozenset({"finish", "shards", "clock"})
 OPTIONS: Final = RUN_OPTIONS | {"order", "position", "null_keys", "max_future_skew", "deletes"}
+_WINDOW: Final = "a table may have a window of CQL in brackets"
+_WINDOWS: Final = "write [ROWS 3], [RANGE 2 MINUTES], [RANGE UNBOUNDED], [NOW] or [PARTITION BY k ROWS 100]"
 
 
-class TableParser(StreamWindowParser):
+class TableParser(ClauseParser):
     """Parses tables."""
 
     def alias_and_columns(self) -> tuple[str | None, tuple[str, ...]]:
@@ -35,11 +37,11 @@ class TableParser(StreamWindowParser):
         )
         if options and not {*options} & OPTIONS:
             text, options = self.span_from(index), {}
-        window = self.stream_window()
+        window = self._cql_window()
         watermark, system = self._watermark(), self._system_time()
         alias, columns = self.alias_and_columns()
         watermark, system = watermark or self._watermark(), system or self._system_time()
-        window = window or self.stream_window()
+        window = window or self._cql_window()
         if self._curr and self.at_word("TABLESAMPLE"):
             raise self.unexpected("a sample of a stream has no size", "use WHERE rand() < 0.1")
         span = self.span_from(index)
@@ -135,7 +137,8 @@ class TableParser(StreamWindowParser):
         self.required(TokenType.R_PAREN, "the options of WITH stand in parentheses", "close the parenthesis")
         unknown = sorted({*options} - OPTIONS)
         if unknown and {*options} & OPTIONS:
-            rule = f"options of the operator are {', '.join(sorted(OPTIONS))}, and stand alone"
+            known = ", ".join(sorted(OPTIONS))
+            rule = f"WITH has options of the operator or of Spark's source, not both; the former are {known}"
             raise self.fail(unknown[0], rule, "leave it out", self.span_from(begin))
         return options
 
@@ -150,3 +153,42 @@ class TableParser(StreamWindowParser):
             parts.append(self._curr.text if self._curr else "")
             self._advance()
         return ".".join(parts)
+
+    def _cql_window(self) -> CqlWindow | None:
+        """Parses a window in brackets, if one follows.
+
+        Raises:
+            SqlError: for other words in brackets.
+        """
+        index = self._index
+        if not self.take(TokenType.L_BRACKET):
+            return None
+        partition: tuple[Expr, ...] = ()
+        if self.take_words("PARTITION", "BY"):
+            partition = self.separated(self.operand)
+        kind, length, slide = self._extent_of_window()
+        time = self.name("a column of event times follows ON") if self.take_words("ON") else None
+        self.required(TokenType.R_BRACKET, _WINDOW, _WINDOWS)
+        window = CqlWindow(kind, length, slide, partition, time, self.span_from(index))
+        if partition and kind != "rows":
+            rule = "PARTITION BY is for windows of rows; windows of time contain the rows of all keys"
+            raise self.fail("PARTITION BY", rule, "leave it out", window.span)
+        return window
+
+    def _extent_of_window(self) -> tuple[str, object, object]:
+        """Returns the kind of a window, its length and its slide."""
+        if self.take_words("NOW"):
+            return "now", None, None
+        if self.take_words("UNBOUNDED"):
+            return "unbounded", None, None
+        if self.take_words("ROWS") or self.take_words("ROW"):
+            if self.take_words("UNBOUNDED"):
+                return "unbounded", None, None
+            rows = self.count("a number of rows follows ROWS", _WINDOWS)
+            return "rows", rows, self.count(_WINDOW, _WINDOWS) if self.take_words("SLIDE") else None
+        if self.take_words("RANGE"):
+            if self.take_words("UNBOUNDED"):
+                return "unbounded", None, None
+            length = self.length()
+            return "range", length, self.length() if self.take_words("SLIDE") else None
+        raise self.unexpected(_WINDOW, _WINDOWS)

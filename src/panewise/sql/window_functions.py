@@ -67,10 +67,8 @@ def window_of_table(table: TableFunction, parser: QueryParser) -> WindowSyntax:
     if missing:
         rule = f"{table.function} has the arguments {', '.join(_ORDER[table.function]).upper()}"
         raise parser.fail(f"no {missing[0].upper()}", rule, f"write {_EXAMPLES[table.function]}", table.name)
-    try:
+    with parser.placing(table.span):
         return WindowSyntax(windows[table.function](), table.time, table.function, table.span)
-    except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, table.span) from None
 
 
 def identifies(window: Any, bounds: Iterable[str]) -> bool:
@@ -190,10 +188,8 @@ def window_of_call(
         if length is not None and length.unit not in EXACT:
             return WindowSyntax(Calendar(length.unit, length.n), time, name.upper(), span)
     values = [parser.duration_of(Expr(argument, parser.span_of(argument))) for argument in arguments[1:]]
-    try:
+    with parser.placing(span):
         return WindowSyntax(_spark_window(name, values), time, name.upper(), span)
-    except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, span) from None
 
 
 def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowSyntax:

@@ -8,14 +8,10 @@ from typing import Any
 from sqlglot import exp
 
 from panewise.spec import AnyWindow, Session
-from panewise.sql.bound_columns import plain_column
-from panewise.sql.chained import KeysOfPanes
+from panewise.sql.column_syntax import plain_column, star_of
 from panewise.sql.function_calls import column_name, columns_in, conjuncts
-from panewise.sql.group_keys import GroupKeys
-from panewise.sql.input_columns import Columns
-from panewise.sql.panes import BOUND_OF, BOUND_TEXTS, PaneWindow
+from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.parser import QueryParser, parse
-from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import AssignedStage, OutputColumn, RowsStage, Stage
 from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.texts import replaced
@@ -98,9 +94,9 @@ def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows |
     """Returns the rows with a SELECT list: bounds in it have its names, the event time may be added."""
     ends, listed, time = dict[str, str](), list[OutputColumn](), None
     for output in outputs:
-        name = plain_column(output.text)
-        if is_star(output):
-            if excepted(output.text) & {*rows.ends, rows.time.lower()}:
+        name, star = plain_column(output.text), star_of(output.text)
+        if star is not None:
+            if star.without & {*rows.ends, rows.time.lower()}:
                 return None
             ends, time = {**ends, **rows.ends}, time or rows.time
             listed.append(output)
@@ -128,39 +124,6 @@ def _reads(text: str, ends: Mapping[str, str]) -> bool:
     return not {word.lower() for word in re.findall(r"\w+", text)}.isdisjoint(ends)
 
 
-class _RowsCompiler(WindowCompiler):
-    """Compiles GROUP BY over rows of windows."""
-
-    def __init__(
-        self, parser: QueryParser, select: Select, emit: Emit | None, names: frozenset[str], rows: WindowRows
-    ) -> None:
-        self.rows = rows
-        window = rows.syntax("GROUP BY", select.span)
-        super().__init__(parser, select, emit, None, names, renamed_time=rows.time, window=window)
-
-    def _columns(self, names: frozenset[str]) -> Columns:
-        return Columns(self.parser, names, bounds=frozenset(self.rows.ends))
-
-    def _group(self) -> GroupKeys:
-        return KeysOfPanes(self.select, self.columns, self.sets, None, self.rows.ends)
-
-    def _pane_window(self, window: WindowSyntax | None) -> PaneWindow:
-        return PaneWindow(True, ends=self.rows.ends)
-
-    def _reads_bounds(self, expr: Expr) -> bool:
-        names = {(column_name(node, self.columns.aliases) or "").lower() for node in columns_in(expr.node)}
-        return bool(names & self.rows.ends.keys())
-
-    def of_bounds(self) -> tuple[str, ...]:
-        """Returns the conditions on bounds of the queries in FROM."""
-        return self.rows.conditions
-
-    def grouped(self) -> set[str]:
-        """Returns the lower-case names of the bounds in GROUP BY."""
-        names = (column_name(expr.node, self.columns.aliases) for expr in self.group.grouped())
-        return {(name or "").lower() for name in names} & self.rows.ends.keys()
-
-
 def groups_of_rows(
     parser: QueryParser, select: Select, emit: Emit | None, stage: Stage, names: frozenset[str]
 ) -> Stage | None:
@@ -172,8 +135,19 @@ def groups_of_rows(
     rows = window_rows(stage)
     if rows is None or select.group is None:
         return None
-    compiler = _RowsCompiler(parser, select, emit, names, rows)
-    grouped = compiler.grouped()
+    compiler = WindowCompiler(
+        parser,
+        select,
+        emit,
+        None,
+        names,
+        renamed_time=rows.time,
+        window=rows.syntax("GROUP BY", select.span),
+        ends=rows.ends,
+        conditions=rows.conditions,
+    )
+    columns = (column_name(expr.node, names) for expr in compiler.group.grouped())
+    grouped = {(name or "").lower() for name in columns} & rows.ends.keys()
     if not grouped:
         return None
     if not rows.identified_by(grouped):

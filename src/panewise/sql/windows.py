@@ -1,11 +1,10 @@
 """A SELECT with windows and GROUP BY as a window operator, with what Spark computes before and after it."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TypeGuard, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeGuard
 
 from sqlglot import exp
 
-from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
 from panewise.sql.emit import emission
@@ -13,7 +12,6 @@ from panewise.sql.function_calls import (
     aggregate_call,
     check_no_window,
     column_name,
-    columns_in,
     conjuncts,
     function_name,
     has_aggregate,
@@ -21,14 +19,12 @@ from panewise.sql.function_calls import (
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import BOUND_TEXTS, BOUNDS, IMPLIED_BOUNDS, STRUCTS, Panes, PaneWindow
+from panewise.sql.panes import BOUND_TEXTS, IMPLIED_BOUNDS, STRUCTS, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import WATERMARKED, OutputColumn, Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.texts import normal
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
-
-S = TypeVar("S")
 
 
 class WindowCompiler:
@@ -44,6 +40,9 @@ class WindowCompiler:
         renamed_time: the column of the event time, if the rows call it otherwise than the query does.
         options: further fields of the specification.
         window: the windows, if neither FROM nor GROUP BY has them.
+        ends: the texts of the bounds of windows that the rows have without a window function in FROM, by the
+            lower-case names of columns.
+        conditions: conditions on panes that other clauses than WHERE and HAVING have.
     """
 
     def __init__(  # noqa: PLR0913 - each is a part of the query
@@ -58,18 +57,19 @@ class WindowCompiler:
         renamed_time: str | None = None,
         options: Mapping[str, Any] | None = None,
         window: WindowSyntax | None = None,
+        ends: Mapping[str, str] | None = None,
+        conditions: tuple[str, ...] = (),
     ) -> None:
         self.parser, self.select, self.emit, self.table, self.time = parser, select, emit, table, time
         self.renamed_time, self.options, self.window = renamed_time, options or {}, window
+        self.ends, self.conditions = (ends or {}) if table is None else BOUND_TEXTS, conditions
         self.columns = self._columns(names)
         self.sets = Sets(parser, None if select.group is None else select.group.sets)
-        self.group = self._group()
+        called = table is None and ends is None
+        self.group = GroupKeys(select, self.columns, self.sets, None if called else self.ends)
 
     def _columns(self, names: frozenset[str]) -> Columns:
-        return Columns(self.parser, names, bounds=frozenset() if self.table is None else frozenset(BOUNDS))
-
-    def _group(self) -> GroupKeys:
-        return GroupKeys(self.select, self.columns, self.sets, self.table)
+        return Columns(self.parser, names, bounds=frozenset(self.ends))
 
     def compile(self, input: Stage, alias: str | None) -> WindowsStage:  # noqa: A002 - the field's name
         """Returns the stage over this input.
@@ -82,7 +82,7 @@ class WindowCompiler:
         panes = self._panes(keys, window)
         outputs = tuple(self._output(item, panes) for item in self.select.items)
         where, of_bounds = self._where(self.select.where)
-        conditions = [*self.of_bounds(), *(panes.text(condition) for condition in of_bounds)]
+        conditions = [*self.conditions, *(panes.text(condition) for condition in of_bounds)]
         if self.select.having is not None:
             conditions.append(panes.having(self.select.having))
         spec = self._spec(window, list(keys.values()), panes)
@@ -110,18 +110,11 @@ class WindowCompiler:
             rule = "WHERE selects rows before they are aggregated"
             raise self.parser.fail("an aggregate in WHERE", rule, "use HAVING", where.span)
         parts = [Expr(node, self.parser.span_of(node)) for node in conjuncts(where.node)]
-        of_bounds = [part for part in parts if self._reads_bounds(part)]
+        of_bounds = [part for part in parts if self.columns.reads_bounds(part.node)]
         if not of_bounds:
             return self.parser.characters(where.span), []
         of_rows = [self.parser.characters(part.span) for part in parts if part not in of_bounds]
         return all_of(of_rows), of_bounds
-
-    def _reads_bounds(self, expr: Expr) -> bool:
-        return self.table is not None and reads_bounds(expr, self.columns.aliases)
-
-    def of_bounds(self) -> tuple[str, ...]:
-        """Returns conditions on bounds of windows that other clauses than WHERE have."""
-        return ()
 
     def _window(self) -> WindowSyntax | None:
         group = self.group
@@ -130,7 +123,7 @@ class WindowCompiler:
         if self.table is not None:
             self._check_partition(self.table)
             syntax = window_of_table(self.table, self.parser)
-            if not identifies(syntax.window, group.bounds):
+            if not (self.table.implied or identifies(syntax.window, group.bounds)):
                 rule = "GROUP BY has the bounds of the window; CUMULATE needs both, others one of them"
                 remedy = "write GROUP BY window_start, window_end, and the keys"
                 raise self.parser.fail(f"{self.table.function} without them", rule, remedy, self.table.name)
@@ -138,7 +131,10 @@ class WindowCompiler:
         if group.call is not None:
             return window_of_call(group.call, str(function_name(group.call)), self.parser, self.columns.add)
         if self.emit is None:
-            rule = "GROUP BY has the window, and a name in it is that of an input column which is selected"
+            rule = (
+                "GROUP BY has the call of the window; a name in it is that of an input column if "
+                "the SELECT list reads this column"
+            )
             remedy = "write the call of the window in GROUP BY"
             raise self.parser.fail("GROUP BY without a window", rule, remedy, self.select.span)
         return None
@@ -173,7 +169,8 @@ class WindowCompiler:
         call = self.group.call
         if call is None:
             implied = self.table is not None and self.table.implied
-            return PaneWindow(window is not None, ends=IMPLIED_BOUNDS if implied else BOUND_TEXTS)
+            ends = IMPLIED_BOUNDS if implied else self.ends or BOUND_TEXTS
+            return PaneWindow(window is not None, ends=ends)
         name = function_name(call)
         text = self.parser.characters(self.parser.span_of(call))
         written = normal(text, self.columns.aliases)
@@ -214,9 +211,8 @@ class WindowCompiler:
         span = self.select.span if window is None else window.span
         if self.emit is not None and window is None:
             span = self.emit.span
-        return self._checked(
-            lambda: WindowOperator(window=kind, keys=keys, aggregates=aggregates, **fields), span
-        )
+        with self.parser.placing(span):
+            return WindowOperator(window=kind, keys=keys, aggregates=aggregates, **fields)
 
     def _fields(self, window: WindowSyntax | None) -> dict[str, Any]:
         """Returns the fields that EMIT, the options of the table and the window say."""
@@ -234,15 +230,6 @@ class WindowCompiler:
             raise self.parser.fail("WITH LATENESS", rule, "leave one of them out", grace.span)
         return fields if grace is None else {**fields, "allowed_lateness": self.parser.duration_of(grace)}
 
-    def _checked(self, make: Callable[[], S], span: TextSpan) -> S:
-        """Returns what `make` returns; an error of a specification gets this place."""
-        try:
-            return make()
-        except SqlError:
-            raise
-        except SpecError as error:
-            raise self.parser.fail(error.given, error.rule, error.remedy, span) from None
-
     def _time(self, time: Expr) -> str:
         name = self.renamed_time or column_name(time.node, self.columns.aliases)
         if name is None:
@@ -255,11 +242,6 @@ class WindowCompiler:
         group = self.select.group
         behind = "" if group is None else f"GROUP BY {self.parser.characters(group.span)}"
         return f"SELECT {items} FROM", behind
-
-
-def reads_bounds(expr: Expr, aliases: frozenset[str]) -> bool:
-    """Returns whether an expression reads a bound of the windows of a table."""
-    return any((column_name(node, aliases) or "").lower() in BOUNDS for node in columns_in(expr.node))
 
 
 def all_of(conditions: list[str]) -> str | None:

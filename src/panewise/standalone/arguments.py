@@ -29,12 +29,12 @@ def check_words(call: str, others: Mapping[str, object]) -> None:
     Traceback (most recent call last):
         ...
     panewise.errors.InputError: finish(side='left') | an input is named by input=... |
-    say input='left' [PW-LOCAL-002]
+    write input='left' [PW-LOCAL-002]
     """
     for name, value in others.items():
         if name in WRONG_WORDS:
             fault = f"{call}({name}={value!r})"
-            raise InputError(fault, "an input is named by input=...", f"say input={value!r}")
+            raise InputError(fault, "an input is named by input=...", f"write input={value!r}")
         raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
 
 

@@ -21,7 +21,7 @@ def frame_for(schema: Schema, batch: Any) -> pl.DataFrame:
     microseconds, maps to lists of their entries.
     """
     if isinstance(batch, (pa.Table, pa.RecordBatch)):
-        batch = _read(batch)
+        batch = from_arrow(batch)
     if not isinstance(batch, pl.DataFrame):
         rule = "a batch is a Polars DataFrame, or a table or record batch of PyArrow"
         raise InputError(f"a batch of the type {type(batch).__name__}", rule, "give one of these")
@@ -34,8 +34,12 @@ def frame_for(schema: Schema, batch: Any) -> pl.DataFrame:
     return batch.select(_fit(name, batch.schema[name], dtype) for name, dtype in schema.items())
 
 
-def _read(table: pa.Table | pa.RecordBatch) -> Any:
-    """Returns a table or record batch of PyArrow as a DataFrame."""
+def from_arrow(table: pa.Table | pa.RecordBatch) -> Any:
+    """Returns a table or record batch of PyArrow as a DataFrame.
+
+    Raises:
+        InputError: if two columns have one name.
+    """
     names = table.schema.names
     double = [name for name in names if names.count(name) > 1]
     if double:

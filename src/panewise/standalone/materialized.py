@@ -6,7 +6,7 @@ one, the store is made equal to the state before the next step.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -14,13 +14,13 @@ from panewise.chrono import MIN_INSTANT
 from panewise.engine.family_parts import CurrentResults
 from panewise.engine.protocol import Operator
 from panewise.spec.family_parts import ResultWindows
+from panewise.spec.operators.panes import BOUNDS
 from panewise.standalone.store_entries import keys_of, stored_key, values_of
 from panewise.stores import SessionStore, WindowStore
 
 T = TypeVar("T")
 ResultPlace: TypeAlias = tuple[Any, int, int | None]  # key, start and, in a session store, end
 ResultEntry: TypeAlias = tuple[ResultPlace, Any]  # a place and its value; None deletes it
-_BOUNDS: Final = ("window_start", "window_end")
 
 
 class Materialized:
@@ -98,7 +98,7 @@ class Materialized:
         return list(zip(self._places(results), values_of(results.select(self._names)), strict=True))
 
     def _places(self, windows: pl.DataFrame) -> list[ResultPlace]:
-        start, end = (windows[name].to_list() for name in _BOUNDS)
+        start, end = (windows[name].to_list() for name in BOUNDS)
         if not isinstance(self._store, SessionStore):
             end = [None] * windows.height
         return list(zip(keys_of(windows, self._keys), start, end, strict=True))
@@ -112,6 +112,6 @@ class Materialized:
 
     def _windows(self, places: Sequence[ResultPlace], schema: pl.Schema) -> pl.DataFrame:
         """Returns the windows at these places."""
-        columns = [*self._keys, *_BOUNDS]
+        columns = [*self._keys, *BOUNDS]
         rows = [(*stored_key(key), start, end) for key, start, end in places]
         return pl.DataFrame(rows, {name: schema[name] for name in columns}, orient="row", strict=False)

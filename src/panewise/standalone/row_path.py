@@ -42,15 +42,15 @@ class RowPath(DirectPath):
         self._host, self._spec, self._schemas = host, spec, schemas
         plan: Any = host.operator.plan
         plain = enabled and all(map(has_plain_types, schemas.values()))
-        self._records: Any = engine_parts(spec).record_rows(plan) if plain else None
+        records = engine_parts(spec).record_rows(plan) if plain else None
         self._rows: dict[str, list[tuple[Any, ...]]] = {port: [] for port in schemas}  # that wait
         self._size = 0
         self._clocks: Any = None  # the clocks after the readings that wait, None if none waits
         self._sources: dict[str | None, int | None] = {}  # the watermarks that wait, by what reported them
         self._is_copy = False  # whether the Python objects were a copy of the state at the last flush
-        if self._records is None:
+        if records is None:
             return
-        self.enabled = True
+        self._records, self.enabled = records, True
         self._fits = {port: RowFit(spec.ports[port], schema) for port, schema in schemas.items()}
         self.formats = {port: PaneColumns(plan.pane_schema, plan.ports[port]) for port in schemas}
 
@@ -75,7 +75,7 @@ class RowPath(DirectPath):
             return None
         operator = self._host.operator
         clocks = operator.state.clocks if self._clocks is None else self._clocks
-        emitted: list[tuple[Any, ...]] | None = self._records.add(operator, port, *timed, clocks)
+        emitted = self._records.add(operator, port, *timed, clocks)
         if emitted is not None:
             self._rows[port].append(timed[1])
             self._size += 1
@@ -90,7 +90,7 @@ class RowPath(DirectPath):
         operator = self._host.operator
         clocks: Any = operator.state.clocks if self._clocks is None else self._clocks
         clocks = clocks.moved(self._spec, clock, watermark, source)
-        emitted: list[tuple[Any, ...]] | None = self._records.advance(operator, clocks)
+        emitted = self._records.advance(operator, clocks)
         if emitted is not None:
             self._clocks = clocks
             self._sources[source] = highest(self._sources.get(source), watermark)

@@ -64,7 +64,7 @@ def whole(value: Typed, dtype: Any) -> pl.Expr:
 
 def _divide(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     left, right = arguments
-    check(name, arguments, accepted=left.is_number and right.is_number, rule="numbers are divided")
+    check(name, arguments, accepted=left.is_number and right.is_number, rule="only numbers are divided")
     return left.expr.cast(pl.Float64) / _not_zero(right).cast(pl.Float64)
 
 
@@ -146,7 +146,7 @@ def _check_one_type(name: str, values: Sequence[Typed]) -> None:
     known = [value for value in values if not value.is_null]
     numbers = all(value.is_integer for value in known) or all(value.is_float for value in known)
     accepted = numbers or len({str(value.dtype) for value in known}) <= 1
-    check(name, values, accepted=accepted, rule="the values of a choice have one type")
+    check(name, values, accepted=accepted, rule="all results of CASE, IF and COALESCE have one type")
 
 
 def _coalesce(name: str, arguments: Sequence[Typed]) -> pl.Expr:

@@ -14,6 +14,7 @@ import polars as pl
 from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import Cumulating, Hopping
+from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.standalone.sql_expressions import Scope
 from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
@@ -225,8 +226,7 @@ class AssignedNode(FollowingNode):
         self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]
         self.step_us = window.step.us if isinstance(window, Cumulating) else None
         self.origin = window.origin
-        bounds = ("window_start", "window_end", "window_time")
-        self.schema = {**source.schema, **dict.fromkeys(bounds, INSTANT)}
+        self.schema = {**source.schema, **dict.fromkeys(WINDOW_COLUMNS, INSTANT)}
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows with bounds. Rows without a time have none."""

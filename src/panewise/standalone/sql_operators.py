@@ -7,11 +7,17 @@ import polars as pl
 
 from panewise.families import INPUT
 from panewise.spec import counted, parts
-from panewise.spec.operators.join.match_parts import match_parts
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
 from panewise.sql.over import with_free_names
-from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
+from panewise.sql.own_columns import (
+    no_event_time,
+    own_names,
+    times_of_sides,
+    with_own_names,
+    with_window_time,
+)
 from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.sql_expressions import Scope
@@ -19,7 +25,6 @@ from panewise.standalone.sql_nodes import INSTANT, Rejected, SqlNode, StepInput,
 from panewise.standalone.sql_ranking import ranking
 from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
 
-_BOUNDS: Final = frozenset({"window_start", "window_end"})
 _INSTANTS: Final = frozenset({"processing_time", "join_time"})
 
 
@@ -171,7 +176,7 @@ class WindowsNode(OperatorNode):
         self.stage = stage
         # The bounds of windows of rows are numbers.
         first: Any = stage.spec.ports[INPUT]
-        self.times = _INSTANTS if counted(first.window) else _INSTANTS | _BOUNDS
+        self.times = _INSTANTS if counted(first.window) else _INSTANTS.union(BOUNDS)
         self.times |= frozenset() if first.timestamp is None else {"timestamp"}
         self._sets = (
             None
@@ -213,17 +218,23 @@ class JoinNode(SqlNode):
     def __init__(self, stage: JoinStage, left: SqlNode, right: SqlNode) -> None:
         self.sides = {"left": left, "right": right}
         columns = {side: list(node.schema) for side, node in self.sides.items()}
-        join = resolved(stage, columns, _times_of(stage, left, right))
+        marked = {side: node.event_time for side, node in self.sides.items()}
+        join = resolved(stage, columns, times_of_sides(stage, marked, self._only_time))
         for side, node in self.sides.items():
             for name in join.spec.ports[side].time_columns:
                 check_instant(name, node.schema.get(name))
         self.operator = SqlOperator(join.spec, {side: dict(node.schema) for side, node in self.sides.items()})
         self.event_time = output_time(join.spec)
-        self._emitted = self.operator.emitted(_INSTANTS | _BOUNDS)
+        self._emitted = self.operator.emitted(_INSTANTS.union(BOUNDS))
         scope = Scope(self._emitted)
         self._where = [scope.condition(text) for text in join.where]
         self._columns = selected(scope, join.outputs)
         self.schema = schema_of(self._emitted, self._columns)
+
+    def _only_time(self, side: str) -> str | None:
+        """Returns the event time of a side; None of a join whose rows have none (semantics 46.120)."""
+        node = self.sides[side]
+        return None if isinstance(node, JoinNode) else _only_time(node)
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Takes a step, and returns the rows of the join."""
@@ -239,25 +250,6 @@ class JoinNode(SqlNode):
         """Returns late and invalid rows of both sides and of what is before them, without rows."""
         left, right = (node.rejected() for node in self.sides.values())
         return left + right + self.operator.nothing_rejected()
-
-
-def _times_of(stage: JoinStage, left: SqlNode, right: SqlNode) -> tuple[str | None, str | None]:
-    """Returns the event times of the sides of a join: that of the query, of WATERMARK, or the only TIMESTAMP.
-
-    Rows that match by arrival need none.
-    """
-    first, second = (
-        node.event_time if time is None else time
-        for time, node in zip(stage.times, (left, right), strict=True)
-    )
-    if match_parts(stage.match).by_arrival(stage.match):
-        return first, second
-    return _time_of(first, left), _time_of(second, right)
-
-
-def _time_of(time: str | None, node: SqlNode) -> str | None:
-    """Returns the event time of a side; None of a join whose rows have none (semantics 46.120)."""
-    return time if time is not None or isinstance(node, JoinNode) else _only_time(node)
 
 
 def _only_time(node: SqlNode) -> str:

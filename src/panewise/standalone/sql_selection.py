@@ -7,8 +7,8 @@ import polars as pl
 
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.column_syntax import star_of
 from panewise.sql.spark_names import output_name
-from panewise.sql.stage_columns import excepted, is_star
 from panewise.sql.stages import OutputColumn
 from panewise.sql.stars import names_before_star
 from panewise.standalone.sql_expressions import Scope
@@ -23,17 +23,16 @@ def selected(
     """Returns the expressions of a SELECT list. `*` has no hidden columns."""
     columns: list[pl.Expr] = []
     for output in outputs:
-        if is_star(output):
-            left_out = excepted(output.text)
-            fields = _fields(scope, output.text)
-            if fields is not None:
-                columns += [field for field in fields if field.meta.output_name().lower() not in left_out]
-                continue
-            columns += [
-                pl.col(name) for name in scope.columns if name not in hidden and name.lower() not in left_out
-            ]
-        else:
+        star = star_of(output.text)
+        if star is None:
             columns.append(scope.typed(output.text).expr.alias(output_name(output)))
+            continue
+        fields = _fields(scope, output.text)
+        if fields is not None:
+            columns += [field for field in fields if field.meta.output_name().lower() not in star.without]
+            continue
+        names = (name for name in scope.columns if name not in hidden and name.lower() not in star.without)
+        columns += map(pl.col, names)
     return columns
 
 

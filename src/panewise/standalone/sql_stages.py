@@ -19,7 +19,6 @@ from panewise.sql.texts import one_line
 from panewise.standalone.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
 from panewise.standalone.sql_operators import NODES, JoinNode
 from panewise.standalone.sql_selection import Schema
-from panewise.standalone.sql_typed import refused
 
 
 @dataclass
@@ -72,7 +71,7 @@ class NodeBuilder:
         """Refuses a query that Spark alone runs."""
         why = stage.endless
         if why is not None and why.rule != UNSORTED[0]:
-            raise SqlError(why.given, why.rule, why.remedy, sql=self.text, start=why.start, end=why.end)
+            raise why.error(self.text)
         rule = "in process there are selections, windows, functions OVER and joins by time"
         written = one_line(" ... ".join(stage.parts))
-        raise refused(written, rule, "run it on Spark, or compute the table before")
+        raise SqlError(written, rule, "run it on Spark, or compute the table before")

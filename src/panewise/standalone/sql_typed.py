@@ -54,9 +54,9 @@ class Typed:
 Function: TypeAlias = Callable[[str, Sequence[Typed]], pl.Expr]
 
 
-def refused(what: str, rule: str, remedy: str = _REMEDY) -> SqlError:
+def refused(what: str, rule: str) -> SqlError:
     """Returns the error for what has another meaning here, or none."""
-    return SqlError(what, rule, remedy)
+    return SqlError(what, rule, _REMEDY)
 
 
 def shown(name: str, arguments: Sequence[Typed]) -> str:

@@ -1,6 +1,5 @@
 """`sql`, which runs a text of SQL over frames of Polars or PyArrow in this process (semantics 46.50)."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,10 +11,12 @@ import pyarrow as pa
 from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
+from panewise.sql.error_places import error_at
 from panewise.sql.parameters import with_parameters
 from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
-from panewise.standalone.batches import Frame, frame_for
+from panewise.sql.texts import first_place
+from panewise.standalone.batches import Frame, frame_for, from_arrow
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.sql_nodes import Rejected, StepInput
 from panewise.standalone.sql_selection import Schema
@@ -174,7 +175,7 @@ def sql(
 
 def _polars(name: str, frame: Any) -> pl.DataFrame:
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
-        frame = pl.from_arrow(frame)
+        frame = from_arrow(frame)
     if not isinstance(frame, pl.DataFrame):
         rule = "a table is a Polars DataFrame, or a table or record batch of PyArrow"
         raise InputError(f"a table {name} of the type {type(frame).__name__}", rule, "give one of these")
@@ -196,10 +197,8 @@ class SqlRun:
     ) -> None:
         self.compiled: CompiledQuery = compile_sql(text, update=update)
         if self.compiled.tail is not None:
-            place, end = self.compiled.place, self.compiled.place + len(self.compiled.tail)
             rule = "in process rows are not sorted or limited behind a query"
-            remedy = "leave it out, and sort the rows of the result"
-            raise SqlError(self.compiled.tail, rule, remedy, sql=text, start=place, end=end)
+            raise self.compiled.tail_error(rule, "leave it out, and sort the rows of the result")
         self.schemas = {name.lower(): _microseconds(schema) for name, schema in schemas.items()}
         try:
             self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
@@ -235,12 +234,10 @@ def placed(error: SqlError, text: str) -> SqlError:
     if error.line is not None and str(error).rsplit("\n", 2)[1][2:] == text.split("\n")[error.line - 1]:
         return error
     written = error.given.removesuffix("(...)").split(" ...", 1)[0]
-    for named in (written, written.rpartition(" ")[2] if written.startswith(_NAMES) else ""):
-        place_of = re.search(rf"(?<!\w){re.escape(named)}(?!\w)", text, re.IGNORECASE) if named else None
-        if place_of is not None:
-            place: dict[str, Any] = {"sql": text, "start": place_of.start(), "end": place_of.end()}
-            return SqlError(error.given, error.rule, error.remedy, **place)
-    return error
+    place = first_place(text, written)
+    if place is None and written.startswith(_NAMES):
+        place = first_place(text, written.rpartition(" ")[2])
+    return error if place is None else error_at(error, text, place)
 
 
 def _microseconds(schema: Mapping[str, pl.DataType]) -> Schema:

@@ -13,6 +13,9 @@ from panewise.errors import StateError
 FORMAT: Final = 2
 READABLE: Final = (1, 2)
 REMEDY: Final = "restore the checkpoint from a copy, or start from a new one"
+# The names of fields in the header of a state that has inputs with watermarks of their own.
+SINCE: Final = "since"
+REPORTS: Final = "told"
 _OPTIONAL = ("deadline", "mark", "checksum")
 _NAME = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?-[0-9]{1,19}")
 _CHECKSUM = re.compile(r"[0-9a-f]{32}")
@@ -176,13 +179,13 @@ def marks(value: Any) -> bool:
 def inputs(value: Any) -> bool:
     """Returns whether a value has the form of `inputs`.
 
-    `since` is the first reading of the clock. `told` has a pair for each input: its watermark, and when it
+    SINCE is the first reading of the clock. REPORTS has a pair for each input: its watermark, and when it
     last reported one.
     """
-    if not isinstance(value, dict) or value.keys() != {"since", "told"}:
+    if not isinstance(value, dict) or value.keys() != {SINCE, REPORTS}:
         return False
-    reports = value["told"]
-    return (isinstance(reports, dict) and _instant(value["since"])) and all(
+    reports = value[REPORTS]
+    return (isinstance(reports, dict) and _instant(value[SINCE])) and all(
         isinstance(pair, list) and len(pair) == 2 and all(map(_instant, pair)) for pair in reports.values()
     )
 

@@ -10,7 +10,7 @@ import rocksdict
 
 from panewise.errors import StoreError
 
-INTACT = "the files of a store are as it wrote them"
+INTACT = "a store finds its files complete and unchanged"
 RESTORE = "restore the directory from a copy, or delete it and rebuild the store from its source"
 _LOCKED = ("LOCK: Resource temporarily unavailable", "LOCK: No locks available")
 

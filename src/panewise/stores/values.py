@@ -5,11 +5,9 @@ Common scalars have short forms. Everything else is JSON, and only what JSON giv
 
 import json
 import struct
-from typing import Any, TypeAlias
+from typing import Any
 
 from panewise.errors import InputError
-
-Value: TypeAlias = "bool | int | float | str | bytes | list[Any] | dict[str, Any]"
 
 _REMEDY = "give bytes, a text, a number, a bool, or lists and dicts of them; encode other objects to bytes"
 _BYTES, _INT, _TEXT, _FLOAT = b"bisf"

@@ -21,8 +21,9 @@ from typing import Any, Final, TypeAlias
 
 from panewise.errors import InputError
 from panewise.spec import Specification, merging
-from panewise.spec.operators.join.columns import BOUNDS, INDEX, JOIN_TIME, MISSING, ONE_SIDED, TIMING
+from panewise.spec.operators.join.columns import INDEX, JOIN_TIME, MISSING, ONE_SIDED, TIMING
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.panes import BOUNDS
 from panewise.testing.compare import same
 from panewise.testing.families import parts_for_tests
 from panewise.testing.retractions import OP, Ledger, identity

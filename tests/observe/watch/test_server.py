@@ -161,8 +161,11 @@ def test_other_revisions_get_everything(server: WatchServer, query: str) -> None
 
 def test_a_port_that_is_used(server: WatchServer, tmp_path: Path) -> None:
     with pytest.raises(
-        SetupError, match=rf"port={server.port} \| the address can be used: .* \| give a free port"
+        SetupError,
+        match=rf"port={server.port} \| a server needs an address that it can open: .* \| give a free port",
     ):
         WatchServer(tmp_path, port=server.port)
-    with pytest.raises(SetupError, match=r"port=70000 \| the address can be used: .* \| give a free port"):
+    with pytest.raises(
+        SetupError, match=r"port=70000 \| a server needs an address that it can open: .* \| give a free port"
+    ):
         WatchServer(tmp_path, port=70000)

@@ -91,8 +91,9 @@ def test_a_query_continues_another_one(feed: Feed) -> None:
     assert panes(feed, "first-panes", "second-panes") == panes(feed, "one-panes")
 
 
+@pytest.mark.filterwarnings("ignore::panewise.errors.DroppedLateRowsWarning")
 def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -> None:
-    """semantics 48.5, 48.7, 48.9: states that are there already, other specifications, batches."""
+    """semantics 48.5, 48.7, 48.9, 48.17: states that are there already, other specifications, batches."""
     feed, file = first, first.sink("exported")
     with pytest.raises(StateError, match="where a state exists"):
         started(feed, result(feed, 2), "first", file)
@@ -114,6 +115,11 @@ def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -
     both = of_rows.agg(F.count())
     with pytest.raises(SpecError, match=r"an operator behind a DataFrame \| .* \| give the result itself"):
         started(feed, both, "of two", file)
+    once = apply(stream.dropDuplicates(["k", "ts"]), result(feed, 2).spec, shards=2)
+    with pytest.raises(
+        SpecError, match=r"behind Spark's own Deduplicate \| .* begin without one \(sem.* 48.17"
+    ):
+        started(feed, once, "behind Spark", file)
     with pytest.raises(SpecError, match="added_aggregates='zero'"):
         changed.write(panes=ParquetSink(feed.sink("zero")), added_aggregates="zero")  # type: ignore[arg-type]
     with monkeypatch.context() as patched:
@@ -121,9 +127,7 @@ def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -
         with pytest.raises(pytest.fail.Exception):
             started(feed, result(feed, 2), "interrupted", file)
         more = replace(result(feed, 2).spec, allowed_lateness=0)
-        with pytest.raises(
-            StateError, match=r"stores the state of the file, as it was made \(semantics 47.9\)"
-        ):
+        with pytest.raises(StateError, match=r"runs with the specification of the file"):
             started(
                 feed,
                 apply(feed.stream().withWatermark("ts", "10 seconds"), more, shards=2),

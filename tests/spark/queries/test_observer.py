@@ -79,7 +79,7 @@ def test_a_port_that_is_used(spark: SparkSession, observer: Observer) -> None:
     port = observer.serve(0)
     other = observe(spark, log=False)
     try:
-        with pytest.raises(SetupError, match=f"serve\\({port}, .* the port can be used"):
+        with pytest.raises(SetupError, match=f"serve\\({port}, .* a server needs a port that it can open"):
             other.serve(port)
     finally:
         other.close()

@@ -31,6 +31,16 @@ def test_an_export_is_a_remedy_for_as_many_operators(spark: SparkSession, ours: 
             refused()
 
 
+def test_an_export_is_no_remedy_behind_an_operator_of_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 48.17"""
+    any_dataflow: Any = None
+    monkeypatch.setattr(
+        query_record, "reads_of", lambda dataflow: {"sources": 1, "stateful": ["Join"], "ours": 1}
+    )
+    with pytest.raises(StateError, match=r"put them back, or start from a new checkpoint \["):
+        check_reads({"reads": {"sources": 1, "stateful": [], "ours": 1}}, any_dataflow)
+
+
 @pytest.mark.parametrize(
     ("before", "message"),
     [

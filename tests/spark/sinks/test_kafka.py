@@ -158,7 +158,7 @@ REFUSED: list[tuple[Any, dict[str, Any], str]] = [
     (
         lambda df: sessions(df).agg(F.count().alias("n")),
         {"counts": AGAIN},
-        r"^counts=KafkaSink.* \| late rows, invalid rows and counts replace no others .* \| leave mode out",
+        r"^counts=KafkaSink.* \| late rows, invalid rows and counts are only appended .* \| leave mode out",
     ),
     (
         lambda df: sessions(df).accumulation("discarding").trigger(EARLY).agg(F.count().alias("n")),

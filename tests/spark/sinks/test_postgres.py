@@ -374,7 +374,7 @@ def test_an_older_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         (
             {"kind": "late"},
             {"mode": "upsert"},
-            r"panes with mode='upsert' \| late rows, .* replace no others",
+            r"panes with mode='upsert' \| late rows, .* are only appended",
         ),
         ({"key": ()}, {"mode": "upsert"}, r"panes with mode='upsert' \| rows without .* \| give key="),
         (

@@ -56,12 +56,12 @@ def cogroup(**fields: Any) -> CogroupOperator:
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"right": "k"}, ("right='k' | a side is a Side | give one such as Side(keys=['id'])")),
+    ({"right": "k"}, ("right='k' | each side is a panewise.Side | give one such as Side(keys=['id'])")),
     (
         {"left_aggregates": []},
         (
             "a cogroup without aggregates | "
-            "a pane contains an aggregate at least | "
+            "a pane of a cogroup contains at least one aggregate | "
             "give left_aggregates or right_aggregates"
         ),
     ),
@@ -121,7 +121,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
         {"left": Side(keys=["k"], watermark=LAG), "watermark": StreamTime(per="all")},
         (
             f"watermark={StreamTime(per='all')!r}, and one of the left | "
-            "the sides have one watermark, or each its own | "
+            "either both sides share one watermark, or each side has its own | "
             "leave one of them out"
         ),
     ),

@@ -99,7 +99,11 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("late rows without a bound", lambda: Interval(None, 5, retain_rows=1, late="join"), "give both bounds"),
     ("bounds and no limit", lambda: Interval(0, 5, retain_for="unlimited"), "leave it out"),
     ("another word", lambda: Interval(None, 5, retain_for="never"), "retain_for"),
-    ("a retention with bounds", lambda: Interval(0, 5, retain_rows=3), "an interval without a bound keeps"),
+    (
+        "a retention with bounds",
+        lambda: Interval(0, 5, retain_rows=3),
+        "only an interval without a bound has a retention",
+    ),
     ("a retention of no time", lambda: Interval(None, 5, retain_for=0), "above zero"),
     (
         "a retention of no rows",
@@ -108,7 +112,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ),
     ("a retention of too many", lambda: Interval(None, 5, retain_rows=2**63), "rows to retain is whole"),
     ("a Boolean number", lambda: Interval(None, 5, retain_rows=True), "give one such as 1000"),
-    ("closed at no bound", lambda: Interval(0, None, "left", retain_rows=1), "the bounds that there are"),
+    ("closed at no bound", lambda: Interval(0, None, "left", retain_rows=1), "bounds that the interval has"),
     ("open at no bounds", lambda: Interval(None, None, "neither", retain_rows=1), "one of ('both',)"),
     ("strategy", lambda: AsOf("latest"), "strategy is one of"),  # type: ignore[arg-type]
     ("a negative tolerance", lambda: AsOf(tolerance=-1), "not negative"),
@@ -117,7 +121,7 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("a fraction of rows", lambda: LastRows(1.5), "give one such as 3"),  # type: ignore[arg-type]
     ("a Boolean of rows", lambda: LastRows(True), "give one such as 3"),
     ("markers", lambda: LastRows(punct("v")), "count, time or delta"),  # type: ignore[arg-type]
-    ("no window", lambda: LastRows(0), "one side at least"),
+    ("no window", lambda: LastRows(0), "at least one side"),
     ("the order of rows", lambda: LastRows(1, order="time"), "order is one of"),  # type: ignore[arg-type]
     ("time by event time", lambda: LastRows(time(5), order="event_time"), "a number of right rows"),
     ("left rows by event time", lambda: LastRows(1, left=1, order="event_time"), "a number of right rows"),
@@ -146,7 +150,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         lambda: join(match=AsOf(), condition=left("v") > right("v")),
         "all would be stored for good",
     ),
-    ("a side that is none", lambda: join(left="orders"), "a side is a Side"),
+    ("a side that is none", lambda: join(left="orders"), "each side is a panewise.Side"),
     ("a match that is none", lambda: join(match=5), "a match is an Interval"),
     ("how", lambda: join(how="outer"), "how is one of"),
     ("timestamp", lambda: join(timestamp="end"), "timestamp is one of"),
@@ -168,7 +172,11 @@ REFUSED: list[tuple[str, Any, str]] = [
     ("negative skew", lambda: Side(max_future_skew=-1), "not negative"),
     ("watermarks of keys", lambda: Side(watermark=StreamTime()), "comes from outside"),
     ("watermarks of keys of both", lambda: join(watermark=StreamTime()), "StreamTime(per='all')"),
-    ("two watermarks", lambda: join(watermark=ALL, left=Side(keys=["id"], watermark=ALL)), "each its own"),
+    (
+        "two watermarks",
+        lambda: join(watermark=ALL, left=Side(keys=["id"], watermark=ALL)),
+        "each side has its own",
+    ),
     ("idle_after of one watermark", lambda: join(watermark=ALL, idle_after=5), "leave idle_after out"),
     (
         "idle_after with a lag",
@@ -192,7 +200,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         "prefix",
     ),
     ("a prefix that names nothing", lambda: join(how="semi", right=Side(keys=["id"], prefix="r_")), "prefix"),
-    ("nothing selected", lambda: join(select=[]), "a column at least"),
+    ("nothing selected", lambda: join(select=[]), "at least one column"),
     ("text selected", lambda: join(select=["id"]), "a column is a Selected"),
     ("a right column of semi", lambda: join(how="semi", select=[Selected("right", "v")]), "left rows only"),
     ("either for a value", lambda: join(select=[Selected("either", "v")]), "for the key columns"),

@@ -161,11 +161,11 @@ CASES: list[tuple[Any, str]] = [
     ),
     (
         lambda: OverOperator(columns=[TOTAL], order=["a"], descending=["b"]),
-        "descending=('b',), event_time='event_time', order=('a',) | a direction is that of the event time",
+        "descending=('b',), event_time='event_time', order=('a',) | a direction is given for the event time",
     ),
     (
         lambda: OverOperator(columns=[TOTAL], event_time=None, order=["a"], descending=["a"]),
-        "descending=('a',), event_time=None, order=('a',) | a direction is that of the event time, or",
+        "descending=('a',), event_time=None, order=('a',) | a direction is given for the event time or",
     ),
     (
         lambda: OverOperator(columns=[TOTAL], order=["a"], nulls_last=["a", "a"]),
@@ -256,8 +256,8 @@ CASES: list[tuple[Any, str]] = [
     (
         lambda: F.col("v"),
         (
-            "panewise.functions.col | columns and expressions come from pyspark, and "
-            "operators take these | import pyspark."
+            "panewise.functions.col | panewise.functions has aggregates; columns and expressions "
+            "are those of pyspark | import pyspark."
         ),
     ),
     (

@@ -74,7 +74,7 @@ FIRST = (
 )
 def test_an_operator_over_rows_that_are_retracted(sql: str, remedy: str) -> None:
     """semantics 46.102"""
-    with pytest.raises(SqlError, match=f"takes rows back later.*{remedy}"):
+    with pytest.raises(SqlError, match=f"retracts rows later.*{remedy}"):
         compile_sql(sql)
 
 

@@ -86,12 +86,20 @@ def _sum(column: str, place: int) -> Update:
         if value is None:
             return
         before = row[place]
-        total = value if before is None else before + value
-        if type(total) is int and not -LIMIT <= total < LIMIT:
-            raise NotInPythonError
-        row[place] = total
+        row[place] = value if before is None else checked_sum(before + value)
 
     return update
+
+
+def checked_sum(total: Any) -> Any:
+    """Returns a sum.
+
+    Raises:
+        NotInPythonError: if it is a whole number beyond 64 bits.
+    """
+    if type(total) is int and not -LIMIT <= total < LIMIT:
+        raise NotInPythonError
+    return total
 
 
 def _float_sum(column: str, place: int) -> Update:

@@ -16,7 +16,7 @@ from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.families import INPUT
 from panewise.spec import Entry, Inputs, RowInputs, row_driven
-from panewise.state.manifest import Checks, checked
+from panewise.state.manifest import REPORTS, SINCE, Checks, checked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ def clocks_header(clocks: Clocks, entry: Entry) -> dict[str, Any]:
     source = entry.watermark
     if source is not None and (isinstance(source, Inputs) or row_driven(source) is not None):
         reported = {name: [report.watermark, report.reported_at] for name, report in clocks.inputs.reports}
-        header["inputs"] = {"since": clocks.inputs.since, "told": reported}
+        header["inputs"] = {SINCE: clocks.inputs.since, REPORTS: reported}
     return header
 
 
@@ -87,9 +87,9 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
     """Returns the clocks of a header. `before` are the clocks of an operator that has taken no step."""
     if not header:
         return before
-    known = header.get("inputs", {"told": {}, "since": None})
+    known = header.get("inputs", {REPORTS: {}, SINCE: None})
     inputs = InputWatermarks(
-        tuple((name, InputWatermark(*report)) for name, report in known["told"].items()), known["since"]
+        tuple((name, InputWatermark(*report)) for name, report in known[REPORTS].items()), known[SINCE]
     )
     return replace(
         before,

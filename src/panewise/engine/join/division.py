@@ -65,7 +65,8 @@ def _with_numbers(state: Any, name: str, division: Division, numbers: tuple[str,
 
 def header_rules(spec: JoinOperator) -> HeaderRules:
     """Returns how the headers of shards become one. Windowed streams have more fields."""
-    return replace(HEADER_RULES, fields={**HEADER_RULES.fields, RELEASED: sum, WAITING: by_side(_least)})
+    fields = {**HEADER_RULES.fields, WAITING: by_side(_least)}
+    return replace(HEADER_RULES, fields=fields, counters=(*HEADER_RULES.counters, RELEASED))
 
 
 def _least(values: Sequence[Sequence[int | None]]) -> list[int | None]:

@@ -13,6 +13,7 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.protocol import Operator, Schemas
+from panewise.engine.tables.copied_tables import CopiedTables
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.families import part
 from panewise.matches import MATCHES
@@ -52,7 +53,7 @@ class MatchEngine:
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
     take_over: Callable[[Any, JoinOperator, JoinClocks], MatchTakeOver] | None = None
-    record_rows: Callable[[JoinPlan], Any] = lambda plan: None
+    record_rows: Callable[[JoinPlan], CopiedTables | None] = lambda plan: None
     late_rows: Callable[[Any], LateRows] = lambda match: behind
 
 

@@ -12,7 +12,7 @@ from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, TIME
 from panewise.engine.ingest.validate import EntryPort, UncombinedPort, ValidationResult
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
 from panewise.engine.kernels.instants import shifted
-from panewise.engine.kernels.small_frames import filter_rows
+from panewise.engine.kernels.small_frames import Mask, filter_rows
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
@@ -21,7 +21,6 @@ from panewise.spec import JoinOperator, parts
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.conditions import columns_of
 from panewise.spec.operators.join.columns import (
-    BOUNDS,
     EITHER,
     INDEX,
     IS_FIRST,
@@ -38,6 +37,7 @@ from panewise.spec.operators.join.columns import (
 )
 from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
+from panewise.spec.operators.panes import BOUNDS
 
 
 class SidePort(UncombinedPort, EntryPort):
@@ -195,6 +195,12 @@ def with_keys(port: SidePort, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows without a null key. The others have no partner (semantics 28)."""
     nullable = [name for name in port.keys if rows[name].null_count()]
     return rows.drop_nulls(nullable) if nullable else rows
+
+
+def has_null_key(port: SidePort, rows: pl.DataFrame) -> Mask:
+    """Returns which rows have a null key."""
+    nulls: Mask = rows.select(pl.any_horizontal(pl.col(port.keys).is_null())).to_series().to_numpy()
+    return nulls
 
 
 def keys_of(plan: JoinPlan, side: str, rows: pl.DataFrame) -> pl.DataFrame:

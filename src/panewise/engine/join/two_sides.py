@@ -28,7 +28,7 @@ from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
-from panewise.state.manifest import Checks, check_fields, checked, inputs, marks, whole
+from panewise.state.manifest import REPORTS, SINCE, Checks, check_fields, checked, inputs, marks, whole
 
 # The fields of the header that bound the horizon of a side after a change of its lateness (semantics 47.15).
 FLOORS: Final = {LEFT: "floor_left", RIGHT: "floor_right"}
@@ -59,7 +59,7 @@ class SidesState:
             "processing_time": clocks.processing_time,
             "watermark": clocks.watermark,
             "finished": clocks.finished,
-            "inputs": {"since": clocks.since, "told": reports},
+            "inputs": {SINCE: clocks.since, REPORTS: reports},
             "ended": [side for side, clock in clocks.sides.items() if clock.ended],
             "marks": [],
             "marks_by_side": {side: marks.rows() for side, marks in self.marks.items()},
@@ -118,7 +118,7 @@ def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
     """Returns the clocks of a header; `{}` is that of no commit."""
     if not _checked(header):
         return JoinClocks()
-    reports, ended = header["inputs"]["told"], header["ended"]
+    reports, ended = header["inputs"][REPORTS], header["ended"]
     sides = {
         side: SideClock(
             reports[side][0],
@@ -129,7 +129,7 @@ def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
         )
         for side in SIDES
     }
-    return JoinClocks(header["processing_time"], header["inputs"]["since"], sides, header.get(FLOOR))
+    return JoinClocks(header["processing_time"], header["inputs"][SINCE], sides, header.get(FLOOR))
 
 
 def _checked(header: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,7 +145,7 @@ def _by_side(value: Any) -> bool:
 
 
 CHECKS: Final[Checks] = {
-    "inputs": lambda value: inputs(value) and _by_side(value["told"]),
+    "inputs": lambda value: inputs(value) and _by_side(value[REPORTS]),
     "ended": lambda value: isinstance(value, list) and all(side in SIDES for side in value),
     "marks_by_side": lambda value: _by_side(value) and all(map(marks, value.values())),
     "next_number": whole(0),
@@ -153,8 +153,9 @@ CHECKS: Final[Checks] = {
 }
 # All shards see the same ends of input: the longest list of ended sides is the latest one.
 HEADER_RULES: Final = HeaderRules(
-    {"ended": partial(max, key=len), "marks_by_side": by_side(most_marks), "next_number": sum},
-    frozenset({"floor", *FLOORS.values()}),
+    {"ended": partial(max, key=len), "marks_by_side": by_side(most_marks)},
+    floors=frozenset({"floor", *FLOORS.values()}),
+    counters=("next_number",),
 )
 _REQUIRED: Final = ("inputs", "ended", "marks_by_side", "next_number")
 

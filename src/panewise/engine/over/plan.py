@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import takewhile
-from typing import Any
 
 import polars as pl
 
@@ -28,7 +27,7 @@ from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.run import Shape
 from panewise.errors import SpecError
-from panewise.spec import Aggregate, OverColumn, OverOperator, RowFunction
+from panewise.spec import Aggregate, Frame, OverOperator, RowFunction
 from panewise.spec.type_checks import check_types
 
 # In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
@@ -66,9 +65,12 @@ class OverPlan(UncombinedPort, InputPort):
         self.from_end = spec.backwards
         self.spec = spec = in_ascending_order(spec)
         self.payload = user_columns(self.schema)
-        self.functions = [column for column in spec.columns if isinstance(column.what, RowFunction)]
-        self.defaults = {column.name: _default(column.what, self.schema) for column in self.functions}
-        self.ranks = any(column.what.fn in ("rank", "dense_rank") for column in self.functions)
+        # The functions, each with its frame.
+        self.functions = [
+            (column.what, column.frame) for column in spec.columns if isinstance(column.what, RowFunction)
+        ]
+        self.defaults = {what.name: _default(what, self.schema) for what, _ in self.functions}
+        self.ranks = any(what.fn in ("rank", "dense_rank") for what, _ in self.functions)
         self._set_frames(spec)
         self._set_reach(spec)
         self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
@@ -100,7 +102,7 @@ class OverPlan(UncombinedPort, InputPort):
         self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
         # Whether rows wait for values, so that not only the number of rows behind them decides which are
         # emitted.
-        self.waits_for_values = any(_skips(column, "lead") for column in self.functions)
+        self.waits_for_values = bool(self.waiting_for_values())
         # Whether the frames without a start of a row that waits for later rows may lack peers that are
         # emitted.
         self.lacks_peers = self.ahead > 0 and any(
@@ -145,37 +147,28 @@ class OverPlan(UncombinedPort, InputPort):
 
         Those of :meth:`lists` are not among them.
         """
-        without_start = [
-            (n, column)
-            for n, column in enumerate(self.functions)
-            if column.frame is not None and column.frame.start is None and not self._needs_list(column)
-        ]
         return [
-            (f"__nth{n}", column.what) for n, column in without_start if isinstance(column.what, RowFunction)
+            (f"__nth{n}", what)
+            for n, (what, frame) in enumerate(self.functions)
+            if frame is not None and frame.start is None and not self._needs_list(what, frame)
         ]
 
     def waiting_for_values(self) -> list[RowFunction]:
         """Returns the functions that look ahead to a number of values."""
-        return [
-            column.what
-            for column in self.functions
-            if isinstance(column.what, RowFunction) and _skips(column, "lead")
-        ]
+        return [what for what, _ in self.functions if what.fn == "lead" and what.skips]
 
     def lists(self) -> list[tuple[str, RowFunction]]:
         """Returns each function for which `running` has a list of values, with the column of the list."""
         return [
-            (f"__values{n}", column.what)
-            for n, column in enumerate(self.functions)
-            if isinstance(column.what, RowFunction) and self._needs_list(column)
+            (f"__values{n}", what)
+            for n, (what, frame) in enumerate(self.functions)
+            if self._needs_list(what, frame)
         ]
 
-    def _needs_list(self, column: OverColumn) -> bool:
+    def _needs_list(self, what: RowFunction, frame: Frame | None) -> bool:
         """Returns whether the value of a function may be in any earlier row, which values determine."""
-        what, frame = column.what, column.frame
-        assert isinstance(what, RowFunction)
         if frame is None:
-            return _skips(column, "lag")
+            return what.fn == "lag" and what.skips
         plain = frame.exclude == "no others" and not what.ignorenulls and not self.from_end
         return frame.start is None and not plain
 
@@ -243,7 +236,7 @@ class OverPlan(UncombinedPort, InputPort):
 
     def _running(self) -> Schema:
         """Returns the value columns of `running`, none if no function needs them."""
-        counted = {column.what.fn for column in self.functions} & {"row_number", "rank", "dense_rank"}
+        counted = {what.fn for what, _ in self.functions} & {"row_number", "rank", "dense_rank"}
         parts = {
             job.stored(name): dtype
             for job in self.unbounded
@@ -277,11 +270,6 @@ def _rows_behind(spec: OverOperator) -> int:
     return max(rows_behind)
 
 
-def _skips(column: OverColumn, fn: str) -> bool:
-    """Returns whether a column is the function and ignores nulls."""
-    return isinstance(column.what, RowFunction) and column.what.fn == fn and column.what.skips
-
-
 def _us_behind(spec: OverOperator) -> int:
     """Returns how far ranges look back, in microseconds."""
     starts = [
@@ -300,9 +288,9 @@ def _from_peers(spec: OverOperator) -> bool:
     )
 
 
-def _default(what: Any, schema: Schema) -> pl.Series | None:
+def _default(what: RowFunction, schema: Schema) -> pl.Series | None:
     """Returns the default of `lag` or `lead` in the type of the column, None if there is none."""
-    if not isinstance(what, RowFunction) or what.default is None or what.column is None:
+    if what.default is None or what.column is None:
         return None
     return pl.Series([what.default]).cast(schema[what.column])
 

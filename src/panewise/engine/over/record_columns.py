@@ -17,11 +17,11 @@ from typing import Any, Final, TypeAlias
 from panewise.engine.aggregate.record_partials import (
     Update,
     Values,
+    checked_sum,
     partial_names,
     result_of,
     updates_of,
 )
-from panewise.engine.aggregate.sums import LIMIT
 from panewise.engine.columns import CARRY, ROW_COUNT, ROWS
 from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.over.jobs import Job, end_of
@@ -167,12 +167,7 @@ def _at(place: int, values: list[Any]) -> Any:
 
 
 def _sum(values: list[Any]) -> Any:
-    if not values:
-        return None
-    total = reduce(add, values)  # `sum` of Python adds floats in another way
-    if type(total) is int and not -LIMIT <= total < LIMIT:
-        raise NotInPythonError
-    return total
+    return checked_sum(reduce(add, values)) if values else None  # `sum` of Python adds floats in another way
 
 
 def _running(number: int, job: Job, what: Aggregate, names: list[str]) -> Column:

@@ -18,7 +18,7 @@ from panewise.engine.over.range_partials import results
 from panewise.engine.over.ranges import pieces
 from panewise.engine.over.running import Running
 from panewise.engine.over.sequences import Layout
-from panewise.spec import OverColumn, RowFunction
+from panewise.spec import Frame, RowFunction
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,14 @@ def values(layout: Layout, ranges: Sequence[Layout] = ()) -> Values:
         columns, remembered = Running(layout).results(job)
         new_columns += columns
         running += remembered
-    new_columns += [_of_function(layout, column) for column in plan.functions]
+    new_columns += [_of_function(layout, what, frame) for what, frame in plan.functions]
     by_name = {series.name: series for series in new_columns}
     return Values(pl.DataFrame([by_name[column.name] for column in plan.spec.columns]), running)
 
 
-def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
+def _of_function(layout: Layout, what: RowFunction, frame: Frame | None) -> pl.Series:
     """Returns a new column that is the result of a function, not of an aggregate."""
-    what, at = column.what, layout.targets
-    assert isinstance(what, RowFunction)
+    at = layout.targets
     match what.fn:
         case "row_number":
             return pl.Series(what.name, layout.number[at] + 1)
@@ -71,11 +70,11 @@ def _of_function(layout: Layout, column: OverColumn) -> pl.Series:
         case "dense_rank":
             return pl.Series(what.name, layout.ranks[1][at] + 1)
         case "nth_value":
-            return _nth(layout, column, what)
-    return _shifted(layout, column, what)
+            return _nth(layout, what, frame)
+    return _shifted(layout, what)
 
 
-def _shifted(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
+def _shifted(layout: Layout, what: RowFunction) -> pl.Series:
     """Returns `lag` or `lead`."""
     assert what.n is not None
     at, code, longest = layout.targets, layout.code[layout.targets], len(layout.code)
@@ -89,25 +88,25 @@ def _shifted(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series
         place = at + min(what.n, longest) * (-1 if what.fn == "lag" else 1)
         inside = (place >= layout.start[code]) & (place < layout.passed[code])
         values_there = values_at(layout, what, place, inside)
-    default = layout.plan.defaults[column.name]
+    default = layout.plan.defaults[what.name]
     if default is not None and not inside.all():
         defaults = pl.repeat(default[0], len(at), dtype=values_there.dtype, eager=True)
         values_there = values_there.zip_with(pl.Series(inside), defaults)
     return values_there.alias(what.name)
 
 
-def _nth(layout: Layout, column: OverColumn, what: RowFunction) -> pl.Series:
+def _nth(layout: Layout, what: RowFunction, frame: Frame | None) -> pl.Series:
     """Returns the value in the n-th row of each frame, null if the frame has fewer rows.
 
     The n-th row of a frame without a start is the same for all rows of a key. It may have passed in an
     earlier step: then the table `running` has its value.
     """
-    assert column.frame is not None
+    assert frame is not None
     assert what.n is not None
     if what not in [other for _, other in layout.plan.firsts()]:
         from_end = layout.plan.from_end
-        return nth(layout, what, ranges_of(layout, column.frame), from_end=from_end).values.alias(what.name)
-    low, high = bounds(layout, column.frame)
+        return nth(layout, what, ranges_of(layout, frame), from_end=from_end).values.alias(what.name)
+    low, high = bounds(layout, frame)
     code = layout.code[layout.targets]
     first = layout.count_before - layout.stored_count  # by key, the number of the first row of its sequence
     place = layout.start[code] + (min(what.n, FAR) - 1 - first[code])

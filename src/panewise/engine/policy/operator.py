@@ -27,6 +27,7 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
+from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.policies import DeltaPolicy
 
@@ -118,7 +119,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         The columns are the keys, window_start and window_end (null), pending (how many tuples), and closed.
         """
         keys = self.plan.output_keys if self.plan.spec.partition_by else []
-        bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in ("window_start", "window_end")]
+        bounds = [pl.lit(None, dtype=pl.Int64).alias(name) for name in BOUNDS]
         pending = pl.col(TUPLES).list.len().cast(pl.Int64).alias("pending")
         output = self.state.partitions.all().select(*keys, *bounds, pending, pl.lit(False).alias("closed"))
         return output.sort(self.plan.spec.partition_by, nulls_last=False) if keys else output

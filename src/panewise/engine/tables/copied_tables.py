@@ -19,7 +19,7 @@ def stored_rows(tables: Iterable[StoredTable]) -> int:
 
 
 class CopiedTables(ABC):
-    """A copy of tables.
+    """A copy of the tables of an operator, whose rows are added and emitted one by one.
 
     Invariant: if :meth:`is_copy_of` is true, the copy has the rows of the tables, and those that have been
     added to it since. Tables never change, so it is enough to compare which objects they are.
@@ -46,6 +46,16 @@ class CopiedTables(ABC):
         Raises:
             NotInPythonError: if they have a value that only the engine handles.
         """
+
+    @abstractmethod
+    def add(
+        self, operator: Any, port: str, time: int, row: tuple[Any, ...], clocks: Any
+    ) -> list[tuple[Any, ...]] | None:
+        """Adds a valid row that is not late. Returns what is emitted; None if the engine must add it."""
+
+    @abstractmethod
+    def advance(self, operator: Any, clocks: Any) -> list[tuple[Any, ...]] | None:
+        """Moves the clocks. Returns what is emitted; None if the engine must move them."""
 
     def forget(self) -> None:
         """Discards the copy."""

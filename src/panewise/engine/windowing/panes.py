@@ -9,8 +9,8 @@ from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, START, liv
 from panewise.engine.kernels.small_frames import constant_column, ordered, output_key, selected
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.spec import Global, WindowOperator, closed_at_end
+from panewise.spec.operators.panes import BOUNDS
 
-BOUNDS: Final = ("window_start", "window_end")
 COMPLETE: Final = "__complete"  # of a window that fires: whether it is complete
 _OP = "__op_rank"
 

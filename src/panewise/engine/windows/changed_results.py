@@ -21,6 +21,7 @@ from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.sliding.completion import unmade_with
 from panewise.spec import Calendar, Hopping, Sliding, Tumbling, closed_at_end, length
+from panewise.spec.operators.panes import BOUNDS
 
 T = TypeVar("T")
 _EXPIRED: Final = "__expired"
@@ -64,9 +65,7 @@ class WindowResults:
         such window, it has not expired.
         """
         plan, clocks = self.operator.plan, self.operator.state.clocks
-        ends = pl.Series(
-            END, [_end(plan, *bounds) for bounds in windows.select(panes.BOUNDS).rows()], pl.Int64
-        )
+        ends = pl.Series(END, [_end(plan, *bounds) for bounds in windows.select(BOUNDS).rows()], pl.Int64)
         wanted = windows.with_columns(ends)
         if plan.by_key:
             constant = pl.lit(0, dtype=pl.Int8).alias(ONE_KEY)

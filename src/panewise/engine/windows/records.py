@@ -43,6 +43,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.progress.clocks import Clocks
+from panewise.engine.tables.copied_tables import stored_rows
 from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.engine.windowing.panes import stamped
 from panewise.engine.windowing.plan import WindowPlan
@@ -129,22 +130,26 @@ class RecordWindows:
         self._count = pending_to_fire(plan) or 1
         self._discards = plan.spec.accumulation == "discarding"
         self._empty = [(self._at[part.name], part.empty) for part in plan.aggregation.partials]
-        measures = plan.spec.measures
-        updates: dict[str, Update] = {}
-        for measure in measures:
-            updates |= updates_of(measure, self._at)
-        self._updates = list(updates.values())
-        self._floats = [
-            name for name in {measure.column for measure in measures} if name and plan.schema[name].is_float()
-        ]
+        self._updates = self._updates_of_partials()
+        columns_read = {measure.column for measure in plan.spec.measures if measure.column}
+        self._floats = [name for name in columns_read if plan.schema[name].is_float()]
         self._columns = self._pane_columns()
         self._set_live_panes()
         self._gap, self._reach = _gap_and_reach(plan.spec.window)
         self._template = self._new_row()
+        # The columns by which windows are known here: those of a session are its key, as its bounds change.
+        self._identifies = plan.keys if plan.slicing is None else plan.identity
         self._state: Any = None  # the state of the operator that the windows were read from
         self._complete = False  # whether all windows of the table are here that are not complete
         self._windows: dict[Key, list[_Window]] = {}
         self._changed: list[_Window] = []
+
+    def _updates_of_partials(self) -> list[Update]:
+        """Returns how a row changes each partial. Aggregates share the partials of one name."""
+        updates: dict[str, Update] = {}
+        for measure in self._plan.spec.measures:
+            updates |= updates_of(measure, self._at)
+        return list(updates.values())
 
     def _set_live_panes(self) -> None:
         """Sets where rows have the live pane: places of the row and of the pane, first those of results."""
@@ -225,11 +230,14 @@ class RecordWindows:
         """Returns the windows of a row, None for a new one, each with its bounds after the row."""
         slicing = self._plan.slicing
         if slicing is not None:
-            return [(self._known(operator, (*key, *bounds)), bounds) for bounds in slicing.windows(time)]
+            return [
+                (next(iter(self._known(operator, (*key, *bounds))), None), bounds)
+                for bounds in slicing.windows(time)
+            ]
         start, end = time, time + self._gap
         near = [
             window
-            for window in self._sessions_of(operator, key)
+            for window in self._known(operator, key)
             if start < window.row[self._end] + self._reach and window.row[self._start] < end + self._reach
         ]
         if len(near) > 1:
@@ -239,24 +247,16 @@ class RecordWindows:
         row = near[0].row
         return [(near[0], (min(start, row[self._start]), max(end, row[self._end])))]
 
-    def _known(self, operator: WindowEngine, identity: Key) -> _Window | None:
-        windows = self._windows.get(identity)
+    def _known(self, operator: WindowEngine, place: Key) -> list[_Window]:
+        """Returns the window with an identity or, of sessions, the windows of a key."""
+        windows = self._windows.get(place)
         if windows is None and not self._complete:
-            names = self._plan.identity
+            names, table = self._identifies, operator.state.windows
             wanted = pl.DataFrame(
-                [identity], {name: self._plan.table_schema[name] for name in names}, orient="row"
+                [place], {name: self._plan.table_schema[name] for name in names}, orient="row"
             )
-            windows = self._windows[identity] = self._loaded(operator.state.windows.find(wanted))
-        return windows[0] if windows else None
-
-    def _sessions_of(self, operator: WindowEngine, key: Key) -> list[_Window]:
-        windows = self._windows.get(key)
-        if windows is None and not self._complete:
-            names = self._plan.keys
-            wanted = pl.DataFrame(
-                [key], {name: self._plan.table_schema[name] for name in names}, orient="row"
-            )
-            windows = self._windows[key] = self._loaded(operator.state.windows.of_keys(wanted, names))
+            stored = table.of_keys(wanted, names) if self._plan.slicing is None else table.find(wanted)
+            windows = self._windows[place] = self._loaded(stored)
         return windows or []
 
     def _after(
@@ -368,11 +368,10 @@ class RecordWindows:
         """Reads the windows of a state that is not known, as a whole if they are few."""
         table = operator.state.windows
         self._state, self._windows, self._changed = operator.state, {}, []
-        self._complete = table.newest.height + sum(run.rows for run in table.runs) <= _MANY
+        self._complete = stored_rows([table]) <= _MANY
         if not self._complete:
             return
-        identifies = self._plan.keys if self._plan.slicing is None else self._plan.identity
-        at = [self._at[name] for name in identifies]
+        at = [self._at[name] for name in self._identifies]
         for window in self._loaded(table.all()):
             self._windows.setdefault(tuple([window.row[place] for place in at]), []).append(window)
 

@@ -11,7 +11,7 @@ from panewise.state.manifest import flag, whole
 
 WINDOWS = "windows"
 # Blocks stay only if all shards have them.
-HEADER_RULES: Final = HeaderRules({"closes": any, "received": max, "in_blocks": all})
+HEADER_RULES: Final = HeaderRules({"closes": any, "received": max}, of_all=("in_blocks",))
 
 
 @dataclass(frozen=True, kw_only=True)

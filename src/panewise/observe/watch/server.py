@@ -47,7 +47,7 @@ class WatchServer:
         try:
             self._server: ThreadingHTTPServer = server((host, port), self._handler())
         except (OSError, OverflowError) as error:
-            rule = f"the address can be used: {error}"
+            rule = f"a server needs an address that it can open: {error}"
             raise SetupError(f"host={host!r}, port={port}", rule, "give a free port, or 0") from None
         self._server.daemon_threads = True
         shown = f"[{host}]" if ":" in host else host

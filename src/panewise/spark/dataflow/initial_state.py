@@ -18,6 +18,7 @@ from panewise.engine.exported_state import StateOwner, begun_otherwise, exported
 from panewise.errors import SpecError
 from panewise.spark.columns.types import arrow_schema
 from panewise.spark.inputs.ancestry import operators_upstream
+from panewise.spark.inputs.plan_text import plan_of, stateful
 from panewise.spark.session.settings import envelopes_in_small_batches
 from panewise.spark.shuffle import envelope
 from panewise.spark.sinks.paths import exists
@@ -135,6 +136,18 @@ def check_reached(file: str | None, operators: int, dfs: Iterable[DataFrame]) ->
             "read them in a second query"
         )
         raise SpecError(fault, rule, remedy)
+
+
+def check_without_spark(file: str | None, dfs: Iterable[DataFrame]) -> None:
+    """Refuses an initial state of a query with stateful operators of Spark: they would begin without one."""
+    names = sorted({name for df in dfs if df.isStreaming for name in stateful(plan_of(df))})
+    if file is not None and names:
+        rule = "a file has no state of Spark's own operators, which would begin without one (semantics 48.17)"
+        remedy = (
+            "use an operator of panewise in its place, or run Spark's operator in a query of its own, and "
+            "read the rows that it writes"
+        )
+        raise SpecError(f"initial_state={file!r} behind Spark's own {' and '.join(names)}", rule, remedy)
 
 
 def _directory(checkpoint: str, place: int) -> str:

@@ -1,4 +1,8 @@
-"""The clock stream: its rows make micro-batches while the input is silent (semantics 12.7)."""
+"""The clock stream: its rows make micro-batches while the input is silent (semantics 12.7).
+
+Offsets are instants, so they mean the same after a start with another interval (semantics 47.20). Earlier
+releases counted intervals.
+"""
 
 import time
 from collections.abc import Iterator, Mapping
@@ -10,6 +14,7 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 from panewise.chrono import Duration
 
 _FORMAT = "panewise_clock"
+_AT, _COUNT = "at", "tick"  # the field of an offset, and that of earlier releases
 _NOTHING = "{}"  # an empty control note: it wakes every shard, which reads the time of the micro-batch
 
 
@@ -39,22 +44,28 @@ class _ClockReader(DataSourceStreamReader):
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - PySpark's name
         """Returns the multiple before the current one, so that the first micro-batch has a row."""
-        return {"tick": self._now() - 1}
+        return {_AT: self._now() - self._every}
 
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802 - PySpark's name
         """Returns the current multiple. It never decreases, even if the clock of the machine does."""
-        return {"tick": max(self._now(), (start or {"tick": 0})["tick"])}
+        now = self._now()
+        return {_AT: now if start is None else max(now, self._at(start))}
 
     def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[InputPartition]:
         """Returns one partition if a multiple has passed, else none."""
-        return [InputPartition(end["tick"])] if end["tick"] > start["tick"] else []
+        return [InputPartition(self._at(end))] if self._at(end) > self._at(start) else []
 
     def read(self, partition: InputPartition) -> Iterator[tuple[str]]:
         """Yields the row."""
         yield (_NOTHING,)
 
     def _now(self) -> int:
-        return time.time_ns() // 1000 // self._every
+        """Returns the last multiple, in microseconds since 1970."""
+        return time.time_ns() // 1000 // self._every * self._every
+
+    def _at(self, offset: Mapping[str, int]) -> int:
+        """Returns the instant of an offset. One of an earlier release may count shorter intervals."""
+        return offset[_AT] if _AT in offset else min(offset[_COUNT] * self._every, self._now())
 
 
 def clock_stream(session: SparkSession, every: Duration) -> DataFrame:

@@ -53,7 +53,7 @@ def with_constant_watermark(df: DataFrame, spec: Entry) -> DataFrame:
     if not makes_own(spec) or watermarked(df):
         return df
     constant = df.withColumn(_CONSTANT, F.timestamp_seconds(F.lit(0)))
-    return watermarked_anyway(constant, _CONSTANT, "0 seconds").drop(_CONSTANT)
+    return watermarked_anyway(constant, _CONSTANT).drop(_CONSTANT)
 
 
 def check_inputs(spec: Entry) -> None:

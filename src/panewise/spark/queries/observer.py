@@ -82,7 +82,7 @@ class Observer(StreamingQueryListener):
         try:
             port, self._close_server = self._prometheus().serve(port, host)
         except OSError as error:
-            call, rule = f"serve({port}, host={host!r})", f"the port can be used: {error}"
+            call, rule = f"serve({port}, host={host!r})", f"a server needs a port that it can open: {error}"
             raise SetupError(call, rule, "give a free port, or 0") from None
         return port
 

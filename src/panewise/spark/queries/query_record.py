@@ -12,6 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from panewise.checkpoints.layout import READS, STATEFUL
 from panewise.chrono import Duration
 from panewise.engine.checkpoint import EXPORT, check_same
 from panewise.engine.evolution import log_change
@@ -29,7 +30,6 @@ from panewise.state import Manifest
 from panewise.state.manifest import newest_record
 
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
-_READS = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
 _CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
 _SOURCES = "clock_added_to"  # the field of the record with the number of sources before a clock was added
@@ -85,7 +85,7 @@ def prepare_record(
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
     header |= {_CLOCK: None if dataflow.clock is None else dataflow.clock.us}
     header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
-    header |= {_READS: reads_of(dataflow)}
+    header |= {READS: reads_of(dataflow)}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
 
@@ -165,9 +165,7 @@ def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> 
     _check_firsts(known, dataflow)
     if dataflow.fed and known.get(_ENDS, False) != at_end:
         fault = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
-        rule = (
-            "a checkpoint fixes the sources of a query, and what ends the input of the first operator is one"
-        )
+        rule = "a checkpoint fixes the sources of a query, and finish='at_end' over a result adds a source"
         raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
 
 
@@ -207,18 +205,19 @@ def reads_of(dataflow: Dataflow) -> dict[str, Any]:
     ours = 1 + sum(operators_upstream(df) for df in dataflow.dfs.values() if df.isStreaming)
     read = {source for plan in plans for source in sources(plan)}
     clocks = dataflow.clock is not None and not dataflow.clock_last  # one that was added does not count
-    return {"sources": len(read) + clocks, "stateful": others, "ours": ours}
+    return {"sources": len(read) + clocks, STATEFUL: others, "ours": ours}
 
 
 def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:
     """Checks that the sources and the stateful operators of a query are those of its checkpoint (48.13)."""
-    before, now = known.get(_READS), reads_of(dataflow)
+    before, now = known.get(READS), reads_of(dataflow)
     for name, words in _WORDS.items():
         if before is not None and before[name] != now[name]:
             rule = f"a checkpoint fixes the {words}: this one has {before[name] or 'none'} (semantics 48.13)"
-            same = before["ours"] == now["ours"]  # a state is imported by as many operators (48.7)
-            remedy = f"put them back, or {EXPORT if same else 'start from a new checkpoint'}"
+            # A state is imported by as many operators, and not behind those of Spark (48.7, 48.17).
+            imports = before["ours"] == now["ours"] and not now[STATEFUL]
+            remedy = f"put them back, or {EXPORT if imports else 'start from a new checkpoint'}"
             raise StateError(f"a query with {now[name] or 'no'} {words}", rule, remedy)
 
 
-_WORDS = {"sources": "sources", "stateful": "stateful operators of Spark", "ours": "operators of panewise"}
+_WORDS = {"sources": "sources", STATEFUL: "stateful operators of Spark", "ours": "operators of panewise"}

@@ -89,7 +89,9 @@ def _last_before(session: SparkSession, known: Manifest, change: Continuation, c
         remedy = "start once with the specification as it was and available_now=True, and change it then"
         raise StateError(fault, rule, remedy)
     if committed == NONE and FIELD in known.header:
-        rule = "the first micro-batch stores the state of the file, as it was made (semantics 47.9)"
+        rule = (
+            "after an import the first micro-batch runs with the specification of the file (semantics 47.9)"
+        )
         remedy = "start with the specification of the file, or with another checkpoint, and change it then"
         raise StateError(fault, rule, remedy)
     return committed

@@ -19,6 +19,7 @@ from panewise.spark.dataflow.initial_state import (
     InitialState,
     check_reached,
     check_streaming,
+    check_without_spark,
     imported_state,
     known_state,
 )
@@ -129,8 +130,10 @@ def _prepared(
         more = added_clock(session, known.header, dataflow, checkpoint)
         initial = known_state(known.header, checkpoint, options.initial_state)
         dataflow = dataflow.starting_with(initial)
-    elif not exists(session, f"{checkpoint}/metadata"):
-        check_new(session, dispatch.sinks)
+    else:
+        check_without_spark(options.initial_state, dataflow.dfs.values())
+        if not exists(session, f"{checkpoint}/metadata"):
+            check_new(session, dispatch.sinks)
     schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:

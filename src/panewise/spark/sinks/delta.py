@@ -77,7 +77,7 @@ class DeltaSink(OutputSink):
         wanted, fault = columns_written(self, output), f"{output.name}={self!r}"
         try:
             if self._is_other(output.session):
-                rule = "a DeltaSink writes to a Delta table, and what is there is none"
+                rule = "a DeltaSink writes to a Delta table, and something else is at this place"
                 raise SpecError(fault, rule, "give another name, or delete what is there")
             self._save(empty(output.session, wanted), "ignore")
             existing = self._read(output.session).schema

@@ -114,7 +114,7 @@ class KafkaSink(OutputSink):
     def _check_upserts(self, fault: str, output: SinkOutput) -> None:
         """Checks that the last row of a key is its result."""
         if output.kind != "panes":
-            rule = "late rows, invalid rows and counts replace no others (semantics 49.13)"
+            rule = "late rows, invalid rows and counts are only appended (semantics 49.13)"
             raise SpecError(fault, rule, "leave mode out")
         key = self._key(output)
         if not key:

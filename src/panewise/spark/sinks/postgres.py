@@ -141,7 +141,10 @@ def _merge(connection: Any, statements: Statements, attempts: Mapping[str, int])
     """
     (count,) = connection.execute(statements.count_copied(attempts)).fetchone()
     if count != sum(attempts.values()):
-        rule = "the rows of a micro-batch are merged together, and a crash of the server deletes copied ones"
+        rule = (
+            "the staging table has all rows of the micro-batch when they are merged; a crash "
+            "of the server empties it"
+        )
         fault = f"{count} of {sum(attempts.values())} rows in {statements.staging}"
         raise StateError(fault, rule, "start the query again: it repeats the micro-batch")
     if statements.key:

@@ -46,7 +46,7 @@ def key_of(sink: KeyedSink, output: SinkOutput) -> tuple[str, ...]:
     if sink.mode == "append":
         return ()
     if output.kind != "panes":
-        rule = "late rows, invalid rows and counts replace no others"
+        rule = "late rows, invalid rows and counts are only appended"
         raise SpecError(f"{output.name} with mode='upsert'", rule, 'give mode="append"')
     key = output.key if sink.key is None else tuple(sink.key)
     if not key:

@@ -22,9 +22,11 @@ from panewise.spark.streaming_sql.sql_names import simple_name, source_of, witho
 from panewise.spark.streaming_sql.sql_outputs import expression_of, ranked_rows, selected, words_of
 from panewise.spark.streaming_sql.sql_text import SparkText
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.column_syntax import star_of
 from panewise.sql.over import with_free_names
 from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
-from panewise.sql.stage_columns import excepted, is_star
+from panewise.sql.panes import WINDOW_COLUMNS
+from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
     Computed,
     DeduplicateStage,
@@ -119,7 +121,7 @@ class OperatorRunner(SparkText):
     def _names(self, stage: SingleInputStage, df: DataFrame) -> list[str] | None:
         known = {name.lower() for name in df.columns}
         time = SF.lit(None).cast("timestamp")
-        bounds = [name for name in ("window_start", "window_end", "window_time") if name not in known]
+        bounds = [name for name in WINDOW_COLUMNS if name not in known]
         views = self.views({"t": df.withColumns(dict.fromkeys(bounds, time))})
         alias = "" if stage.alias is None else f" AS {in_backticks(stage.alias)}"
         try:
@@ -178,13 +180,13 @@ def _columns(
     """Returns a SELECT list in which columns stand for `*`."""
     columns: list[OutputColumn] = []
     for output in outputs:
-        if not is_star(output):
+        star = star_of(output.text)
+        if star is None:
             columns.append(output)
             continue
-        names, left_out = (result.dataflow.output_names or {})[INPUT].values(), excepted(output.text)
         columns += [
             OutputColumn(in_backticks(name), name, name)
-            for name in names
-            if name not in new and name.lower() not in left_out
+            for name in (result.dataflow.output_names or {})[INPUT].values()
+            if name not in new and name.lower() not in star.without
         ]
     return columns

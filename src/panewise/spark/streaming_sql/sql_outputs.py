@@ -12,7 +12,8 @@ from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.shuffle.reports import PROGRESS
 from panewise.spec.aggregates.expressions import Expression
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.stage_columns import excepted, is_star
+from panewise.sql.column_syntax import star_of
+from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
 from panewise.sql.texts import one_line
 
@@ -35,10 +36,11 @@ def selected(rows: ResultRows, outputs: Iterable[OutputColumn]) -> ResultRows:
 def _listed(df: DataFrame, outputs: Iterable[OutputColumn]) -> Iterator[tuple[str, str]]:
     """Yields the expressions of a SELECT list with their names. Columns stand for `*`."""
     for output in outputs:
-        if not is_star(output):
+        star = star_of(output.text)
+        if star is None:
             yield output.text, output.name or df.selectExpr(output.text).columns[0]
             continue
-        left_out = {PROGRESS, *excepted(output.text)}
+        left_out = {PROGRESS, *star.without}
         yield from ((in_backticks(name), name) for name in columns_of(df) if name.lower() not in left_out)
 
 

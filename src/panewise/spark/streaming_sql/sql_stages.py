@@ -19,11 +19,11 @@ from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.streaming_sql.sql_operators import OperatorRunner
 from panewise.spark.streaming_sql.sql_outputs import column_of, selected, words_of
-from panewise.spark.streaming_sql.sql_text import EndlessError, named_tables
+from panewise.spark.streaming_sql.sql_text import named_tables
 from panewise.spec import Cumulating, Hopping
 from panewise.spec.conditions.text import in_backticks
-from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.joins import resolved
+from panewise.sql.own_columns import times_of_sides
 from panewise.sql.stages import (
     UNSORTED,
     AssignedStage,
@@ -79,8 +79,7 @@ class Runner(OperatorRunner):
     def _sorted(self, result: Made, script: CompiledQuery, tail: str) -> Made:
         """Returns the rows of a batch with ORDER BY, LIMIT and OFFSET behind them."""
         if _is_streaming(result):
-            end = script.place + len(script.written)
-            raise SqlError(script.written, *UNSORTED, sql=self.text, start=script.place, end=end)
+            raise script.tail_error(*UNSORTED)
 
         def step(df: DataFrame) -> DataFrame:
             return self.run_query(("SELECT * FROM ", f" {tail}"), [(df, None)])
@@ -146,8 +145,7 @@ class Runner(OperatorRunner):
         df = self.run_query(query.parts, frames)
         endless = query.endless
         if endless is not None and df.isStreaming:
-            place: dict[str, Any] = {"sql": self.text, "start": endless.start, "end": endless.end}
-            raise EndlessError(endless.given, endless.rule, endless.remedy, **place)
+            raise endless.error(self.text)
         return df
 
     @output.register
@@ -182,20 +180,6 @@ class Runner(OperatorRunner):
         bounds = {"window_start": start, "window_end": end, "window_time": last}
         return exploded.withColumns(bounds).drop(_WINDOW)
 
-    def _times(
-        self, stage: JoinStage, own: list[str | None], left: Source, right: Source
-    ) -> tuple[str | None, str | None]:
-        """Returns the event times of both sides; those of a batch may be its only columns of TIMESTAMP.
-
-        Rows that match by arrival need none.
-        """
-        first, second = (
-            other if time is None else time for time, other in zip(stage.times, own, strict=True)
-        )
-        if match_parts(stage.match).by_arrival(stage.match):
-            return first, second
-        return first or self._watermarked(left), second or self._watermarked(right)
-
     @output.register
     def _joined(self, stage: JoinStage) -> Made:
         left, right = self.run(stage.left), self.run(stage.right)
@@ -205,9 +189,9 @@ class Runner(OperatorRunner):
         inputs, sides = inputs_of_sides("sql", "a join", left, right, None)
         frames = {side: frame_of(source) for side, source in inputs.items()}
         columns = {side: list(df.columns) for side, df in frames.items()}
-        marked = [(sides[side]["event_time"], columns[side]) for side in ("left", "right")]
-        own = [time if time in known else None for time, known in marked]
-        times = self._times(stage, own, left, right)
+        marked = {side: fields["event_time"] for side, fields in sides.items()}
+        own = {side: time if time in columns[side] else None for side, time in marked.items()}
+        times = times_of_sides(stage, own, lambda side: self._watermarked(inputs[side]))
         join = self.checked(lambda: resolved(stage, columns, times))
         result: OperatorResult = self.checked(lambda: apply(inputs, join.spec, **run_options(stage)))
         rows = ResultRows(result, result.steps)

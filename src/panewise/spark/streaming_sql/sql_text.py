@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pyspark.errors import AnalysisException, ParseException
@@ -12,14 +12,12 @@ from panewise.errors import SpecError, SqlError
 from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.clauses import STOPS
+from panewise.sql.error_places import error_at
 from panewise.sql.expressions import tokens_of
 from panewise.sql.recognize import is_table
+from panewise.sql.texts import first_place
 
 T = TypeVar("T")
-
-
-class EndlessError(SqlError):
-    """A query has no result on a stream, though it has one on a batch."""
 
 
 class SparkText:
@@ -39,18 +37,10 @@ class SparkText:
             return make()
         except (AnalysisException, ParseException) as error:
             message = str(error).strip().split("\n", 1)[0]
-            start, end = self.place_of(re.findall(r"`([^`]+)`", message))
-            rule, remedy = (
-                "expressions and names are those of Spark's SQL",
-                "correct the expression or the name",
-            )
-            raise SqlError(message, rule, remedy, sql=self.text, start=start, end=end) from error
-
-    def place_of(self, names: Iterable[str]) -> tuple[int | None, int | None]:
-        """Returns begin and end of the first of these names in the text, None if none occurs."""
-        wanted = {*names}
-        token = next((token for token in tokens_of(self.text) if token.text in wanted), None)
-        return (None, None) if token is None else (token.start, token.end + 1)
+            rule = "expressions and names are those of Spark's SQL"
+            refused = SqlError(message, rule, "correct the expression or the name")
+            place = first_place(self.text, *re.findall(r"`([^`]+)`", message))
+            raise error_at(refused, self.text, place) from error
 
     def run_query(self, pieces: Sequence[str], frames: Sequence[tuple[DataFrame, str | None]]) -> DataFrame:
         """Runs a query of Spark's, in which DataFrames stand between the pieces of the text."""
@@ -88,10 +78,8 @@ class SparkText:
         except SqlError:
             raise
         except SpecError as error:
-            start, end = self.place_of(re.findall(r"'([^']+)'", error.given))
-            raise SqlError(
-                error.given, error.rule, error.remedy, sql=self.text, start=start, end=end
-            ) from error
+            place = first_place(self.text, *re.findall(r"'([^']+)'", error.given))
+            raise error_at(error, self.text, place) from error
 
 
 def _has_alias(tokens: Sequence[Any], index: int) -> bool:

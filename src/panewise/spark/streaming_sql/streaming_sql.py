@@ -11,10 +11,10 @@ from panewise.spark.builders.upstream_inputs import Source
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.streaming_sql.sql_stages import Runner
-from panewise.spark.streaming_sql.sql_text import EndlessError
 from panewise.sql import compile_sql
 from panewise.sql.parameters import with_parameters
 from panewise.sql.recognize import is_query, is_sparks, says_windows
+from panewise.sql.stages import EndlessError
 
 
 def sql(

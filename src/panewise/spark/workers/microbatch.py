@@ -192,8 +192,8 @@ class ShardRunner:
         )
         if stored.operator.spec != self._settings.spec:
             raise StateError(
-                "a state whose aggregates were added, or are now",
-                "only a query of write() knows where rows are read which aggregates a state lacks",
+                "aggregates that were added now or at an earlier start",
+                "aggregates can be added only in a query that write() starts",
                 "start the query with write(), or from a new checkpoint",
             )
         self._store.lengths = dict(stored.manifest.header.get(LENGTHS, {}))

@@ -16,7 +16,9 @@ def always(old: Any, new: Any) -> None:
 def only_delays(old: Any, new: Any) -> str | None:
     """Refuses a change of anything but the delays of a watermark."""
     same = _without_delays(old.watermark) == _without_delays(new.watermark)
-    return None if same else "of a watermark only the lag, the delay and idle_after change (semantics 47.2)"
+    return (
+        None if same else "of a watermark only the lag, the delay and idle_after may change (semantics 47.2)"
+    )
 
 
 def _without_delays(watermark: Any) -> Any:

@@ -11,9 +11,10 @@ from panewise.spec.conditions import check_condition, columns_of
 from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
-from panewise.spec.operators.join.columns import BOUNDS, EITHER, JOIN_TIME, LEFT, SIDES, Selected
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, SIDES, Selected
 from panewise.spec.operators.join.match_parts import OF_ONE_MATCH, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
 
 _NOT_STATIC: Final = ("watermark", "allowed_lateness", "position", "max_future_skew")

@@ -25,7 +25,11 @@ def _other_names(old: OverOperator, new: OverOperator) -> str | None:
         [replace(column, what=replace(column.what, name="any")) for column in spec.columns]
         for spec in (old, new)
     )
-    return None if before == after else "new columns of OVER only get other names (semantics 47.2)"
+    return (
+        None
+        if before == after
+        else "of the columns that OVER adds only the names may change (semantics 47.2)"
+    )
 
 
 class _OverParts(DocumentedParts[OverOperator]):

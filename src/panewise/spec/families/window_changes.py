@@ -21,18 +21,21 @@ def _trigger(old: WindowOperator, new: WindowOperator) -> str | None:
         return None
     if fires_only_when_complete(new.trigger) and not fires_only_when_complete(old.trigger):
         return (
-            "sliding windows that may have fired early are continued by a trigger that may fire early, "
+            "sliding windows that may have fired early need a trigger that may fire early, "
             f"such as {_RARELY} (semantics 47.18)"
         )
     never = (isinstance(of.trigger, Never) and of.accumulation == "discarding" for of in (old, new))
     if [*never] == [False, True]:
-        return f"discarding sliding windows are not continued by Never(), but by {_RARELY} (semantics 47.18)"
+        return f"discarding sliding windows cannot change to Never(), but to {_RARELY} (semantics 47.18)"
     return None
 
 
 def _accumulation(old: WindowOperator, new: WindowOperator) -> str | None:
     if new.evictor is not None or new.delta is not False:
-        return "with an evictor or a delta windows store rows as the accumulation needs them (semantics 47.2)"
+        return (
+            "with an evictor or a delta, which rows a window stores depends on the "
+            "accumulation (semantics 47.2)"
+        )
     if isinstance(new.window, Sliding) and new.accumulation == "discarding":
         return (
             "sliding windows store sums of all their rows, which no firing discards later (semantics 47.18)"
@@ -42,10 +45,10 @@ def _accumulation(old: WindowOperator, new: WindowOperator) -> str | None:
 
 def _lateness(old: WindowOperator, new: WindowOperator) -> str | None:
     if isinstance(new.window, Sliding) and new.accumulation == "discarding":
-        return "discarding sliding windows are stored as their lateness needs it (semantics 47.2)"
+        return "how discarding sliding windows are stored depends on their lateness (semantics 47.2)"
     raised = old.lateness_us is not None and (new.lateness_us is None or new.lateness_us > old.lateness_us)
     if raised and has_key_watermarks(new.watermark):
-        return "with a watermark of each key the allowed lateness is only lowered (semantics 47.2)"
+        return "with a watermark of each key the allowed lateness may only be lowered (semantics 47.2)"
     return None
 
 
@@ -60,10 +63,13 @@ def _aggregates(old: WindowOperator, new: WindowOperator) -> str | None:
     if same_aggregates(old.aggregates, new.aggregates) == list(range(len(old.aggregates))):
         return None  # other names
     if new.evictor is not None:
-        return "with an evictor windows store rows with the columns of their aggregates (semantics 47.2)"
+        return "with an evictor, windows store only the columns that their aggregates read (semantics 47.2)"
     ordered = any(aggregate.ordered for aggregate in (*old.measures, *new.measures))
     if isinstance(new.window, Sliding) and ordered:
-        return "sliding windows store rows with the columns of aggregates in arrival order (semantics 47.2)"
+        return (
+            "for aggregates in arrival order, sliding windows store only the columns that these read "
+            "(semantics 47.2)"
+        )
     return None
 
 

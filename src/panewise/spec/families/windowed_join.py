@@ -14,7 +14,8 @@ from panewise.spec.families import join
 from panewise.spec.families.input_changes import SIDE_CHANGES, Check, of_side
 from panewise.spec.families.windows import PaneParts
 from panewise.spec.family_parts import parts
-from panewise.spec.operators.join.columns import BOUNDS, JOIN_TIME, LEFT, SIDES
+from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, SIDES
+from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types

@@ -45,7 +45,7 @@ class PaneParts(DocumentedParts[S]):
     def instants(self, spec: S) -> tuple[str, ...]:
         """Returns the columns of panes that are instants. Bounds of windows of rows are row numbers."""
         operator = self.operator(spec)
-        bounds = () if counted(operator.window) else ("window_start", "window_end")
+        bounds = () if counted(operator.window) else BOUNDS
         stamps = ("timestamp",) if operator.timestamp in ("end", "window_time") else ()
         return (*bounds, *stamps, "processing_time")
 

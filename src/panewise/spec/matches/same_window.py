@@ -42,10 +42,13 @@ def _refuses_change(old: JoinOperator, new: JoinOperator) -> str | None:
     before, after = old.match, new.match
     assert isinstance(before, SameWindow) and isinstance(after, SameWindow)
     if (before.window, before.accumulation) != (after.window, after.accumulation):
-        return "of windows of both sides trigger, allowed_lateness and drop_by change (semantics 47.2, 47.19)"
+        return (
+            "of windows of both sides only trigger, allowed_lateness and drop_by may change "
+            "(semantics 47.2, 47.19)"
+        )
     if fires_once(before) or fires_once(after):
         return (
-            "windows that fire once are stored as their rows alone, which no other ones continue "
+            "windows that fire once store only rows, so they cannot become others, nor others such windows "
             "(semantics 47.2, 47.19)"
         )
     if data_loss_reason(window_operator(old, count())) is not None:

@@ -24,7 +24,7 @@ def _check(spec: JoinOperator) -> None:
                 f"late={window.late!r} on the {name}", rule, "give allowed_lateness, or leave late out"
             )
         if window.retention is not None and window.retention.us < lateness.us:
-            rule = "a row that is not late is not beyond the retention of its side"
+            rule = "a side retains its rows at least as long as they are not late"
             problem = f"retention={window.retention}, allowed_lateness={lateness} on the {name}"
             raise SpecError(problem, rule, "give a longer retention")
 

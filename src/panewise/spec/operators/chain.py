@@ -207,7 +207,7 @@ def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "Windo
     if first.accumulation != "accumulating":
         return
     if merging(first.window):
-        rule = "only a retraction removes the panes of windows that are merged away from the next stage"
+        rule = "when windows merge, only a retraction removes their old panes from the next stage"
         raise SpecError(
             f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'"
         )

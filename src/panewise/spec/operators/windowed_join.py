@@ -149,7 +149,7 @@ def _check_fields(spec: WindowOperator) -> None:
         raise SpecError(f"then with {spec.window!r}", rule, f"use windows of time, or {_APART}")
     late = "a row that a join emits is never behind its output watermark, so none is late (semantics 40.4)"
     clock = "the watermark is the output watermark of the join"
-    order = "only the rows of the sides have source positions"
+    order = "source positions belong to rows of the sides, not to rows that the join emits"
     refused = {
         "time": (spec.time != "event", clock),
         "watermark": (spec.watermark is not None, clock),

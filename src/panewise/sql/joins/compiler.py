@@ -115,7 +115,7 @@ class JoinCompiler:
         """Returns the conditions on bounds that the queries of both sides have, for the rows of the join."""
         texts = [text for side in self.windows or () for text in side.conditions]
         if texts and how != "inner":
-            rule = "the query of a side of an outer window join selects rows, and not windows"
+            rule = "in an outer join of windows, the query of a side has no condition on bounds of windows"
             raise self._fail("a condition on a bound", rule, "write it in WHERE behind the join")
         return [Referring((text,), (), None, text) for text in texts]
 
@@ -276,7 +276,10 @@ class JoinCompiler:
         for node in conditions.rest if by_key and not self._counts_all_keys() else ():
             if isinstance(node, exp.EQ) and is_open(node) and len(list(columns_in(node))) > 1:
                 span = self.parser.span_of(node)
-                rule = "each key has rows of its own in this join, and an expression is a key of one table"
+                rule = (
+                    "this join has no condition besides its keys, and a key that is an expression "
+                    "names its table"
+                )
                 remedy = "write the names of tables before its columns"
                 raise self.parser.fail(self.parser.characters(span), rule, remedy, span)
         if versions and not conditions.keys and not conditions.open:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SqlError
 from panewise.spec import AsOf, Interval, LastRows, Latest
 from panewise.spec.windows.size_in_rows import MOST_ROWS
 from panewise.sql.function_calls import NOW, function_name
@@ -72,12 +72,8 @@ class MatchReader:
 
     def checked(self, make: Callable[[], Any]) -> Any:
         """Returns what `make` returns; an error of a specification gets the place of the join."""
-        try:
+        with self.columns.parser.placing(self.join.span):
             return make()
-        except SqlError:
-            raise
-        except SpecError as error:
-            raise self.fail(error.given, error.rule, error.remedy) from None
 
     def fail(self, given: str, rule: str, remedy: str, node: exp.Expr | None = None) -> SqlError:
         """Returns an error at the join, or at a node in it."""

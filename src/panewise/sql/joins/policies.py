@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from panewise.chrono import Duration, DurationLike
-from panewise.errors import SpecError
 from panewise.spec import Always, Every
 from panewise.sql.emit import CHANGES, FORMS
 from panewise.sql.parser import QueryParser
@@ -63,7 +62,8 @@ def policy_of(
         return UpdateSyntax(_period(policies[0], parser), lateness)
     if update is None or not takes_policy:
         return None
-    return UpdateSyntax(None if update == "each" else _checked(update, join, parser), lateness)
+    with parser.placing(join.span):
+        return UpdateSyntax(None if update == "each" else Duration.of(update, "update"), lateness)
 
 
 def _period(phrase: Phrase, parser: QueryParser) -> Duration | None:
@@ -74,10 +74,3 @@ def _period(phrase: Phrase, parser: QueryParser) -> Duration | None:
     if form.value == "changes" or (form.part == "early" and isinstance(form.value, Always)):
         return None
     raise parser.fail(" ".join(phrase.words), _POLICY, "write one of these", phrase.span)
-
-
-def _checked(update: DurationLike, join: Join, parser: QueryParser) -> Duration:
-    try:
-        return Duration.of(update, "update")
-    except SpecError as error:
-        raise parser.fail(error.given, error.rule, error.remedy, join.span) from None

@@ -9,15 +9,15 @@ from panewise.spec import JoinOperator, Selected, Side
 from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of, renamed
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.joins.open_conditions import spelled, with_sides
-from panewise.sql.joins.side_columns import SIDES
 from panewise.sql.panes import BOUND_TEXTS
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 
 # Columns that a join adds to its rows.
-BOUNDS: Final = ("window_start", "window_end")
-_OF_JOIN: Final = ("window_start", "window_end", "timing", "join_time", "missing", "op")
+_OF_JOIN: Final = (*BOUNDS, "timing", "join_time", "missing", "op")
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,10 @@ class _Resolver:
         read = any(item.parts == ("join_time",) for item in self.stage.items)
         if None in times and (read or not by_arrival):
             join = f"a join of {' and '.join(self.stage.names)} without event times"
-            rule = "a join by time reads event times of both sides, also of rows that are joined before"
+            rule = (
+                "a join by time needs event times on both sides, and so does an earlier join "
+                "whose rows it reads"
+            )
             remedy = "write WATERMARK ts DELAY OF INTERVAL ... behind both tables, or compare times in ON"
             raise SqlError(join, rule, remedy)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.join.columns import SIDES
 from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.function_calls import columns_in, has_aggregate
 from panewise.sql.parser import QueryParser
@@ -15,7 +16,6 @@ from panewise.sql.stages import OutputColumn, Referring, RowsStage, Stage
 from panewise.sql.syntax import Expr
 from panewise.sql.texts import one_line, replaced
 
-SIDES: Final = ("left", "right")
 # The name of `*` whose columns have the names of their tables, in the rows of a join that is joined again.
 WITH_TABLES: Final = "*"
 _NAME: Final = r"(?:`[^`]*`|\w+)"

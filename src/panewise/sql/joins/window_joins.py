@@ -6,6 +6,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.spec import Session
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
@@ -47,7 +48,7 @@ def windows_of(
     bounds = {first.ends[left] for left, right in _equal_bounds(conditions, first, second)}
     named = identifies(first.window, {BOUND_OF[text] for text in bounds})
     same = named and _same(first.window, second.window)
-    return (first, second) if bounds and (same or bounds >= {"window_start", "window_end"}) else None
+    return (first, second) if bounds and (same or bounds >= {*BOUNDS}) else None
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -110,7 +110,7 @@ class _ScriptCompiler:
     def _step(self, statement: Statement) -> Step:
         match statement:
             case Setting(key, value, span):
-                with self.script.at(span):
+                with self.script.placing(span):
                     self.settings.make(key, value)
                 return SettingStep(statement, is_own(key), self.settings.replaces(key))
             case SourceView():
@@ -132,7 +132,7 @@ class _ScriptCompiler:
     # Tables and views
 
     def _new(self, name: str, span: TextSpan) -> None:
-        with self.script.at(span):
+        with self.script.placing(span):
             self.tables.check_new(name)
 
     def _source(self, statement: SourceView) -> Step:
@@ -229,7 +229,7 @@ class _ScriptCompiler:
         declared = sink.statement.columns
         names = None if declared is None else [column.name for column in declared]
         if statement.columns is not None:
-            with self.script.at(statement.name_span):
+            with self.script.placing(statement.name_span):
                 check_list(statement.columns, names)
         wanted = names if statement.columns is None else [*statement.columns]
         if wanted is None or known.columns is None or len(known.columns) == len(wanted):

@@ -14,9 +14,10 @@ from panewise.families import INPUT
 from panewise.spec import parts
 from panewise.spec.column_types import Type
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.expressions import tokens_of
+from panewise.sql.column_syntax import Names, column_of, columns_read, generates, star_of
+from panewise.sql.error_places import error_at, has_place
 from panewise.sql.joins import resolved
-from panewise.sql.script.column_syntax import Names, column_of, columns_read, generates, star_of
+from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
 from panewise.sql.stages import (
     WATERMARKED,
@@ -32,9 +33,9 @@ from panewise.sql.stages import (
     WatermarkedStage,
     WindowsStage,
 )
+from panewise.sql.texts import first_place
 
 _TIMESTAMP: Final = Type("timestamp")
-_BOUNDS: Final = ("window_start", "window_end", "window_time")
 _NAMED: Final = re.compile(r"[`']([^`']+)[`']|(?:event time|key|order|gap|offset) (\w+)")  # columns in errors
 
 
@@ -113,15 +114,14 @@ class ColumnCheck:
         inputs = [self.known_table(table) for table, _ in stage.tables]
         streaming, endless = any(table.streaming for table in inputs), stage.endless
         if streaming and endless is not None:
-            place = {"start": endless.start, "end": endless.end}
-            raise SqlError(endless.given, endless.rule, endless.remedy, sql=self.sql, **place)
+            raise endless.error(self.sql)
         return replace(UNKNOWN, streaming=streaming)
 
     def _assigned(self, stage: AssignedStage) -> KnownTable:
         _ = stage.fixed  # which is refused if it is none
         rows = self.known_table(stage.input)
         self._check(rows, [in_backticks(stage.time)], None)
-        return rows.with_columns(*(KnownColumn(name, _TIMESTAMP) for name in _BOUNDS))
+        return rows.with_columns(*(KnownColumn(name, _TIMESTAMP) for name in WINDOW_COLUMNS))
 
     def _filtered(self, stage: RowsStage | SingleInputStage, known: KnownTable) -> KnownTable:
         self._check(known, [] if stage.where is None else [stage.where], stage.alias)
@@ -217,7 +217,7 @@ class ColumnCheck:
         try:
             return work()
         except SpecError as error:
-            if isinstance(error, SqlError) and error.line is not None:
+            if has_place(error):
                 raise
             names = [name for pair in _NAMED.findall(error.given) for name in pair if name]
             raise self.fail(error.given, error.rule, error.remedy, *names) from None
@@ -242,10 +242,7 @@ class ColumnCheck:
 
     def fail(self, what: str, rule: str, remedy: str, *names: str) -> SqlError:
         """Returns an error at the first of these names."""
-        wanted = {name.lower() for name in names}
-        token = next((token for token in tokens_of(self.sql) if token.text.lower() in wanted), None)
-        start, end = (None, None) if token is None else (token.start, token.end + 1)
-        return SqlError(what, rule, remedy, sql=self.sql, start=start, end=end)
+        return error_at(SqlError(what, rule, remedy), self.sql, first_place(self.sql, *names))
 
 
 def _emitted(outputs: Iterable[OutputColumn]) -> KnownColumns | None:
@@ -253,7 +250,7 @@ def _emitted(outputs: Iterable[OutputColumn]) -> KnownColumns | None:
     outputs = tuple(outputs)
     if any(star_of(output.text) is not None for output in outputs):
         return None
-    times = dict.fromkeys(_BOUNDS, _TIMESTAMP)
+    times = dict.fromkeys(WINDOW_COLUMNS, _TIMESTAMP)
     return tuple(KnownColumn(output.name, times.get(output.name or "")) for output in outputs)
 
 

@@ -71,9 +71,7 @@ def _check_source_options(statement: SourceView, script: SqlScript) -> None:
             raise script.fail(option, rule, "write it there", span)
         alike = difflib.get_close_matches(option, OF_SOURCES, n=1, cutoff=0.8)
         if alike and option not in OF_SOURCES:
-            raise script.fail(
-                option, "each option has an effect, and there is none of this name", f"write {alike[0]}", span
-            )
+            raise script.fail(option, "there is no option of this name", f"write {alike[0]}", span)
         if option in ("value.format", "include") and not decoded:
             rule = f"{option} says how messages of Kafka become the columns of a view"
             raise script.fail(option, rule, "leave it out, or declare columns", span)
@@ -97,7 +95,7 @@ def _check_skew(statement: SourceView, script: SqlScript) -> None:
         rule = "max_future_skew bounds the event times that move the watermark of a view"
         remedy = "write WATERMARK ts DELAY OF INTERVAL '10' SECONDS behind the columns, or leave it out"
         raise script.fail("max_future_skew", rule, remedy, span)
-    with script.at(span):
+    with script.placing(span):
         skew_of(statement)
 
 
@@ -140,7 +138,7 @@ def sink_step(statement: SinkTable, tables: Tables, script: SqlScript) -> SinkSt
     _check_sink_options(statement, script)
     for key, check in (("trigger", trigger_of), ("finish", at_end_of)):
         if key in options:
-            with script.at(spans[key]):
+            with script.placing(spans[key]):
                 check(options[key])
     step = SinkStep(statement)
     for output, table in step.outputs.items():
@@ -164,7 +162,7 @@ def _check_sink_options(statement: SinkTable, script: SqlScript) -> None:
     for key in filter(is_of_format, statement.options):
         remedy = _remedy_of_option(statement, key)
         if remedy is not None:
-            rule = f"an option of a {statement.format} table has an effect"
+            rule = f"a {statement.format} table has no such option"
             raise script.fail(key, rule, remedy, statement.option_spans[key])
 
 

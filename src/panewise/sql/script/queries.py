@@ -71,7 +71,7 @@ def _check_sinks(script: SqlScript, text: str, tables: Tables, endless: Insert |
             continue
         format_, error = tables.sinks[name].statement.format, None
         if format_ in _ONLY_WRITTEN:
-            error = f"a table of {format_} is only written", "write its rows to files or to memory, too"
+            error = f"a script cannot read a table of {format_}", "write its rows to files or to memory, too"
         elif name not in tables.written:
             error = "a table is read behind the INSERT INTO that writes it", "write the INSERT INTO before it"
         elif endless is not None:

@@ -3,13 +3,13 @@
 So errors name the line and the column of the script, and queries keep the characters that the user wrote.
 """
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from panewise.chrono import Duration
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SqlError
+from panewise.sql.error_places import Placing
 from panewise.sql.expressions import tokens_of
 from panewise.sql.syntax import TextSpan
 
@@ -132,15 +132,9 @@ class SqlScript:
         """Returns an error at these characters."""
         return SqlError(what, rule, remedy, sql=self.text, start=span.start, end=span.end)
 
-    @contextmanager
-    def at(self, span: TextSpan) -> Iterator[None]:
-        """Gives errors of a specification inside their place in the script."""
-        try:
-            yield
-        except SqlError:
-            raise
-        except SpecError as error:
-            raise self.fail(error.given, error.rule, error.remedy, span) from None
+    def placing(self, span: TextSpan) -> Placing:
+        """Returns a context whose errors of specifications become errors at these characters."""
+        return Placing(self.fail, span)
 
     def placed(self, error: SqlError, statement: TextSpan) -> SqlError:
         """Returns an error of a statement with its place in the script, by default the first word.

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 
 from panewise import functions as F
-from panewise.errors import SpecError, SqlError
+from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.spec.aggregates.order_columns import OrderColumn
@@ -28,13 +28,11 @@ from panewise.sql.stars import check_stars
 from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.once import instant_window, rows_once
-from panewise.sql.top_n.order import order_of
-from panewise.sql.top_n.outer import outer_list
+from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
-from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
 from panewise.sql.window_rows import window_rows
-from panewise.sql.windows import reads_bounds, retracts
+from panewise.sql.windows import retracts
 
 _ROW = "row"
 _SELECTED: Final = (
@@ -78,7 +76,7 @@ class TopNCompiler:
         stage = self._ranked(source)
         if pattern.items is None and pattern.rest is None:
             return stage
-        return over_rows(stage, pattern.alias, pattern.rest, outer_list(pattern, self.parser))
+        return over_rows(stage, pattern.alias, pattern.rest, pattern.outputs(self.parser))
 
     def _ranked(self, source: Source) -> Stage:
         if isinstance(source, TableFunction):
@@ -146,18 +144,18 @@ class TopNCompiler:
 
     def _of_rows(self, rows: OperatorInput, windows: "_RankedWindows | None") -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
-        columns, where = Columns(self.parser, rows.names), self.pattern.inner.where
-        keys, ties = self._keys(columns, windows), ties_of(self.pattern)
+        texts = {} if windows is None or windows.of_panes else windows.ends
+        columns, where = Columns(self.parser, rows.names, bounds=frozenset(texts)), self.pattern.inner.where
+        keys, ties = self._keys(columns, windows), self.pattern.ties
         fields = [*self._fields(rows, windows), *([] if ties is None else [self._order_field(ties)])]
         row = columns.add(f"struct({', '.join(fields)})", _ROW)
         first = columns.add("0", "all rows")
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
         aggregate = self._ranking(row, by, self.pattern.n if ties is None else ALL_ROWS)
         spec = self._spec(windows, keys, aggregate, rows.names)
-        of_table = windows is not None and not windows.of_panes
-        if where is not None and of_table and reads_bounds(where, rows.names):
+        if where is not None and columns.reads_bounds(where.node):
             raise self._fail("bounds in WHERE", *_BEFORE_WINDOWS)
-        ends = self._ends(rows.names, windows.ends) if windows is not None and of_table else ()
+        ends = self._ends(rows.names, texts)
         return WindowsStage(
             rows.stage,
             rows.alias,
@@ -179,10 +177,8 @@ class TopNCompiler:
         return f"struct({', '.join(values)}) AS `{ties.field}`"
 
     def _ranking(self, row: str, by: list[OrderColumn], n: int) -> Aggregate:
-        try:
+        with self.parser.placing(self.parser.span_of(self.pattern.window)):
             return F.top_n_by(row, by, n).alias(_ROW + "s")
-        except SpecError as error:
-            raise self._fail(error.given, error.rule, error.remedy) from None
 
     def _spec(
         self, windows: "_RankedWindows | None", keys: list[str], aggregate: Aggregate, names: frozenset[str]
@@ -197,10 +193,8 @@ class TopNCompiler:
             fields["window"] = windows.syntax.window
             if windows.syntax.time is not None:
                 fields["event_time"] = column_name(windows.syntax.time.node, names)
-        try:
+        with self.parser.placing(self.parser.span_of(self.pattern.window)):
             return WindowOperator(keys=keys, aggregates=[aggregate], **fields, **options)
-        except SpecError as error:
-            raise self._fail(error.given, error.rule, error.remedy) from None
 
     def _keys(self, columns: Columns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()
@@ -243,7 +237,7 @@ class TopNCompiler:
         """Yields the columns of panes, without their event time, which the query does not have."""
         names = names_of_outputs(stage)
         if names is None or self.parser.characters(item.expr.span) != "*":
-            rule = "before a selection of panes the columns of a Top-N have names"
+            rule = "a Top-N over selected panes names its columns"
             raise self.parser.fail(self.parser.characters(item.span), rule, "name the columns", item.span)
         yield from (in_backticks(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
 

@@ -22,7 +22,7 @@ def groups_of_windows(
     if emit is not None or select.group is None:
         return None
     columns = Columns(parser, names)
-    keys = GroupKeys(select, columns, Sets(parser, select.group.sets), None)
+    keys = GroupKeys(select, columns, Sets(parser, select.group.sets))
     grouped = {(column_name(expr.node, names) or "").lower() for expr in keys.grouped()}
     structs = {name for name, bound in bound_columns(stage).items() if bound == STRUCT}
     rows = rows_once(stage, grouped - structs)

@@ -7,7 +7,6 @@ from typing import Any
 from sqlglot import exp
 
 from panewise import functions as F
-from panewise.errors import SpecError, SqlError
 from panewise.spec import Chain
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT_TEXT
@@ -16,9 +15,8 @@ from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Ranked, WindowsStage
 from panewise.sql.syntax import Expr
-from panewise.sql.top_n.order import order_of
+from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number
-from panewise.sql.top_n.ties import ALL_ROWS, ties_of
 from panewise.sql.windows import retracts
 
 
@@ -38,7 +36,7 @@ def first_panes(
     listed = list(_listed(pattern, chain))
     wanted = {name: chain.known[of.lower()] for name, of in listed if of.lower() in chain.known}
     ranked = [name for name, column in wanted.items() if column not in keys]
-    ties = ties_of(pattern)
+    ties = pattern.ties
     n = pattern.n if ties is None else ALL_ROWS
     aggregates = [F.top_n_by(wanted[name], order, n).alias(name) for name in ranked]
     if ties is not None:
@@ -63,13 +61,8 @@ def _bound(name: str, chain: ChainCompiler) -> str:
 
 
 def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: Mapping[str, Any]) -> Chain:
-    try:
+    with parser.placing(parser.span_of(pattern.window)):
         return emitting(before.spec, pattern.emit, parser).then(**fields)
-    except SqlError:
-        raise
-    except SpecError as error:
-        span = parser.span_of(pattern.window)
-        raise parser.fail(error.given, error.rule, error.remedy, span) from None
 
 
 def _listed(pattern: Pattern, chain: ChainCompiler) -> Iterator[tuple[str, str]]:

@@ -1,11 +1,15 @@
 """ORDER BY of a Top-N as the order of a ranking."""
 
+from typing import Final
+
 from sqlglot import exp
 
 from panewise import functions as F
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr
+
+ALL_ROWS: Final = 2**31 - 1  # the longest list that Spark has
 
 
 def order_of(described: exp.Expr, columns: Columns, window: exp.Expr) -> list[OrderColumn]:

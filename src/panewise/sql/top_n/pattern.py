@@ -11,6 +11,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import conjuncts, constant, function_name, windows_in
 from panewise.sql.parser import QueryParser
+from panewise.sql.stages import OutputColumn, Ties
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem
 from panewise.sql.texts import replaced
 
@@ -50,6 +51,29 @@ class Pattern:
     def function(self) -> str:
         """What numbers the rows: "row_number", "rank" or "dense_rank"."""
         return function_name(self.window.this) or ""
+
+    @property
+    def ties(self) -> Ties | None:
+        """How RANK and DENSE_RANK rank equal rows, any number of which may be the first n; else None."""
+        return None if self.function == "row_number" else Ties(self.function, self.n)
+
+    def outputs(self, parser: QueryParser) -> tuple[OutputColumn, ...] | None:
+        """Returns the SELECT list of the outer query, None for all columns."""
+        if self.names is not None:
+            return tuple(OutputColumn(in_backticks(name), name, name) for name in self.names)
+        if self.hidden:
+            text = f"* EXCEPT ({in_backticks(self.rank or '')})"
+            return (OutputColumn(text, None, text),)
+        items = self.items
+        if items is None or [parser.characters(item.expr.span) for item in items] == ["*"]:
+            return None
+        return tuple(_output(item, parser) for item in items)
+
+
+def _output(item: SelectItem, parser: QueryParser) -> OutputColumn:
+    text, node = parser.characters(item.expr.span), item.expr.node
+    name: Any = node.name if isinstance(node, exp.Column) else None
+    return OutputColumn(text, item.alias or name, text)
 
 
 def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:

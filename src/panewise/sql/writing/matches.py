@@ -6,6 +6,7 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.spec import AsOf, Hopping, Interval, JoinOperator, LastRows, Latest, SameWindow, Side, Tumbling
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.policy.policies import CountPolicy
 from panewise.spec.windows.size_in_rows import MOST_ROWS
 from panewise.sql.parameters import literal
@@ -116,7 +117,7 @@ def _same_window(spec: JoinOperator, table: str) -> str:
         f"{table_function(match.window, f'TABLE {name}{_options(side)}', side.event_time)} {alias}"
         for name, side, alias in ((table, spec.left, "a"), ("u", spec.right, "b"))
     ]
-    bounds = [f"a.{name} = b.{name}" for name in ("window_start", "window_end")]
+    bounds = [f"a.{name} = b.{name}" for name in BOUNDS]
     emit = emit_parts(match, "discarding")
     behind = f"\nEMIT {', '.join(emit)}" if emit else ""
     return f"{sources[0]} {_WORDS[spec.how]} {sources[1]}{_on(spec, bounds)}{behind}"

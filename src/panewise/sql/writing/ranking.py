@@ -5,8 +5,9 @@ from typing import Final
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, Session, WindowOperator, counted
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.writing.emission import emit_parts
-from panewise.sql.writing.windows import BOUNDS, check_fields, function, windows
+from panewise.sql.writing.windows import check_fields, function, windows
 from panewise.sql.writing.words import options_of, unsaid
 
 _FIELD: Final = {"order": (), "position": None, "max_future_skew": None}  # a Top-N has no options

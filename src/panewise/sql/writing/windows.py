@@ -6,13 +6,13 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.spec import AnyWindow, Calendar, Chain, Global, Session, WindowOperator
 from panewise.spec.conditions.text import in_backticks
+from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.intervals import EXACT
 from panewise.sql.parameters import literal
 from panewise.sql.writing.aggregates import named_aggregates
 from panewise.sql.writing.emission import emit_parts
 from panewise.sql.writing.words import length, options_of, unsaid
 
-BOUNDS: Final = ["window_start", "window_end"]
 # Fields that SQL cannot say, with the value that it means.
 _PLAIN: Final[Mapping[str, Any]] = {
     "drop_by": "window",

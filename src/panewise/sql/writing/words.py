@@ -10,7 +10,10 @@ from panewise.sql.parameters import literal
 
 def unsaid(field: str, value: Any) -> SqlError:
     """Returns the error for a field that SQL cannot say."""
-    rule = "SQL says windows and OVER, chains, joins and Top-N, but not every field (semantics 46.7, 46.22)"
+    rule = (
+        "SQL has forms for windows, OVER, chains, joins, deduplications and Top-N, but "
+        "not for every field (semantics 46.7, 46.22)"
+    )
     return SqlError(f"{field}={value!r}", rule, "use the fluent API, or apply")
 
 

@@ -109,7 +109,7 @@ class _Aggregates(Content):
     def put(self, window: RetainedWindow, metadata: WindowMetadata) -> None:
         partial = self._results.partial_of(metadata.partial)
         if self._from_messages != (partial is None):
-            rule = "a partial is given where results are computed from it, and only there"
+            rule = "a partial is needed if results are computed from it, and is refused otherwise"
             raise InputError(
                 f"a partial of {len(metadata.partial)} bytes", rule, "give what get_window returned"
             )

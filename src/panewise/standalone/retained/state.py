@@ -222,5 +222,5 @@ class RetainedState:
 
 def _arrival_of(stored: StoredMessage) -> Arrival:
     """Returns where a stored message belongs. Its values do not matter for that."""
-    assert stored.time is not None  # `_store` gives each message its event time
+    assert stored.time is not None  # `store` gives each message its event time
     return Arrival({}, stored.offset, stored.time, 0, stored.session_key)

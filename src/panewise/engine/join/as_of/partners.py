@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.plan import JoinPlan, satisfied
+from panewise.engine.join.plan import JoinPlan, has_null_key, satisfied
 from panewise.engine.join.search.candidate_slices import PIECE, same_keys, with_equal_keys
 from panewise.engine.join.search.matching import Pairs, with_condition
 from panewise.engine.join.search.rows_of_keys import SortedKeys
@@ -68,8 +68,7 @@ def partners_of(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, right: RowsByKe
         best = _better(match, few, best, mine, _of_part(plan, match, few, part.chosen(mine)))
     at = np.empty(len(places), dtype=np.intp)
     at[places] = best.at
-    nulls = rows.select(pl.any_horizontal(pl.col(left.keys).is_null())).to_series().to_numpy()
-    return Candidates(best.rows, np.where(nulls, -1, at))
+    return Candidates(best.rows, np.where(has_null_key(left, rows), -1, at))
 
 
 def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) -> Pairs:
@@ -77,10 +76,9 @@ def last_rows(plan: JoinPlan, rows: pl.DataFrame, right: RowsByKey, count: int) 
 
     The condition is tested for these right rows. Rows with a null key have no partner.
     """
-    keys = plan.ports[LEFT].keys
-    latest = SortedKeys.from_rows(rows, keys).last(right, rows[TIME].to_numpy(), count)
-    nulls = rows.select(pl.any_horizontal(pl.col(keys).is_null())).to_series().to_numpy()
-    latest = latest.chosen(~nulls[latest.which])
+    left = plan.ports[LEFT]
+    latest = SortedKeys.from_rows(rows, left.keys).last(right, rows[TIME].to_numpy(), count)
+    latest = latest.chosen(~has_null_key(left, rows)[latest.which])
     pairs = Pairs({LEFT: rows, RIGHT: latest.rows}, {LEFT: latest.which, RIGHT: latest.at})
     return with_condition(plan, pairs)
 

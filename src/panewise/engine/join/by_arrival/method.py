@@ -36,7 +36,7 @@ from panewise.engine.join.batch.emission import (
 from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, ArrivedRows, Inserted
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.plan import JoinPlan, with_keys
+from panewise.engine.join.plan import JoinPlan, has_null_key, with_keys
 from panewise.engine.join.search.lookups import looked_up_pairs
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.join.two_sides import JoinState
@@ -218,8 +218,7 @@ class ArrivalOutcome(Outcome):
         rows = self._candidates(side, ended=bool(ended < _NEVER))
         new = (rows[NUMBER] >= self.batch.first_number).to_numpy()
         turns = np.where(new, self.turns(rows[NUMBER]), 0)
-        keyless = rows.select(pl.any_horizontal(pl.col(window.port.keys).is_null())).to_series().to_numpy()
-        last = keyless | (horizon.before[OTHER[side]][turns] == MAX_INSTANT)
+        last = has_null_key(window.port, rows) | (horizon.before[OTHER[side]][turns] == MAX_INSTANT)
         if not window.contains_rows:
             last = np.ones_like(last)
         last &= new

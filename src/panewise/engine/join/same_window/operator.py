@@ -28,9 +28,10 @@ from panewise.engine.tables.rows_of_sessions import RowsOfSessions
 from panewise.engine.tables.stored_table import StoredTable, Table, sealed_if_long
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
-from panewise.spec.operators.join.columns import BOUNDS, LEFT, TIMING
+from panewise.spec.operators.join.columns import LEFT, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+from panewise.spec.operators.panes import BOUNDS
 
 OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows, if the row alone decides that
 
@@ -251,7 +252,7 @@ def _with_bounds(panes: pl.DataFrame, keys: list[str], match: SameWindow) -> pl.
 
     A retraction without a new pane, of a session that has merged, is a row with the op "-".
     """
-    identity = [*keys, "window_start", "window_end"]
+    identity = [*keys, *BOUNDS]
     plus, minus = panes.filter(op="+"), panes.filter(op="-")
     of_last = pl.col(NEWEST).alias(PREVIOUS), *last_emissions.of_pane()
     before = minus.select(*identity, *of_last)

@@ -29,7 +29,6 @@ from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import (
-    BOUNDS,
     INDEX,
     IS_FIRST,
     IS_LAST,
@@ -38,6 +37,7 @@ from panewise.spec.operators.join.columns import (
     RIGHT,
 )
 from panewise.spec.operators.join.windowing import ROW_NUMBER
+from panewise.spec.operators.panes import BOUNDS
 
 _WINDOW = "__window"
 

@@ -185,7 +185,7 @@ def _check_kinds(spec: CogroupOperator) -> None:
             rule = "aggregates of both sides are made by a UserMergeAggregate"
             raise SpecError(f"both_aggregates=[{merged!r}]", rule, "call one with a column of each side")
     if not spec.outputs:
-        rule = "a pane contains an aggregate at least"
+        rule = "a pane of a cogroup contains at least one aggregate"
         raise SpecError("a cogroup without aggregates", rule, "give left_aggregates or right_aggregates")
 
 

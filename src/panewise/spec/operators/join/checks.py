@@ -19,7 +19,9 @@ def check_sides(spec: TwoSided) -> None:
     for name, side in spec.sides.items():
         value: Any = side
         if not isinstance(value, Side):
-            raise SpecError(f"{name}={value!r}", "a side is a Side", "give one such as Side(keys=['id'])")
+            raise SpecError(
+                f"{name}={value!r}", "each side is a panewise.Side", "give one such as Side(keys=['id'])"
+            )
 
 
 def check_keys(spec: TwoSided) -> None:
@@ -39,7 +41,7 @@ def check_watermarks(spec: TwoSided) -> None:
             rule = "the watermark of both sides is StreamTime(per='all')"
             raise SpecError(f"watermark={shared!r}", rule, "give it, or a watermark of each side")
         if own:
-            rule = "the sides have one watermark, or each its own"
+            rule = "either both sides share one watermark, or each side has its own"
             raise SpecError(f"watermark={shared!r}, and one of the {own[0]}", rule, "leave one of them out")
     for watermark in (shared, *(side.watermark for side in spec.sides.values())):
         if isinstance(watermark, StreamTime) and watermark.idle_after is not None:

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 from panewise.errors import SpecError
 from panewise.spec.fields import check_columns
 from panewise.spec.operators.join.side import Side
+from panewise.spec.operators.panes import BOUNDS
 
 How: TypeAlias = Literal["inner", "left", "right", "full", "semi", "anti"]
 HOWS: Final[tuple[How, ...]] = get_args(How)
@@ -19,7 +20,6 @@ OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}  # the other side of each side
 OP: Final = "op"
 MISSING: Final = "missing"
 JOIN_TIME: Final = "join_time"
-BOUNDS: Final = ("window_start", "window_end")
 TIMING: Final = "timing"
 OF_WINDOWS: Final = (*BOUNDS, TIMING)  # the columns that only window joins add
 INDEX: Final = "index"

@@ -85,7 +85,7 @@ class Interval:
         if self.lower is None or self.upper is None:
             allowed = ("both",) if self.lower is self.upper else ("both", "neither")
             if self.closed not in allowed:
-                rule = "closed is about the bounds that there are"
+                rule = "closed names only bounds that the interval has"
                 raise SpecError(f"{self!r}", rule, f"give one of {allowed}")
             return
         if self.lower.us > self.upper.us:
@@ -105,7 +105,7 @@ class Interval:
             remedy = "give retain_for='1 day', retain_rows=1000, or both; or retain_for='unlimited'"
             raise SpecError(f"{self!r}", rule, remedy)
         if limited and not self.retained:
-            rule = "a retention is of the rows that an interval without a bound keeps"
+            rule = "only an interval without a bound has a retention"
             raise SpecError(f"{self!r}", rule, "leave it out, or give None for a bound")
         if self.retain_for == UNLIMITED and count is not None:
             rule = "rows that are stored for good are not limited in number"

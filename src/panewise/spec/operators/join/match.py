@@ -128,7 +128,7 @@ class LastRows:
         set_fields(self, right=_row_window(right, "right"), left=_row_window(left, "left"), order=order)
         check_choice("order", order, ORDERS)
         if self.right is None and self.left is None:
-            raise SpecError(f"{self!r}", "one side at least has a window of rows", "give one such as 3")
+            raise SpecError(f"{self!r}", "at least one side has a window of rows", "give one such as 3")
         if order == "event_time" and (self.left is not None or not isinstance(self.right, CountPolicy)):
             rule = "by event time a left row matches a number of right rows (semantics 37.6)"
             raise SpecError(f"{self!r}", rule, "give LastRows(n, order='event_time'), or order='arrival'")

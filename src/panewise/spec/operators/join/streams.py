@@ -206,5 +206,5 @@ def _check_retention(spec: JoinWindow) -> None:
         raise SpecError(f"retention_rows={number!r}", rule, "give one such as 1000")
     if spec.count is not None and (number is not None or spec.retention is not None):
         name = "retention" if number is None else "retention_rows"
-        rule = "the rows of a window of rows are stored as long as they are in it"
+        rule = "a window of rows stores a row as long as the window contains it, and no longer"
         raise SpecError(f"{name}={getattr(spec, name)}, window={spec.window!r}", rule, f"leave {name} out")

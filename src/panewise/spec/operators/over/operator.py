@@ -187,7 +187,7 @@ def _check_kinds(spec: OverOperator) -> None:
     for column in columns:
         if not isinstance(column, OverColumn):
             remedy = "give one such as OverColumn(F.sum('v'), Frame('rows', -2, 0))"
-            raise SpecError(f"columns=[{column!r}]", "a new column is a OverColumn", remedy)
+            raise SpecError(f"columns=[{column!r}]", "a new column is an OverColumn", remedy)
     if not spec.columns and spec.event_time is None:
         rule = "without new columns an operator puts rows in the order of their event time (semantics 29.11)"
         raise SpecError("columns=() without an event time", rule, "name the event time, or give a column")
@@ -215,9 +215,7 @@ def _check_directions(spec: OverOperator) -> None:
         check_columns(names)
         others = [name for name in names if name not in spec.order and name != spec.event_time]
         if others or len(set(names)) < len(names) or (spec.event_time is None and names):
-            rule = (
-                "a direction is that of the event time, or of an order column beside it, and is stated once"
-            )
+            rule = "a direction is given for the event time or an order column, once for each"
             shown = f"{field}={names!r}, event_time={spec.event_time!r}, order={spec.order!r}"
             raise SpecError(shown, rule, "add the column to the order, or leave it out")
     if spec.event_time in spec.nulls_last:

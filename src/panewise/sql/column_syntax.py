@@ -37,6 +37,8 @@ def star_of(text: str) -> Star | None:
     >>> star_of("t.* EXCEPT (A)"), star_of("count(*)")
     (Star(table='t', without=frozenset({'a'})), None)
     """
+    if "*" not in text:
+        return None
     node = _parsed(text)
     star, table = (node.this, node.table) if isinstance(node, exp.Column) else (node, None)
     if not isinstance(star, exp.Star):
@@ -57,6 +59,18 @@ def column_of(text: str) -> Names | None:
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return None
     return tuple(part.name for part in node.parts)
+
+
+def plain_column(text: str) -> str:
+    """Returns the column, in lower case, that an expression is; an empty text for another expression.
+
+    The name of its table may stand before it.
+
+    >>> plain_column("t.`A b`"), plain_column("a + 1")
+    ('a b', '')
+    """
+    names = column_of(text) or ()
+    return names[-1].lower() if 0 < len(names) < 3 else ""
 
 
 def generates(text: str) -> bool:
