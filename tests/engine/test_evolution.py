@@ -1,4 +1,4 @@
-"""Engine and oracle agree when the specification of other families than windows changes (semantics 47.2)."""
+"""Engine and oracle agree when the specification changes between events (semantics 47)."""
 
 from dataclasses import replace
 from typing import Any
@@ -13,89 +13,64 @@ from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import StateError
+from panewise.spec import Chain, Specification, WindowedJoin
 from panewise.state import MemoryRunStore
 from panewise.testing import run
-from panewise.testing.chains import chains
 from panewise.testing.changes import (
     changed_chains,
     changed_cogroups,
     changed_inputs,
     changed_joins,
     changed_windowed_joins,
+    changed_windows,
     changes,
     placed,
-    types_with,
 )
-from panewise.testing.compare import same
-from panewise.testing.join_events import join_events, join_types
-from panewise.testing.strategies import (
-    cogroup_specs,
-    deduplicate_events,
-    deduplicate_specs,
-    events,
-    frame_events,
-    frame_specs,
-    join_specs,
-    window_join_specs,
-    windowed_join_specs,
+from tests.drawn import CHAINS, ROWS, SPECS, WINDOWS, events_of, few, types_for
+from tests.engine.agreement import agree
+from tests.engine.effort import at_length, examples
+
+FAMILIES = {
+    **WINDOWS,
+    **CHAINS,
+    **ROWS,
+    **{name: SPECS[name] for name in ("join", "window join", "cogroup", "windowed join")},
+}
+
+
+def changed(spec: Specification) -> st.SearchStrategy[Any]:
+    """Returns the strategy of specifications that may continue the state of this one."""
+    match spec:
+        case pw.WindowOperator():
+            return changed_windows(spec)
+        case Chain():
+            return changed_chains(spec)
+        case pw.CogroupOperator():
+            return changed_cogroups(spec)
+        case pw.JoinOperator():
+            return changed_joins(spec)
+        case WindowedJoin():
+            return changed_windowed_joins(spec)
+    return changed_inputs(spec)
+
+
+def check(family: str, data: st.DataObject) -> None:
+    spec = data.draw(FAMILIES[family](), label="spec")
+    made = data.draw(changes(spec, changed), label="changes")
+    types = types_for(spec, *(event["spec"] for event in made))
+    script = data.draw(placed(data.draw(events_of(spec, types)), made), label="events")
+    agree(spec, script, types, stored=data.draw(st.booleans(), label="stored"))
+
+
+@few(FAMILIES)
+def test_engine_is_oracle_across_changes(family: str) -> None:
+    """semantics 47 to 47.8."""
+    examples(50 if family in WINDOWS else 20)(given(data=st.data())(check))(family=family)
+
+
+test_engine_is_oracle_across_changes_at_length = pytest.mark.parametrize("family", FAMILIES)(
+    at_length(check, 20_000, data=st.data())
 )
-from tests.engine.effort import FEW, at_length
-
-ONE_INPUT: dict[str, Any] = {
-    "over": (frame_specs, frame_events),
-    "deduplicate": (deduplicate_specs, deduplicate_events),
-}
-TWO_SIDES: dict[str, Any] = {
-    "join": (join_specs, changed_joins),
-    "window join": (window_join_specs, changed_joins),
-    "windowed join": (windowed_join_specs, changed_windowed_joins),
-    "cogroup": (cogroup_specs, changed_cogroups),
-}
-FAMILIES = ("chain", *ONE_INPUT, *TWO_SIDES)
-EACH_FAMILY = pytest.mark.parametrize("family", FAMILIES)
-
-
-def drawn(data: st.DataObject, family: str) -> tuple[Any, list[Any], Any, list[Any]]:
-    """Returns a specification, its changes, the types of its columns, and events."""
-    if family == "chain":
-        spec: Any = data.draw(chains(), label="spec")
-        changed = data.draw(changes(spec, changed_chains), label="changes")
-        firsts = [{"spec": event["spec"].first} for event in changed]
-        types: Any = types_with(spec.first, firsts)
-        return spec, changed, types, data.draw(events(spec.first, types=types), label="events")
-    if family in ONE_INPUT:
-        specs, events_of = ONE_INPUT[family]
-        spec = data.draw(specs(), label="spec")
-        changed = data.draw(changes(spec, changed_inputs), label="changes")
-        return spec, changed, types_with(spec, changed), data.draw(events_of(spec), label="events")
-    specs, changed_specs = TWO_SIDES[family]
-    spec = data.draw(specs(), label="spec")
-    changed = data.draw(changes(spec, changed_specs), label="changes")
-    joined = getattr(spec, "join", spec)
-    return spec, changed, join_types(joined), data.draw(join_events(joined), label="events")
-
-
-def check(data: st.DataObject, family: str) -> None:
-    spec, changed, types, script = drawn(data, family)
-    script = data.draw(placed(script, changed), label="all events")
-    options = {"stored": True} if data.draw(st.booleans(), label="stored") else {}
-    wanted = run(spec, script, "oracle", types=types, windows=True)
-    for event, right, left in zip(
-        script, wanted, run(spec, script, "engine", types=types, windows=True, **options), strict=True
-    ):
-        for part in ("counts", "invalid", "late", "panes", "windows"):
-            assert same(left[part], right[part]), f"{part} {event}\nengine {left[part]}\noracle {right[part]}"
-
-
-@EACH_FAMILY
-@FEW
-@given(data=st.data())
-def test_engine_is_oracle_across_changes(family: str, data: st.DataObject) -> None:
-    """semantics 47.2 and 47.8."""
-    check(data, family)
-
-
-test_engine_is_oracle_across_changes_at_length = EACH_FAMILY(at_length(check, 20_000, data=st.data()))
 
 
 KEYED = {"left": pw.Side(keys=["k"]), "right": pw.Side(keys=["k"], prefix="r_")}

@@ -14,8 +14,8 @@ from panewise.engine.registry import by_port, cached_operator, operator_for, pla
 from panewise.engine.saved_operator import save
 from panewise.families import INPUT
 from panewise.streamwindow import count
-from panewise.testing import strategies
 from panewise.testing.ingest import schema
+from tests.drawn import FAMILIES, types_for
 
 SCHEMA = {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Int64()}
 TIMES = [7, 3, 12, 1, 25, 14, 30, 8]
@@ -108,27 +108,13 @@ def test_the_schema_of_one_input_may_be_given_alone() -> None:
     assert by_port(WINDOWS, SCHEMA) == {INPUT: SCHEMA} == by_port(WINDOWS, {INPUT: SCHEMA})
 
 
-DRAWN: dict[str, tuple[Any, Any]] = {
-    "windows": (strategies.specs(), strategies.types_of),
-    "chain": (strategies.chains(), lambda spec: strategies.types_of(spec.first)),
-    "over": (strategies.frame_specs(), strategies.types_of),
-    "deduplicate": (strategies.deduplicate_specs(), strategies.types_of),
-    "policy": (strategies.stream_windows(), strategies.stream_types),
-    "join": (strategies.join_specs(), strategies.join_types),
-    "window join": (strategies.window_join_specs(), strategies.join_types),
-    "windowed_join": (strategies.windowed_join_specs(), lambda spec: strategies.join_types(spec.join)),
-    "cogroup": (strategies.cogroup_specs(), strategies.join_types),
-}
-
-
 @settings(max_examples=15)
 @given(data=st.data())
-@pytest.mark.parametrize("name", DRAWN)
+@pytest.mark.parametrize("name", FAMILIES)
 def test_tables_are_read_by_the_names_that_they_have(name: str, data: st.DataObject) -> None:
     """An inspection reads a table by its name. The name stands for the number of the table on disk."""
-    specs, types = DRAWN[name]
-    spec = data.draw(specs)
-    given_types = types(spec)
+    spec = data.draw(FAMILIES[name]())
+    given_types = types_for(spec)
     schemas = (
         {port: schema(of) for port, of in given_types.items()}
         if isinstance(next(iter(given_types.values())), dict)

@@ -44,7 +44,7 @@ VALUES = {
 }
 
 # What the parts of families and matches are made of.
-PARTS = {"rules", "operators", "protocol", "family_parts", "type_checks", "codec", "describe"}
+PARTS = {"rules", "operators", "protocol", "family_parts", "type_checks", "renaming", "codec", "describe"}
 
 # Each folder of spark/ imports those before it. Two folders import all of these.
 SPARK = (
@@ -112,7 +112,8 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "family_parts": {"carried_values", "source_position", "watermarks", "windows", "protocol"},
         "operators": VALUES | {"rules", "protocol", "family_parts"},
         "type_checks": VALUES | {"rules", "operators", "protocol", "family_parts"},
-        "codec": VALUES | {"operators", "protocol", "family_parts"},
+        "renaming": VALUES | {"operators"},
+        "codec": VALUES | {"operators", "protocol", "family_parts", "renaming"},
         "describe": VALUES | {"operators", "protocol", "family_parts"},
         "matches": VALUES | PARTS,
         "families": VALUES | PARTS,

@@ -101,7 +101,7 @@ def test_the_state_has_the_size_that_is_computed(name: str, rows: int, keys: int
     [
         (
             {"operator": "triggers"},
-            "operator='triggers' | costs are measured of windows, sessions, values, over, deduplicate",
+            "operator='triggers' | costs are known of the operators windows, sessions, values, over, ",
         ),
         (
             {"rows_per_second": 0},

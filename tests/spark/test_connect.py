@@ -128,4 +128,4 @@ def test_a_state_of_several_operators_through_connect(tmp_path: Path, server: st
         ["b", ends[0], "2", ends[0], "200"],
         ["c", ends[1], "8", ends[1], "800"],
     ]
-    assert "as many operators: here 1 (semantics 48.7)" in refused
+    assert "as many operators as the file: here 1 (semantics 48.7)" in refused

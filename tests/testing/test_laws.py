@@ -31,9 +31,9 @@ from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import join_specs, window_join_specs
 from panewise.testing.laws import check_cuts, check_early, check_one_batch, check_retracting
 from panewise.testing.strategies import KINDS, events, specs, types_of
+from tests.engine.cuts import BY_ORDER, numbered
+from tests.engine.cuts import cut as cut_rows
 from tests.engine.effort import examples
-from tests.engine.windows.test_invariances import BY_ORDER, numbered
-from tests.engine.windows.test_invariances import cut as cut_rows
 from tests.oracle.join.test_invariances import by_side
 from tests.oracle.join.test_invariances import cut as cut_sides
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from panewise import (
@@ -27,29 +27,21 @@ from panewise import (
     over_operator,
 )
 from panewise import functions as F
-from panewise.spec import Specification, WindowOperator, counted, merging
+from panewise.spec import WindowOperator, counted, merging
 from panewise.streamwindow import delta
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import (
     ALL_KINDS,
     COUNTED_KINDS,
-    chains,
-    cogroup_specs,
     events,
     frame_events,
-    frame_specs,
     join_events,
-    join_specs,
     join_types,
     specs,
     stream_events,
     stream_types,
-    stream_windows,
     types_of,
-    window_join_specs,
-    windowed_join_specs,
-    windowed_streams,
 )
 from tests.engine.effort import FEW
 from tests.nightly import LIKE_ANOTHER
@@ -335,26 +327,3 @@ def values_in(outputs: list[dict[str, Any]]) -> list[Any]:
     panes = [pane for output in outputs for pane in output["panes"]]
     tuples = [row for pane in panes for row in pane.get("tuples") or ()]
     return [value for row in [*panes, *tuples] for value in row.values()]
-
-
-@pytest.mark.parametrize(
-    ("draw", "draw_events"),
-    [
-        (specs(), events),
-        (chains(), lambda spec: events(spec.first)),
-        (frame_specs(), frame_events),
-        (stream_windows(), stream_events),
-        (join_specs(), join_events),
-        (window_join_specs(), join_events),
-        (windowed_streams().flatmap(lambda match: join_specs(match=match)), join_events),
-        (windowed_join_specs(), lambda spec: join_events(spec.join)),
-        (cogroup_specs(), join_events),
-    ],
-)
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
-@given(data=st.data())
-def test_one_module_has_the_strategies_of_all_families(
-    draw: Any, draw_events: Any, data: st.DataObject
-) -> None:
-    spec: Specification = data.draw(draw)
-    assert data.draw(draw_events(spec))

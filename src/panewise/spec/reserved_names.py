@@ -20,15 +20,13 @@ from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.over.row_function import RowFunction
+from panewise.spec.renaming import COLUMNS
 from panewise.spec.windows.custom import Custom, EachRow
 
 PREFIX: Final = "__"  # begins the names of all columns that operators add
 
 # The fields of specifications whose strings are names of columns.
-_COLUMNS: Final = frozenset(
-    {"column", "by", "columns", "keys", "partition_by", "event_time", "order", "delta", "gap"}
-    | {"partition", "offset", "source", "deletes", "descending", "nulls_last"}
-)
+_COLUMNS: Final = COLUMNS | {"by", "deletes"}
 # Those of some classes: the column of a condition, and what names an emitted column or begins its name.
 _NAMED: Final[Mapping[type, frozenset[str]]] = {
     Aggregate: frozenset({"name", "more", "condition"}),

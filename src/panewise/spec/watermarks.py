@@ -152,7 +152,7 @@ class StreamTime:
     moves_while_idle: ClassVar[bool] = True
     delay: Duration
     per: Literal["key", "all"]
-    idle_after: Duration | None
+    idle_after: Duration | None = None
 
     def __init__(
         self,

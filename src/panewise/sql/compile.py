@@ -15,8 +15,8 @@ from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import (
     aggregate_call,
     check_no_window,
-    column_name,
     has_aggregate,
+    plain_name,
     windows_in,
 )
 from panewise.sql.joins.subqueries import check_embedded
@@ -233,7 +233,7 @@ class QueryCompiler(FirstRowsCompiler):
         exprs = [item.expr for item in select.items]
         if any(isinstance(expr.node, exp.Star) or windows_in(expr.node) for expr in exprs):
             return None
-        names = {(column_name(expr.node, frozenset()) or "").lower() for expr in exprs}
+        names = {plain_name(expr.node, frozenset()) for expr in exprs}
         span = TextSpan(select.items[0].span.start, select.items[-1].span.end)
         group = Group(tuple(exprs), None, every=False, span=span)
         groups = replace(select, distinct=False, group=group)

@@ -14,7 +14,7 @@ from panewise.sql.named_windows import described
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import DeduplicateStage, OutputColumn
-from panewise.sql.syntax import Emit, Expr, Select, SelectItem
+from panewise.sql.syntax import Emit, Select, SelectItem
 from panewise.sql.top_n.pattern import Pattern, is_row_number
 
 
@@ -94,7 +94,7 @@ class DeduplicateCompiler:
         return self._stage(self._spec(list(dict.fromkeys(names)), dict), tuple(outputs))
 
     def _name(self, node: exp.Expr) -> str:
-        return self.columns.name_of(Expr(node, self.parser.span_of(node)))
+        return self.columns.name_of(self.parser.expr_of(node))
 
     def _spec(self, keys: list[str], more: Callable[[], dict[str, Any]]) -> DeduplicateOperator:
         """Returns the specification. With the event time as a key, the watermark ends its groups."""

@@ -174,7 +174,7 @@ class _TreeReader:
             return ConstantNode(str(node.this) if node.is_string else _number(str(node.this)))
         if is_interval(node):
             try:
-                length = duration(self.parser.characters(self.parser.span_of(node)))
+                length = duration(self.parser.characters_of(node))
             except SpecError:
                 raise self._refused(node) from None
             return ConstantNode(timedelta(microseconds=length.us))

@@ -180,6 +180,14 @@ class ExpressionParser(SparkParser):
         with self.placing(expr.span):
             return duration(self.characters(expr.span))
 
+    def expr_of(self, node: exp.Expr) -> Expr:
+        """Returns an expression in a parsed one, with its characters."""
+        return Expr(node, self.span_of(node))
+
+    def characters_of(self, node: exp.Expr) -> str:
+        """Returns the text of an expression in a parsed one."""
+        return self.characters(self.span_of(node))
+
     def characters(self, span: TextSpan) -> str:
         """Returns the text of a span."""
         return self.sql[span.start : span.end]

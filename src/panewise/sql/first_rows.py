@@ -9,7 +9,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.emit import PLAIN
 from panewise.sql.function_calls import windows_in
-from panewise.sql.join_queries import JoinQueryCompiler
+from panewise.sql.join_queries import JoinQueryCompiler, probe_of
 from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
 from panewise.sql.rewriting import WrittenText, add_emit
@@ -81,7 +81,7 @@ class FirstRowsCompiler(JoinQueryCompiler):
         if not isinstance(numbered, Select) or not isinstance(numbered.source, Join) or numbered.others:
             return None
         join, sql = numbered.source, self.parser.sql
-        probe = Select((), False, join, numbered.where, None, None, None, (), join.span, join.span)
+        probe = probe_of(join, numbered.where)
         if self.join(probe, None, known) is None:
             return None
         tables = frozenset(name.lower() for name in names_of(join))

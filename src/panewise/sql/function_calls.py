@@ -97,6 +97,13 @@ def _without_nulls(node: exp.Expr) -> exp.Expr:
     return node.this if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)) else node
 
 
+def inner_call(node: exp.Expr) -> exp.Expr:
+    """Returns a call without FILTER, IGNORE NULLS and RESPECT NULLS behind it."""
+    while isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+        node = node.this
+    return node
+
+
 def constant(node: exp.Expr) -> tuple[Any] | None:
     """Returns the value of a constant in a tuple, None for another expression.
 
@@ -137,6 +144,15 @@ def column_name(node: exp.Expr, aliases: frozenset[str]) -> str | None:
     return node.name if node.table.lower() in aliases else None
 
 
+def plain_name(node: exp.Expr, aliases: frozenset[str]) -> str:
+    """Returns the name of a plain column in lower case, an empty text for another expression.
+
+    >>> plain_name(exp.column("V"), frozenset()), plain_name(exp.Null(), frozenset())
+    ('v', '')
+    """
+    return (column_name(node, aliases) or "").lower()
+
+
 def is_arrival(terms: Sequence[exp.Expr]) -> bool:
     """Returns whether ORDER BY has one term, PROCTIME() or what means the same: the order of arrival."""
     if len(terms) != 1:
@@ -170,18 +186,11 @@ def conjuncts(node: exp.Expr) -> Iterator[exp.Expr]:
 def has_aggregate(node: exp.Expr) -> bool:
     """Returns whether there is an aggregate in an expression, outside functions over windows."""
     if isinstance(node, exp.Window):
-        return any(map(has_aggregate, _around_window(node)))
+        return any(map(has_aggregate, inner_call(node.this).iter_expressions()))
     name = function_name(node)
     if name is not None and is_aggregate(name):
         return True
     return not isinstance(node, exp.Query) and any(map(has_aggregate, node.iter_expressions()))
-
-
-def _around_window(node: exp.Window) -> Iterator[exp.Expr]:
-    inner = node.this
-    while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-        inner = inner.this
-    yield from inner.iter_expressions()
 
 
 def windows_in(node: exp.Expr) -> list[exp.Window]:

@@ -13,6 +13,7 @@ from panewise.sql.function_calls import (
     constant,
     function_name,
     has_aggregate,
+    plain_name,
 )
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
@@ -68,8 +69,7 @@ class GroupKeys:
     def is_window(self, expr: Expr) -> bool:
         """Returns whether an expression of GROUP BY is the window, or a bound of it."""
         if self.ends is not None:
-            name = column_name(expr.node, self.columns.aliases)
-            end = self.ends.get((name or "").lower())
+            end = self.ends.get(plain_name(expr.node, self.columns.aliases))
             if end is not None:
                 self.bounds.add("window_time" if end == END else end.strip("`"))
             return end is not None

@@ -47,8 +47,8 @@ class GroupParser(RelationParser):
         expr = self.expr("an expression follows GROUP BY")
         node = expr.node.unnest()
         if isinstance(node, exp.Tuple):
-            return [Expr(inner, self.span_of(inner)) for inner in node.expressions]
-        return [expr if node is expr.node else Expr(node, self.span_of(node))]
+            return [self.expr_of(inner) for inner in node.expressions]
+        return [expr if node is expr.node else self.expr_of(node)]
 
     def _check_sets(self, count: int) -> None:
         """Refuses a GROUP BY that would repeat each row too often."""

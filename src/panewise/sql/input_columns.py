@@ -14,6 +14,7 @@ from panewise.sql.function_calls import (
     columns_in,
     constant,
     has_aggregate,
+    plain_name,
 )
 from panewise.sql.functions import AggregateCall, aggregate_of
 from panewise.sql.parser import QueryParser
@@ -44,7 +45,7 @@ class Columns:
 
     def reads_bounds(self, node: exp.Expr) -> bool:
         """Returns whether an expression reads a bound of windows."""
-        names = ((column_name(column, self.aliases) or "").lower() for column in columns_in(node))
+        names = (plain_name(column, self.aliases) for column in columns_in(node))
         return not self.bounds.isdisjoint(names)
 
     def name_of(self, expr: Expr) -> str:
@@ -89,15 +90,12 @@ class Columns:
         constants: tuple[Any, ...] = ()
         while len(values) > 1 and (known := constant(values[-1])) is not None:
             constants, values = (*known, *constants), values[:-1]
-        places = [self._expr(value) for value in values]
+        places = [self.parser.expr_of(value) for value in values]
         columns = tuple(map(self.name_of, places))
         if call.name == "count" and len(places) > 1:
             columns = (self._all_of(places, distinct=call.distinct),)
-        condition = None if call.condition is None else self.name_of(self._expr(call.condition))
+        condition = None if call.condition is None else self.name_of(self.parser.expr_of(call.condition))
         return AggregateCall(call.name, columns, constants, call.distinct, call.ignore_nulls, condition)
-
-    def _expr(self, node: exp.Expr) -> Expr:
-        return Expr(node, self.parser.span_of(node))
 
     def _check_arguments(self, call: CallSyntax) -> None:
         """Refuses aggregates and functions over windows in an aggregate."""

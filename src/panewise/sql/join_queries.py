@@ -138,7 +138,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
                 rule = "a query with a join selects columns of its rows"
                 raise self.parser.fail("a join", rule, "write it in a query in FROM", join.span)
             return None
-        probe = Select((), False, join, select.where, None, None, None, (), join.span, join.span)
+        probe = probe_of(join, select.where)
         if (any(windows) or not own) and self.join(probe, None, known) is None:
             return None
         tables = frozenset(name.lower() for name in names_of(join))
@@ -149,7 +149,7 @@ class JoinQueryCompiler(SparkQueryCompiler):
     ) -> Stage | None:
         """Returns a join of the rows of a join with a table, None if both are Spark's."""
         left, members = join.left, frozenset(name.lower() for name in names_of(join.left))
-        probe = Select((), False, left, None, None, None, None, (), left.span, left.span)
+        probe = probe_of(left, None)
         if join.using:
             self._check_spark_joins(join, probe, known)
             return None
@@ -222,11 +222,14 @@ class JoinQueryCompiler(SparkQueryCompiler):
         exprs = [*expressions_of(select), join.on, join.match_condition, system_time(join)]
         nodes = [node for expr in exprs if expr is not None for node in columns_in(expr.node)]
         columns = {
-            joined_name(node): Expr(node, self.parser.span_of(node))
-            for node in nodes
-            if node.table.lower() in members
+            joined_name(node): self.parser.expr_of(node) for node in nodes if node.table.lower() in members
         }
         return nodes, tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
+
+
+def probe_of(source: Source, where: Expr | None) -> Select:
+    """Returns a SELECT of no columns, by which a join is compiled to see whether it is one of ours."""
+    return Select((), False, source, where, None, None, None, (), source.span, source.span)
 
 
 def _whole(select: Select, nodes: Iterable[exp.Column], tables: frozenset[str]) -> tuple[bool, bool]:

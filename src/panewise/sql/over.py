@@ -26,7 +26,7 @@ from panewise.sql.over_frames import ROW_FUNCTIONS, FrameReader, OverKey, order_
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
 from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
-from panewise.sql.texts import normal, one_line, replaced
+from panewise.sql.texts import normal, one_line, replaced, with_aliases
 
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -75,11 +75,8 @@ class _OverCompiler(FrameReader):
     def _span(self, node: exp.Expr) -> TextSpan:
         return self.parser.span_of(node)
 
-    def _expr(self, node: exp.Expr) -> Expr:
-        return Expr(node, self._span(node))
-
     def _add(self, window: exp.Window) -> None:
-        text = self.parser.characters(self._span(window))
+        text = self.parser.characters_of(window)
         if normal(text) in self.names:
             return
         name = self._own_names.get(normal(text)) or one_line(text).replace("`", "")
@@ -103,9 +100,8 @@ class _OverCompiler(FrameReader):
             if expr is not None
             for column in expr.node.find_all(exp.Column)
         }
-        aliases = {item.alias.lower() for item in self.select.items if item.alias is not None}
         if self.select.qualify is not None:
-            read -= aliases - {
+            read -= self.select.aliases.keys() - {
                 column.name.lower()
                 for item in self.select.items
                 for column in item.expr.node.find_all(exp.Column)
@@ -127,7 +123,7 @@ class _OverCompiler(FrameReader):
     def _key(self, window: exp.Expr) -> OverKey:
         """Returns the columns of PARTITION BY and ORDER BY."""
         partition = tuple(
-            self.columns.name_of(self._expr(node)) for node in window.args.get("partition_by") or ()
+            self.columns.name_of(self.parser.expr_of(node)) for node in window.args.get("partition_by") or ()
         )
         listed = order_terms(window)
         if is_arrival(listed):
@@ -169,7 +165,7 @@ class _OverCompiler(FrameReader):
             raise self.fail(window, f"{function}()", rule, remedy)
         if function not in ROW_FUNCTIONS:
             rule = f"a function over a window is an aggregate, or one of {', '.join(ROW_FUNCTIONS)}"
-            shown = function or self.parser.characters(self._span(window))
+            shown = function or self.parser.characters_of(window)
             raise self.fail(window, shown, rule, "use one of these")
         if function in ("rank", "dense_rank") and is_arrival(order_terms(self._described(window))):
             function = "row_number"  # no two rows arrive at once
@@ -184,11 +180,11 @@ class _OverCompiler(FrameReader):
             known = constant(_without_cast(argument.this if isinstance(argument, nulls) else argument))
             if known is None:
                 rule = f"the further arguments of {function} are constants"
-                shown = self.parser.characters(self._span(argument))
+                shown = self.parser.characters_of(argument)
                 raise self.fail(window, shown, rule, "write a constant")
             constants.append(known[0])
         values = [node.this if isinstance(node, nulls) else node for node in arguments[:1]]
-        columns = [self.columns.name_of(self._expr(node)) for node in values]
+        columns = [self.columns.name_of(self.parser.expr_of(node)) for node in values]
         try:
             return getattr(F, function)(*columns, *constants)
         except TypeError:
@@ -222,20 +218,14 @@ class _OverCompiler(FrameReader):
     def _changes(self, expr: Expr) -> dict[TextSpan, str]:
         changes = {}
         for window in windows_in(expr.node):
-            text = self.parser.characters(self._span(window))
+            text = self.parser.characters_of(window)
             changes[self._span(window)] = in_backticks(self.names[normal(text)])
         return changes
 
     def _qualify(self, qualify: Expr) -> str:
         """Returns the condition of QUALIFY, which may also use names of the SELECT list."""
         changes = self._changes(qualify)
-        aliases = {item.alias.lower(): item.expr for item in self.select.items if item.alias is not None}
-        for node in qualify.node.find_all(exp.Column):
-            meant = aliases.get(node.name.lower()) if not node.table else None
-            span = self._span(node)
-            if meant is not None and not any(place.start <= span.start < place.end for place in changes):
-                changes[span] = f"({self._text(meant)})"
-        return replaced(self.parser.sql, qualify.span, changes)
+        return with_aliases(self.parser, qualify, self.select.aliases, changes, self._text)
 
     def _outputs(self) -> tuple[OutputColumn, ...]:
         return tuple(map(self._output, self.select.items))

@@ -10,14 +10,12 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import function_name, windows_in
+from panewise.sql.function_calls import function_name, inner_call, windows_in
 from panewise.sql.functions import is_aggregate
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line
-
-_BEHIND_CALLS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)
 
 
 class GroupedSelect:
@@ -105,10 +103,7 @@ class GroupedSelect:
 
     def _of_groups(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """Yields the largest parts of an expression that the groups have: aggregates, keys and columns."""
-        call = node
-        while isinstance(call, _BEHIND_CALLS):
-            call = call.this
-        name = function_name(call)
+        name = function_name(inner_call(node))
         is_call = name is not None and is_aggregate(name)
         whole = isinstance(node, exp.Column) or is_call or normal(self._text(node)) in self.keys
         if whole and not isinstance(node, exp.Window):
@@ -116,18 +111,15 @@ class GroupedSelect:
             return
         children = node.iter_expressions()
         if isinstance(node, exp.Window):
-            function: exp.Expr = node.this
-            while isinstance(function, _BEHIND_CALLS):
-                function = function.this
             alias = node.args.get("alias")
             others = [child for child in node.iter_expressions() if child not in (node.this, alias)]
-            children = iter([*function.iter_expressions(), *others])
+            children = iter([*inner_call(node.this).iter_expressions(), *others])
         for child in children:
             yield from self._of_groups(child)
 
     def _text(self, node: exp.Expr) -> str:
         try:
-            return self.parser.characters(self.parser.span_of(node))
+            return self.parser.characters_of(node)
         except (ValueError, SqlError):
             return ""
 
@@ -147,7 +139,7 @@ class GroupedSelect:
         return name
 
     def _is_alias(self, name: str) -> bool:
-        return name.lower() in {item.alias.lower() for item in self.select.items if item.alias is not None}
+        return name.lower() in self.select.aliases
 
     def _inner(self, text: WrittenText) -> None:
         select = self.select

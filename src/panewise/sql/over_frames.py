@@ -8,9 +8,8 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import Frame
-from panewise.sql.function_calls import constant, function_name, is_arrival
+from panewise.sql.function_calls import constant, function_name, inner_call, is_arrival
 from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Expr
 
 ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")
 _WHOLE: Final = "the rows behind the present one have not arrived yet, and a stream has no last row"
@@ -61,7 +60,7 @@ class FrameReader:
         Raises:
             SqlError: for a frame that a stream cannot have.
         """
-        function, spec = function_name(inner_call(window)), described.args.get("spec")
+        function, spec = function_name(inner_call(window.this)), described.args.get("spec")
         if function in ROW_FUNCTIONS and function != "nth_value":
             if spec is not None:
                 raise self.fail(
@@ -149,7 +148,7 @@ class FrameReader:
             return int(known[0])
         if known is not None and known[0] == 0:
             return 0
-        length: Duration = self.parser.duration_of(Expr(value, self.parser.span_of(value)))
+        length: Duration = self.parser.duration_of(self.parser.expr_of(value))
         return length.us
 
 
@@ -157,11 +156,3 @@ def order_terms(window: exp.Expr) -> list[exp.Expr]:
     """Returns the terms of ORDER BY of a window."""
     order = window.args.get("order")
     return list(order.expressions) if order else []
-
-
-def inner_call(window: exp.Window) -> exp.Expr:
-    """Returns the call of a function over a window, without FILTER and IGNORE NULLS."""
-    inner: exp.Expr = window.this
-    while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-        inner = inner.this
-    return inner

@@ -20,7 +20,7 @@ from panewise.sql.functions import FOREIGN
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.syntax import Expr, TextSpan
-from panewise.sql.texts import normal, one_line, replaced
+from panewise.sql.texts import normal, one_line, replaced, with_aliases
 
 WINDOW_COLUMNS: Final = (*BOUNDS, "window_time")  # which a window function in FROM adds
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
@@ -87,13 +87,7 @@ class Panes:
         """Returns the condition of HAVING, which may also use names of the SELECT list."""
         changes: dict[TextSpan, str] = {}
         self._visit(expr.node, changes)
-        parser = self.columns.parser
-        for node in expr.node.find_all(exp.Column):
-            alias = self.aliases.get(node.name.lower()) if not node.table else None
-            span = parser.span_of(node)
-            if alias is not None and not any(part.start <= span.start < part.end for part in changes):
-                changes[span] = f"({self.text(alias)})"
-        return replaced(parser.sql, expr.span, changes)
+        return with_aliases(self.columns.parser, expr, self.aliases, changes, self.text)
 
     def _visit(self, node: exp.Expr, changes: dict[TextSpan, str]) -> None:
         parser = self.columns.parser
@@ -183,7 +177,7 @@ class Panes:
         parser = self.columns.parser
         if name is not None:
             return normal(in_backticks(name))
-        return normal(parser.characters(parser.span_of(node)), self.columns.aliases)
+        return normal(parser.characters_of(node), self.columns.aliases)
 
     def _aggregate(self, call: CallSyntax) -> str:
         text = self.columns.parser.characters(call.span)

@@ -15,8 +15,7 @@ def calls_window(select: Select) -> bool:
     """Returns whether GROUP BY has a call of windows, or the name or number of a column that is one."""
     if select.group is None:
         return False
-    meant = {item.alias.lower(): item.expr for item in select.items if item.alias is not None}
-    meant |= {str(number): item.expr for number, item in enumerate(select.items, 1)}
+    meant = select.aliases | {str(number): item.expr for number, item in enumerate(select.items, 1)}
     exprs = list(select.group.expressions)
     if select.group.every:
         exprs += [item.expr for item in select.items]

@@ -7,7 +7,7 @@ from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.spec import counted
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import column_name
+from panewise.sql.function_calls import column_name, plain_name
 from panewise.sql.options import max_future_skew_of, run_options_of
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import (
@@ -160,9 +160,7 @@ class SourceCompiler:
         if time is None or counted(syntax.window) or is_ours(rows.stage):
             raise self.parser.fail(table.function, *UNGROUPED, table.name)
         own = frozenset() if table.alias is None else frozenset({table.alias.lower()})
-        partition = frozenset(
-            (column_name(expr.node, rows.names) or "").lower() for expr in table.partition_by
-        )
+        partition = frozenset(plain_name(expr.node, rows.names) for expr in table.partition_by)
         stage = AssignedStage(rows.stage, syntax.window, time, partition)
         return OperatorInput(stage, table.alias or rows.alias, rows.names | own, rows.time)
 

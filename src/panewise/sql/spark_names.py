@@ -125,7 +125,7 @@ class _Names:
         return f"({self.name(node.this)} {operator} {self.name(node.expression)})"
 
     def _interval(self, node: exp.Expr) -> str:
-        written = self.parser.characters(self.parser.span_of(node)).upper().removesuffix("S").split()
+        written = self.parser.characters_of(node).upper().removesuffix("S").split()
         unit = written[-1].strip("'").removesuffix("S")
         number = written[-2].strip("'") if len(written) == 3 else ""
         if unit not in _DIGITS or not number.isdigit():

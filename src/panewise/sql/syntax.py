@@ -222,6 +222,11 @@ class Select:
     windows: tuple[exp.Expr, ...] = ()
     windows_span: TextSpan | None = None
 
+    @property
+    def aliases(self) -> dict[str, Expr]:
+        """The expressions of the SELECT list that AS names, by these names in lower case."""
+        return {item.alias.lower(): item.expr for item in self.items if item.alias is not None}
+
 
 @dataclass(frozen=True)
 class SetOperation:

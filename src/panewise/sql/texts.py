@@ -1,12 +1,12 @@
 """Pieces of the text: comparison, quotes, and replacement by position."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from sqlglot import Token, TokenType
+from sqlglot import Token, TokenType, exp
 
-from panewise.sql.expressions import tokens_of
-from panewise.sql.syntax import TextSpan
+from panewise.sql.expressions import ExpressionParser, tokens_of
+from panewise.sql.syntax import Expr, TextSpan
 
 
 def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
@@ -20,6 +20,25 @@ def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:
         parts += [sql[at : place.start], changes[place]]
         at = place.end
     return "".join([*parts, sql[at : span.end]])
+
+
+def with_aliases(
+    parser: ExpressionParser,
+    condition: Expr,
+    aliases: Mapping[str, Expr],
+    changes: Mapping[TextSpan, str],
+    text: Callable[[Expr], str],
+) -> str:
+    """Returns a condition with changes, in which expressions stand for the names of the SELECT list.
+
+    `text` returns the text of such an expression.
+    """
+    named = dict(changes)
+    for node in condition.node.find_all(exp.Column):
+        meant, span = None if node.table else aliases.get(node.name.lower()), parser.span_of(node)
+        if meant is not None and not any(place.start <= span.start < place.end for place in named):
+            named[span] = f"({text(meant)})"
+    return replaced(parser.sql, condition.span, named)
 
 
 @lru_cache(maxsize=1024)

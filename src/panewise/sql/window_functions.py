@@ -178,23 +178,23 @@ def window_of_call(
     least, most = (2, 2) if name == "session_window" else (2, 4)
     if not least <= len(arguments) <= most:
         raise parser.fail(parser.characters(span), f"{name} is written as in Spark", f"write {wanted}", span)
-    time = Expr(arguments[0], parser.span_of(arguments[0]))
+    time = parser.expr_of(arguments[0])
     if name == "session_window" and not (isinstance(arguments[1], exp.Literal) or is_interval(arguments[1])):
-        text, gap = parser.characters(time.span), parser.characters(parser.span_of(arguments[1]))
+        text, gap = parser.characters(time.span), parser.characters_of(arguments[1])
         column = gap_column(f"(({text} + CAST(({gap}) AS INTERVAL)) - {text})", "gap of the session")
         return WindowSyntax(Session(column, touching="merge"), time, name.upper(), span)
     if len(arguments) == 2 and name == "window":
-        length = calendar_length(parser.characters(parser.span_of(arguments[1])))
+        length = calendar_length(parser.characters_of(arguments[1]))
         if length is not None and length.unit not in EXACT:
             return WindowSyntax(Calendar(length.unit, length.n), time, name.upper(), span)
-    values = [parser.duration_of(Expr(argument, parser.span_of(argument))) for argument in arguments[1:]]
+    values = [parser.duration_of(parser.expr_of(argument)) for argument in arguments[1:]]
     with parser.placing(span):
         return WindowSyntax(_spark_window(name, values), time, name.upper(), span)
 
 
 def _group_window(node: exp.Expr, function: str, parser: QueryParser) -> WindowSyntax:
     """Returns the windows of TUMBLE, HOP, CUMULATE or SESSION in GROUP BY, which have no table."""
-    places = [Expr(place, parser.span_of(place)) for place in node.expressions]
+    places = [parser.expr_of(place) for place in node.expressions]
     span = parser.span_of(node)
     untimed = not places or is_interval(places[0].node) or isinstance(places[0].node, exp.Literal)
     time, lengths = (None, places) if untimed else (places[0], places[1:])

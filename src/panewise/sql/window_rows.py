@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from panewise.spec import AnyWindow, Session
 from panewise.sql.column_syntax import plain_column, star_of
-from panewise.sql.function_calls import column_name, columns_in, conjuncts
+from panewise.sql.function_calls import columns_in, conjuncts, plain_name
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.parser import QueryParser, parse
 from panewise.sql.stages import AssignedStage, OutputColumn, RowsStage, Stage
@@ -146,8 +146,7 @@ def groups_of_rows(
         ends=rows.ends,
         conditions=rows.conditions,
     )
-    columns = (column_name(expr.node, names) for expr in compiler.group.grouped())
-    grouped = {(name or "").lower() for name in columns} & rows.ends.keys()
+    grouped = {plain_name(expr.node, names) for expr in compiler.group.grouped()} & rows.ends.keys()
     if not grouped:
         return None
     if not rows.identified_by(grouped):

@@ -109,7 +109,7 @@ class WindowCompiler:
         if has_aggregate(where.node):
             rule = "WHERE selects rows before they are aggregated"
             raise self.parser.fail("an aggregate in WHERE", rule, "use HAVING", where.span)
-        parts = [Expr(node, self.parser.span_of(node)) for node in conjuncts(where.node)]
+        parts = [self.parser.expr_of(node) for node in conjuncts(where.node)]
         of_bounds = [part for part in parts if self.columns.reads_bounds(part.node)]
         if not of_bounds:
             return self.parser.characters(where.span), []
@@ -161,9 +161,8 @@ class WindowCompiler:
             raise self.parser.fail("PARTITION BY", rule, remedy, span)
 
     def _panes(self, keys: dict[str, str], window: WindowSyntax | None) -> Panes:
-        aliases = {item.alias.lower(): item.expr for item in self.select.items if item.alias is not None}
         names = self._names(set(keys.values()))
-        return Panes(self.columns, keys, names, self._pane_window(window), self.sets, aliases)
+        return Panes(self.columns, keys, names, self._pane_window(window), self.sets, self.select.aliases)
 
     def _pane_window(self, window: WindowSyntax | None) -> PaneWindow:
         call = self.group.call
@@ -172,7 +171,7 @@ class WindowCompiler:
             ends = IMPLIED_BOUNDS if implied else self.ends or BOUND_TEXTS
             return PaneWindow(window is not None, ends=ends)
         name = function_name(call)
-        text = self.parser.characters(self.parser.span_of(call))
+        text = self.parser.characters_of(call)
         written = normal(text, self.columns.aliases)
         selected = {
             normal(self.parser.characters(item.expr.span), self.columns.aliases) for item in self.select.items

@@ -12,12 +12,13 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.chrono import Duration
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.spec import Cumulating, Hopping
 from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.standalone.sql_expressions import Scope
-from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
+from panewise.standalone.sql_selection import schema_of, selected, shaped
 
 INSTANT: Final = pl.Datetime("us", "UTC")
 
@@ -70,7 +71,7 @@ class SqlNode(ABC):
         event_time: the column with this watermark, None if none has it.
     """
 
-    schema: Schema
+    schema: Dtypes
     watermark: int | None = None
     event_time: str | None = None
 
@@ -100,7 +101,7 @@ class WatermarkedRows:
     """
 
     def __init__(
-        self, watermark: TableWatermark | None, schema: Schema, alias: str | None, *, follows: bool
+        self, watermark: TableWatermark | None, schema: Dtypes, alias: str | None, *, follows: bool
     ) -> None:
         self.schema, self.follows, self.delay, self.clock = dict(schema), follows, 0, 0
         self.event_time: str | None = None
@@ -148,7 +149,7 @@ class WatermarkedRows:
 class TableNode(SqlNode):
     """A table."""
 
-    def __init__(self, stage: TableStage, schema: Schema, *, follows: bool) -> None:
+    def __init__(self, stage: TableStage, schema: Dtypes, *, follows: bool) -> None:
         self.name, self._own = (stage.name or "").lower(), schema
         named = dict(zip(stage.columns or schema, schema.values(), strict=False))
         self._rows = WatermarkedRows(stage.watermark, named, stage.alias, follows=follows)

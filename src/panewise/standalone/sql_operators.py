@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.families import INPUT
 from panewise.spec import counted, parts
 from panewise.spec.operators.panes import BOUNDS
@@ -23,7 +24,7 @@ from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.sql_expressions import Scope
 from panewise.standalone.sql_nodes import INSTANT, Rejected, SqlNode, StepInput, check_instant
 from panewise.standalone.sql_ranking import ranking
-from panewise.standalone.sql_selection import Schema, schema_of, selected, shaped
+from panewise.standalone.sql_selection import schema_of, selected, shaped
 
 _INSTANTS: Final = frozenset({"processing_time", "join_time"})
 
@@ -42,7 +43,7 @@ class SqlOperator(StandaloneOperator):
         """The watermark of the emitted rows."""
         return self._core.host.operator.output_watermark()
 
-    def emitted(self, times: frozenset[str]) -> Schema:
+    def emitted(self, times: frozenset[str]) -> Dtypes:
         """Returns the columns of the emitted rows, with instants in the place of microseconds."""
         return {
             name: INSTANT if name in times and dtype == pl.Int64() else dtype
@@ -73,7 +74,7 @@ class SqlOperator(StandaloneOperator):
         return [emission.rows for emission in emissions if emission.rows.height]
 
 
-def together(frames: list[pl.DataFrame], schema: Schema) -> pl.DataFrame:
+def together(frames: list[pl.DataFrame], schema: Dtypes) -> pl.DataFrame:
     """Returns the rows of frames with these columns."""
     return pl.concat(frames).cast(schema) if frames else pl.DataFrame(schema=schema)  # type: ignore[arg-type]
 
@@ -121,7 +122,7 @@ class OperatorNode(SqlNode):
         for name in self._times:
             check_instant(name, self._input.get(name))
 
-    def _computed_columns(self, stage: SingleInputStage) -> Schema:
+    def _computed_columns(self, stage: SingleInputStage) -> Dtypes:
         """Returns the columns of the operator's input, and keeps the expressions of computed ones."""
         schema = dict(self.repeated(pl.DataFrame(schema=self.source.schema)).schema)
         scope = Scope(schema, stage.alias)

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.sql.stages import Ranked
 from panewise.standalone.sql_expressions import Scope
-from panewise.standalone.sql_selection import Schema
 
 _PLACE: Final = "place of the row"
 
 
-def ranking(ranked: Ranked, emitted: Schema) -> Callable[[pl.DataFrame], pl.DataFrame]:
+def ranking(ranked: Ranked, emitted: Dtypes) -> Callable[[pl.DataFrame], pl.DataFrame]:
     """Returns the function that makes rows of the places of the lists of panes."""
     lists, ties = list(ranked.lists), ranked.ties
     scope = Scope(emitted)
@@ -34,7 +34,7 @@ def ranking(ranked: Ranked, emitted: Schema) -> Callable[[pl.DataFrame], pl.Data
     return rows_of
 
 
-def _fields(ranked: Ranked, emitted: Schema) -> list[pl.Expr]:
+def _fields(ranked: Ranked, emitted: Dtypes) -> list[pl.Expr]:
     """Returns the columns of the elements of the lists: those of structs are their fields."""
     if ranked.lists != ("rows",):
         return [pl.col(name) for name in ranked.lists]

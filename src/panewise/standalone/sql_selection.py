@@ -1,10 +1,11 @@
 """SELECT lists and conditions in process, as expressions of Polars."""
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.column_syntax import star_of
@@ -13,7 +14,6 @@ from panewise.sql.stages import OutputColumn
 from panewise.sql.stars import names_before_star
 from panewise.standalone.sql_expressions import Scope
 
-Schema: TypeAlias = dict[str, pl.DataType]
 _NUMBER: Final = "__number"
 
 
@@ -48,7 +48,7 @@ def _fields(scope: Scope, star: str) -> list[pl.Expr] | None:
     return [value.expr.struct.field(field.name) for field in fields]
 
 
-def schema_of(schema: Schema, columns: list[pl.Expr] | None) -> Schema:
+def schema_of(schema: Dtypes, columns: list[pl.Expr] | None) -> Dtypes:
     """Returns the columns of a SELECT list."""
     if columns is None:
         return dict(schema)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.sql.stages import (
     UNSORTED,
@@ -18,7 +19,6 @@ from panewise.sql.stages import (
 from panewise.sql.texts import one_line
 from panewise.standalone.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
 from panewise.standalone.sql_operators import NODES, JoinNode
-from panewise.standalone.sql_selection import Schema
 
 
 @dataclass
@@ -31,7 +31,7 @@ class NodeBuilder:
         text: the text of the query, for errors.
     """
 
-    schemas: Mapping[str, Schema]
+    schemas: Mapping[str, Dtypes]
     follows: bool
     text: str
 

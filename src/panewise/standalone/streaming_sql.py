@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 
 from panewise.chrono import DurationLike, InstantLike, instant_us
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
 from panewise.sql.error_places import error_at
@@ -19,7 +20,6 @@ from panewise.sql.texts import first_place
 from panewise.standalone.batches import Frame, frame_for, from_arrow
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.sql_nodes import Rejected, StepInput
-from panewise.standalone.sql_selection import Schema
 from panewise.standalone.sql_stages import NodeBuilder
 
 _NAMES: Final = ("a column ", "two columns ", "a field ", "a table ", "event time ")  # a name follows
@@ -193,7 +193,7 @@ class SqlRun:
     """
 
     def __init__(
-        self, text: str, schemas: Mapping[str, Schema], update: DurationLike | None = None, *, follows: bool
+        self, text: str, schemas: Mapping[str, Dtypes], update: DurationLike | None = None, *, follows: bool
     ) -> None:
         self.compiled: CompiledQuery = compile_sql(text, update=update)
         if self.compiled.tail is not None:
@@ -240,7 +240,7 @@ def placed(error: SqlError, text: str) -> SqlError:
     return error if place is None else error_at(error, text, place)
 
 
-def _microseconds(schema: Mapping[str, pl.DataType]) -> Schema:
+def _microseconds(schema: Mapping[str, pl.DataType]) -> Dtypes:
     """Returns columns whose instants are in microseconds, as those of Spark."""
     return {
         name: pl.Datetime("us", dtype.time_zone) if isinstance(dtype, pl.Datetime) else dtype

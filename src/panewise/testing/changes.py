@@ -1,6 +1,6 @@
 """Hypothesis strategies of changes of a specification between events (semantics 47)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
@@ -30,7 +30,6 @@ from panewise.testing.cogroups import cogroup_specs
 from panewise.testing.join_events import join_types
 from panewise.testing.joins import selections
 from panewise.testing.matches.parts import match_tests
-from panewise.testing.samples import types_of
 from panewise.testing.window_specs import specs
 
 Events = list[dict[str, Any]]
@@ -222,14 +221,6 @@ def changes(
         added = draw(st.sampled_from(ADDED_AGGREGATES))
         events.append({"op": "change", "spec": current, "added_aggregates": added})
     return events
-
-
-def types_with(spec: WindowOperator, changed: Events) -> Mapping[str, str]:
-    """Returns the types of all columns that the specification and those of changes read."""
-    types = dict(types_of(spec))
-    for event in changed:
-        types |= types_of(event["spec"])
-    return types
 
 
 @st.composite

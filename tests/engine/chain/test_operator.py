@@ -1,7 +1,6 @@
-"""Chains: engine and oracle agree, batch cuts and restarts do not matter, sums of sums are the direct sum."""
+"""Chains: sums of sums are the direct sum, what stages store, and keys of stages (semantics 30)."""
 
 from dataclasses import fields as dataclass_fields
-from typing import Any
 
 import polars as pl
 import pytest
@@ -14,101 +13,15 @@ from panewise.engine.chain.operator import ChainEngine
 from panewise.engine.registry import operator_for
 from panewise.errors import SpecError
 from panewise.oracle import ChainInterpreter
-from panewise.spec import Chain
 from panewise.testing import run
-from panewise.testing.chains import can_begin_chain, chains
+from panewise.testing.chains import can_begin_chain
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, events, specs, types_of
-from tests.engine.agreement import outputs_that_agree
-from tests.engine.effort import FEW, at_length, examples
-from tests.engine.windows.test_invariances import assert_same, cut, numbered, together
-from tests.nightly import unlike
+from tests.engine.effort import FEW
 
-Events = list[dict[str, Any]]
-EACH_KIND = pytest.mark.parametrize("kind", KINDS)
-FEW_KINDS = pytest.mark.parametrize("kind", unlike(KINDS))
 STEADY = pytest.mark.parametrize(
     "kind", [kind for kind in KINDS if kind not in ("session", "sliding", "custom")]
 )
-
-
-def play(chain: Chain, script: Events, runtime: str = "engine", **options: Any) -> Events:
-    return run(chain, script, runtime, types=types_of(chain.first), windows=True, **options)
-
-
-def agree(chain: Chain, script: Events) -> None:
-    """Asserts that engine and oracle have the same output and stored windows after every event."""
-    for left, right in outputs_that_agree(chain, script, types_of(chain.first), exact=True):
-        assert floats(chain, left) == floats(chain, right)
-
-
-def floats(chain: Chain, output: dict[str, Any]) -> list[str]:
-    """Returns the keys that are floats as text, in which -0.0 and 0.0 differ (semantics 15.2, 30.1)."""
-    return [
-        repr(pane[name]) for pane in output["panes"] for name in chain.keys if isinstance(pane[name], float)
-    ]
-
-
-def check(data: st.DataObject, kind: str) -> None:
-    chain = data.draw(chains(kind))
-    agree(chain, data.draw(events(chain.first)))
-
-
-@EACH_KIND
-@FEW
-@given(data=st.data())
-def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
-    """Engine and oracle agree on chains over every kind of window (semantics 30 to 30.9)."""
-    check(data, kind)
-
-
-test_engine_is_oracle_at_length = EACH_KIND(at_length(check, 5_000, data=st.data()))
-
-
-@FEW_KINDS
-@examples(15)
-@given(data=st.data())
-def test_restarts_change_nothing(kind: str, data: st.DataObject) -> None:
-    """A restart after every event changes no output, from a saved state or a run store (semantics 33)."""
-    chain = data.draw(chains(kind))
-    script = data.draw(events(chain.first))
-    interrupted = [step for event in script for step in (event, {"op": "restart"})]
-    straight = play(chain, script)
-    for options in ({}, {"stored": True}):
-        for one, other in zip(play(chain, interrupted, **options)[::2], straight, strict=True):
-            assert_same(one, other)
-
-
-@FEW_KINDS
-@examples(15)
-@given(data=st.data())
-def test_batches_may_be_cut_anywhere(kind: str, data: st.DataObject) -> None:
-    """With evaluate="record" no output depends on where batches are cut (semantics 3.1, 18.1)."""
-    chain = data.draw(chains(kind, evaluate="record", order=["order"], position=None))
-    script = numbered(data.draw(events(chain.first)))
-    whole = together(play(chain, script))
-    assert_same(together(play(chain, cut(script, [1]))), whole)
-    assert_same(
-        together(play(chain, cut(script, data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))))),
-        whole,
-    )
-
-
-@FEW_KINDS
-@examples(15)
-@given(data=st.data())
-def test_retractions_leave_the_latest_pane(kind: str, data: st.DataObject) -> None:
-    """A retraction repeats the live pane, and a window has at most one live pane (semantics 21.1, 30.4)."""
-    chain = data.draw(chains(kind, accumulation="retracting"))
-    live: dict[str, dict[str, Any]] = {}
-    for output in play(chain, data.draw(events(chain.first))):
-        for pane in output["panes"]:
-            window = repr([pane[name] for name in (*chain.keys, "window_start", "window_end")])
-            if pane["op"] == "-":
-                assert same({**live.pop(window), "op": "-", "processing_time": pane["processing_time"]}, pane)
-            else:
-                assert window not in live
-                live[window] = pane
 
 
 ALWAYS = [None, pw.Never(), pw.Always()]
@@ -154,7 +67,8 @@ def test_sums_of_sums_are_the_direct_sum(kind: str, data: st.DataObject) -> None
         keys=keys,
         aggregates=[plus("part").alias("part"), F.sum("shops").alias("shops"), F.sum("keys").alias("keys")],
     )
-    whole = play(chain, script := data.draw(events(spec)))
+    script = data.draw(events(spec))
+    whole = run(chain, script, "engine", types=types_of(spec))
     direct_fields = {field.name: getattr(spec, field.name) for field in dataclass_fields(spec)} | {
         "keys": keys
     }

@@ -1,94 +1,23 @@
-"""Deduplication: engine and oracle agree; cuts and restarts do not change what is chosen (semantics 45)."""
+"""Deduplication: what is chosen does not depend on retractions and on the order of arrival (semantics 45)."""
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from panewise.spec import DeduplicateOperator, row_driven
+from panewise.spec import DeduplicateOperator
 from panewise.testing import run
 from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
 from panewise.testing.strategies import types_of
-from tests.engine.agreement import outputs_that_agree
-from tests.engine.effort import DEFAULT, FEW, at_length
-from tests.engine.windows.test_invariances import assert_same, cut, numbered, together
+from tests.engine.cuts import net, together
+from tests.engine.effort import FEW
 
 Events = list[dict[str, Any]]
 
 
-def play(spec: DeduplicateOperator, script: Events, **options: Any) -> Events:
-    return run(spec, script, "engine", types=types_of(spec), windows=True, **options)
-
-
-def agree(spec: DeduplicateOperator, script: Events, **options: Any) -> None:
-    outputs_that_agree(spec, script, types_of(spec), **options)
-
-
-def check(data: st.DataObject, **options: Any) -> None:
-    spec = data.draw(deduplicate_specs(), label="spec")
-    agree(spec, data.draw(deduplicate_events(spec), label="events"), **options)
-
-
-@DEFAULT
-@given(data=st.data())
-def test_engine_is_oracle(data: st.DataObject) -> None:
-    check(data)
-
-
-@FEW
-@given(data=st.data())
-def test_stored_engine_is_oracle(data: st.DataObject) -> None:
-    """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
-    check(data, stored=True)
-
-
-test_engine_is_oracle_at_length = at_length(check, 20_000, data=st.data(), stored=st.booleans())
-
-
-@FEW
-@given(data=st.data())
-def test_restarts_change_nothing(data: st.DataObject) -> None:
-    """A restart after every event changes no output (semantics 33)."""
-    spec = data.draw(deduplicate_specs())
-    script = data.draw(deduplicate_events(spec))
-    interrupted = play(spec, [step for event in script for step in (event, {"op": "restart"})])
-    for one, other in zip(interrupted[::2], play(spec, script), strict=True):
-        assert_same(one, other)
-
-
-@FEW
-@given(data=st.data())
-def test_batches_may_be_cut_anywhere(data: st.DataObject) -> None:
-    """With the same arrival order and watermarks, cuts change no output (semantics 3.1).
-
-    With retractions they change no net rows (semantics 45.8).
-    """
-    spec = data.draw(
-        deduplicate_specs(order=("order",), position=None).filter(
-            lambda spec: row_driven(spec.watermark) is None
-        )
-    )
-    script = numbered(data.draw(deduplicate_events(spec)))
-    whole = together(play(spec, script))
-    for lengths in ([1], data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))):
-        pieces = together(play(spec, cut(script, lengths)))
-        if spec.emit == "retracting":
-            assert net(pieces["panes"]) == net(whole["panes"])
-            pieces["panes"] = whole["panes"]
-        assert_same(pieces, whole)
-
-
-def net(panes: Events) -> Counter[str]:
-    """Returns the rows that have been emitted and not retracted. Every retraction equals an emitted row."""
-    rows: Counter[str] = Counter()
-    for pane in panes:
-        rows[repr(sorted((name, value) for name, value in pane.items() if name != "op"))] += (
-            1 if pane["op"] == "+" else -1
-        )
-        assert min(rows.values()) >= 0
-    return +rows
+def play(spec: DeduplicateOperator, script: Events) -> Events:
+    return run(spec, script, "engine", types=types_of(spec), windows=True)
 
 
 RETRACTING: list[dict[str, Any]] = [

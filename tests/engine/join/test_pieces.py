@@ -18,9 +18,9 @@ from panewise.engine.join.search import candidate_slices, matching
 from panewise.engine.kernels import hashing
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
+from tests.engine.agreement import agree
 from tests.engine.effort import DEFAULT, FEW, SOAK
 from tests.engine.join.micro_batches import SCHEMAS, rows
-from tests.engine.join.test_properties import agree
 
 WIDE = [Interval(-9, 9), Interval(-2, 30), Interval(0, 3), Interval(-30, 1), Interval(None, 9, retain_rows=5)]
 

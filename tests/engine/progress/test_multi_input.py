@@ -16,9 +16,9 @@ from panewise.testing.chains import chains
 from panewise.testing.compare import same
 from panewise.testing.over_specs import frame_events, frame_specs
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
+from tests.engine.agreement import agree
+from tests.engine.cuts import BY_ORDER, assert_same, cut, numbered, together
 from tests.engine.effort import FEW, at_length
-from tests.engine.windows.test_invariances import BY_ORDER, assert_same, cut, numbered, together
-from tests.engine.windows.test_properties import agree
 from tests.nightly import nightly
 
 Events = list[dict[str, Any]]

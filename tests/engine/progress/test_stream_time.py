@@ -14,8 +14,8 @@ from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import KINDS, composites, events, specs, triggers, types_of
+from tests.engine.agreement import agree
 from tests.engine.effort import FEW, at_length
-from tests.engine.windows.test_properties import agree
 from tests.nightly import unlike
 
 MARKS = st.sampled_from([pw.StreamTime(), pw.StreamTime(2), pw.StreamTime(5)])

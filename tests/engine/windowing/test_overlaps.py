@@ -17,8 +17,8 @@ from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow
 from panewise.testing.strategies import events, specs
+from tests.engine.agreement import agree
 from tests.engine.effort import FEW
-from tests.engine.windows.test_properties import agree
 
 KINDS = ["hopping", "cumulating", "hopping_rows", "tumbling", "rows"]
 MB = 1 << 20

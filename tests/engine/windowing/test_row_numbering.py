@@ -14,8 +14,8 @@ from panewise.spec import WindowOperator
 from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.strategies import COUNTED_KINDS, events, specs, types_of
+from tests.engine.agreement import agree
 from tests.engine.effort import FEW
-from tests.engine.windows.test_properties import agree
 
 SCHEMA = {"k": pl.String(), "v": pl.Int64()}
 

@@ -10,7 +10,7 @@ from panewise import functions as F
 from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import SpecError
 from panewise.testing import run
-from tests.engine.windows.test_properties import agree
+from tests.engine.agreement import agree
 
 SPEC = pw.WindowOperator(window=pw.Session("gap"), event_time="t", aggregates=[F.count().alias("n")])
 TIMES = pl.Series("t", [0, 3, 100, 200, 300], dtype=pl.Int64)

@@ -1,6 +1,7 @@
 """As-of joins of a stream with a batch DataFrame (semantics 36.8)."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import polars as pl
 import pytest
@@ -8,6 +9,7 @@ from pyspark.sql import SparkSession
 
 import panewise as pw
 from panewise import functions as F
+from panewise.checkpoints.export import export_checkpoint
 from panewise.errors import InputError, SpecError
 from panewise.spark import ParquetSink, joined
 from tests.spark.conftest import Feed, at, beside, write
@@ -35,6 +37,27 @@ def test_a_static_side_is_that_of_the_first_start(feed: Feed, table: Feed) -> No
     found = sorted(feed.read("rows").select("v", "k", "r_v").rows())
     assert found == [(0, "a", 2), (1, "b", None), (2, "a", 2), (3, "b", 3), (4, None, None), (5, "c", 5)]
     assert [row["v"] for row in feed.read("left_late")["row"]] == [6]
+
+
+@pytest.mark.nightly
+def test_a_static_side_moves_with_the_state(feed: Feed, table: Feed) -> None:
+    """semantics 48.18: a query that begins with a file does not read the table."""
+    rest = beside(feed, "rest")
+
+    def run(of: Feed, name: str, file: str | None) -> list[tuple[str, int, int | None]]:
+        left = of.stream().withWatermark("ts", "5 seconds")
+        result = joined(left, table.batch(), "ts").on("k").as_of().prefix(right="r_").shards(2 + (of is rest))
+        sinks = {"rows": ParquetSink(feed.sink(f"{name}-rows"))}
+        options: Any = {"available_now": True, "initial_state": file}
+        result.how("left").write(sinks, checkpoint=feed.sink(name), **options).awaitTermination()
+        return sorted(feed.read(f"{name}-rows").select("k", "v", "r_v").rows())
+
+    feed.put((12, "a", 0))
+    assert run(feed, "first", None) == [("a", 0, 2)]
+    export_checkpoint(feed.sink("first"), feed.sink("file"))
+    table.put((11, "a", 9), (11, "d", 9))
+    rest.put((13, "a", 2), (14, "d", 3), (15, "b", 4))
+    assert run(rest, "second", feed.sink("file")) == [("a", 2, 2), ("b", 4, 3), ("d", 3, None)]
 
 
 @pytest.fixture

@@ -34,6 +34,15 @@ def test_an_offset_never_decreases() -> None:
     assert clock.latestOffset(ahead) == ahead
 
 
+def test_what_is_available_now_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """semantics 12.7"""
+    clock = reader(10 * SECOND)
+    clock.prepareForTriggerAvailableNow()
+    monkeypatch.setattr(time, "time_ns", lambda: 41 * SECOND * 1000)
+    assert clock.latestOffset({"at": 10 * SECOND}) == {"at": 20 * SECOND}
+    assert clock.latestOffset({"at": 20 * SECOND}) == {"at": 20 * SECOND}
+
+
 @pytest.mark.parametrize("every", [20 * SECOND, 8 * SECOND])
 def test_another_interval_goes_on(monkeypatch: pytest.MonkeyPatch, every: int) -> None:
     """semantics 47.20"""

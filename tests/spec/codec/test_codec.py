@@ -37,30 +37,14 @@ from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import changed_fields, from_dict, from_json, to_dict, to_json
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
-from panewise.testing.chains import chains
-from panewise.testing.cogroups import IN_ORDER, SURPLUS, cogroup_specs
-from panewise.testing.deduplicates import deduplicate_specs
-from panewise.testing.joins import join_specs, window_join_specs
-from panewise.testing.over_specs import frame_specs
-from panewise.testing.policy_specs import COUNTING, EVICTING, stream_windows
+from panewise.testing.cogroups import IN_ORDER, SURPLUS
+from panewise.testing.policy_specs import COUNTING, EVICTING
 from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
-from panewise.testing.strategies import specs
-from panewise.testing.windowed_joins import windowed_join_specs
+from tests.drawn import FAMILIES
 from tests.engine.effort import examples
 
 AGGREGATES = {**USER_AGGREGATES, IN_ORDER.name: IN_ORDER, SURPLUS.name: SURPLUS}
 LISTENERS = {COUNTING.name: COUNTING, EVICTING.name: EVICTING}
-SPECS: dict[str, st.SearchStrategy[Any]] = {
-    "windows": specs(),
-    "chain": chains(),
-    "over": frame_specs(),
-    "deduplicate": deduplicate_specs(),
-    "policy": stream_windows(),
-    "join": join_specs(),
-    "join of windows": window_join_specs(),
-    "windowed join": windowed_join_specs(),
-    "cogroup": cogroup_specs(),
-}
 SMALL: dict[str, Any] = {
     "window": {"kind": "tumbling", "size": 10},
     "aggregates": [{"fn": "count", "name": "n"}],
@@ -93,13 +77,13 @@ OTHER_VALUES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("family", SPECS)
+@pytest.mark.parametrize("family", FAMILIES)
 @examples(100)
 @given(data=st.data())
 def test_round_trips(family: str, data: st.DataObject) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpecWarning)
-        spec = data.draw(SPECS[family])
+        spec = data.draw(FAMILIES[family]())
         assert from_json(to_json(spec), AGGREGATES, USER_WINDOWS, LISTENERS) == spec
         assert from_json(to_json(spec, indent=2).encode(), AGGREGATES, USER_WINDOWS, LISTENERS) == spec
         again = from_dict(json.loads(json.dumps(to_dict(spec))), AGGREGATES, USER_WINDOWS, LISTENERS)

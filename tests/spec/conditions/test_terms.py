@@ -26,9 +26,9 @@ from panewise.spec.conditions import (
     as_condition,
     columns_of,
     left,
-    renamed,
     right,
 )
+from panewise.spec.renaming import renamed_value
 
 A, B, C = Column("left", "a"), Column("right", "b"), Column("right", "c")
 ONE, TWO = Literal("bigint", 1), Literal("bigint", 2)
@@ -281,5 +281,5 @@ def test_columns_are_renamed_on_one_side() -> None:
             & ~(left(b).between(right("a"), 2) & left("z").is_null())
         )
 
-    assert renamed(build("a", "b"), "left", {"a": "b", "b": "x", "c": "y"}) == build("b", "x")
-    assert renamed(build("a", "b"), "right", {}) == build("a", "b")
+    assert renamed_value(build("a", "b"), "left", {"a": "b", "b": "x", "c": "y"}) == build("b", "x")
+    assert renamed_value(build("a", "b"), "right", {}) == build("a", "b")

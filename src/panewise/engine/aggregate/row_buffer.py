@@ -16,6 +16,7 @@ import polars as pl
 
 from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import NEW_ROWS, ROW_BUFFER, user_columns
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.spec import (
     CountEvictor,
     DeltaEvictor,
@@ -26,16 +27,14 @@ from panewise.spec import (
     merging,
 )
 
-Schema = dict[str, pl.DataType]
-
 
 @dataclass(frozen=True)
 class RowBuffer:
     """The row buffer of windows. `stored` are the stored columns, `delta` those of the deltas of panes."""
 
     spec: WindowOperator
-    stored: Schema
-    delta: Schema
+    stored: Dtypes
+    delta: Dtypes
 
     @property
     def lasting(self) -> bool:
@@ -73,7 +72,7 @@ class RowBuffer:
         return [(rows if list(self.delta) == list(self.stored) else rows.list.eval(fields)).alias("delta")]
 
     @property
-    def result_types(self) -> Schema:
+    def result_types(self) -> Dtypes:
         """The types of :attr:`results`."""
         return {"delta": pl.List(pl.Struct(self.delta))} if self.delta else {}
 
@@ -86,7 +85,7 @@ class RowBuffer:
         )
 
 
-def contents_of(spec: WindowOperator, schema: Schema) -> RowBuffer | None:
+def contents_of(spec: WindowOperator, schema: Dtypes) -> RowBuffer | None:
     """Returns the row buffer of the windows of an operator, None if they need none."""
     if spec.evictor is None and spec.delta is False:
         return None

@@ -3,13 +3,11 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TypeAlias
 
 import polars as pl
 
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.families import INPUT
-
-Schema: TypeAlias = dict[str, pl.DataType]
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Output:
     combined_late: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def nothing(cls, panes: Schema, late: Schema, invalid: Schema) -> "Output":
+    def nothing(cls, panes: Dtypes, late: Dtypes, invalid: Dtypes) -> "Output":
         """Returns an empty output with these columns."""
         return cls(
             pl.DataFrame(schema=panes), pl.DataFrame(schema=late), pl.DataFrame(schema=invalid), Counts()

@@ -1,11 +1,13 @@
 """The Polars types of column types that have names, such as `array<bigint>`."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 
 from panewise.spec.column_values import ColumnType
+
+Dtypes: TypeAlias = dict[str, pl.DataType]  # of the columns of a table or a frame, in their order
 
 NAMED: Final[Mapping[str, pl.DataType]] = {
     "tinyint": pl.Int8(),

@@ -2,13 +2,10 @@
 
 from dataclasses import dataclass
 
-import polars as pl
-
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.holistic import range_aggregation
+from panewise.engine.kernels.column_types import Dtypes
 from panewise.spec import Aggregate, Frame, OverOperator
-
-Schema = dict[str, pl.DataType]
 
 
 @dataclass(frozen=True)
@@ -33,7 +30,7 @@ class Job:
         return f"{self.prefix}{name}"
 
 
-def jobs_of(spec: OverOperator, schema: Schema) -> list[Job]:
+def jobs_of(spec: OverOperator, schema: Dtypes) -> list[Job]:
     """Returns the aggregates of the specification, grouped by frame and compiled."""
     frames: dict[Frame, list[Aggregate]] = {}
     for column in spec.columns:

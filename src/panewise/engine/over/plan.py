@@ -22,7 +22,8 @@ from panewise.engine.columns import (
     user_columns,
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
-from panewise.engine.over.jobs import Job, Schema, end_of, jobs_of, ranges_of_partials
+from panewise.engine.kernels.column_types import Dtypes
+from panewise.engine.over.jobs import Job, end_of, jobs_of, ranges_of_partials
 from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.run import Shape
@@ -197,11 +198,11 @@ class OverPlan(UncombinedPort, InputPort):
         """Returns the columns of the tables `waiting`, `recent` and `running`."""
         keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         own = {ONE_KEY: pl.Int8()} if ONE_KEY in self.keys else {}
-        waiting: Schema = {**self.payload, **own, TIME: pl.Int64()}
-        ranks: Schema = dict.fromkeys((RANK, DENSE_RANK), pl.Int64()) if self.ranks and self.ahead else {}
+        waiting: Dtypes = {**self.payload, **own, TIME: pl.Int64()}
+        ranks: Dtypes = dict.fromkeys((RANK, DENSE_RANK), pl.Int64()) if self.ranks and self.ahead else {}
         columns = self.payload if self.ahead else self.read
-        times: Schema = {STORED_TIME: pl.Int64()} if self.spec.event_time is not None else {}
-        recent: Schema = {
+        times: Dtypes = {STORED_TIME: pl.Int64()} if self.spec.event_time is not None else {}
+        recent: Dtypes = {
             **keys,
             **columns,
             SLOT: pl.Int64(),
@@ -210,7 +211,7 @@ class OverPlan(UncombinedPort, InputPort):
             **times,
             **ranks,
         }
-        running: Schema = {**keys, TIME: pl.Int64(), **self._running()}
+        running: Dtypes = {**keys, TIME: pl.Int64(), **self._running()}
         return (
             Shape(waiting, self.stored_order or [TIME], []),
             Shape(recent, [*self.keys, SLOT], self.keys),
@@ -229,12 +230,12 @@ class OverPlan(UncombinedPort, InputPort):
             for what in job.aggregation.aggregates
             for name in what.columns
         }
-        blocks: Schema = {**keys, BLOCK_START: pl.Int64(), TIME: pl.Int64(), **parts}
+        blocks: Dtypes = {**keys, BLOCK_START: pl.Int64(), TIME: pl.Int64(), **parts}
         return Shape({**keys, **read, TIME: pl.Int64()}, [TIME], []), Shape(
             blocks, [*self.keys, TIME], self.keys
         )
 
-    def _running(self) -> Schema:
+    def _running(self) -> Dtypes:
         """Returns the value columns of `running`, none if no function needs them."""
         counted = {what.fn for what, _ in self.functions} & {"row_number", "rank", "dense_rank"}
         parts = {
@@ -243,7 +244,7 @@ class OverPlan(UncombinedPort, InputPort):
             for name, dtype in job.aggregation.schema.items()
         }
         values = {name: self.schema[what.columns[0]] for name, what in self.firsts()}
-        lists: Schema = {name: pl.List(self.schema[what.columns[0]]) for name, what in self.lists()}
+        lists: Dtypes = {name: pl.List(self.schema[what.columns[0]]) for name, what in self.lists()}
         if not counted and not parts and not values and not lists and not self.waits_for_values:
             return {}
         counts = [ROW_COUNT]
@@ -288,7 +289,7 @@ def _from_peers(spec: OverOperator) -> bool:
     )
 
 
-def _default(what: RowFunction, schema: Schema) -> pl.Series | None:
+def _default(what: RowFunction, schema: Dtypes) -> pl.Series | None:
     """Returns the default of `lag` or `lead` in the type of the column, None if there is none."""
     if what.default is None or what.column is None:
         return None

@@ -24,7 +24,7 @@ from panewise.engine.columns import (
     user_columns,
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
-from panewise.engine.kernels.column_types import NAMED
+from panewise.engine.kernels.column_types import NAMED, Dtypes
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.tables.run import Shape
 from panewise.errors import InputError, SpecError
@@ -32,8 +32,6 @@ from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import name_of
 from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
 from panewise.spec.type_checks import check_types
-
-Schema = dict[str, pl.DataType]
 
 
 class PolicyPlan(UncombinedPort, InputPort):
@@ -56,7 +54,7 @@ class PolicyPlan(UncombinedPort, InputPort):
         self.contents = self._contents()
         key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         named = {name: dtype for name, dtype in key_types.items() if name in spec.partition_by}
-        self.pane_schema: Schema = {
+        self.pane_schema: Dtypes = {
             **named,
             "event": pl.String(),
             **self.contents,
@@ -97,13 +95,13 @@ class PolicyPlan(UncombinedPort, InputPort):
         """Whether the processing time at which each tuple arrived is stored."""
         return self.spec.kind == "sliding" and isinstance(self.spec.evict, TimePolicy)
 
-    def _output_columns(self) -> Schema:
+    def _output_columns(self) -> Dtypes:
         """Returns the columns of tuples that panes or listeners show; none with aggregates."""
         if self.spec.aggregates:
             return {}
         return {name: self.schema[name] for name in self.spec.columns or user_columns(self.schema)}
 
-    def _stored_columns(self) -> Schema:
+    def _stored_columns(self) -> Dtypes:
         """Returns the columns of tuples that are stored.
 
         There is at least one, as the number of rows without columns would be lost.
@@ -116,7 +114,7 @@ class PolicyPlan(UncombinedPort, InputPort):
         )
         return {name: self.schema[name] for name in names}
 
-    def _contents(self) -> Schema:
+    def _contents(self) -> Dtypes:
         """Returns the columns of a pane between `event` and `processing_time`."""
         if self.aggregation is not None:
             return dict(self.aggregation.result_types)
@@ -124,8 +122,8 @@ class PolicyPlan(UncombinedPort, InputPort):
             return {name: NAMED[kind] for name, kind in self.spec.listener.outputs}
         return {"tuples": pl.List(pl.Struct(self.output_columns))}
 
-    def _bookkeeping(self) -> Schema:
-        columns: Schema = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
+    def _bookkeeping(self) -> Dtypes:
+        columns: Dtypes = dict.fromkeys((USED, FED, ACTED, UNTRIGGERED), pl.Int64()) | dict.fromkeys(
             (FULL, CHANGED), pl.Boolean()
         )
         columns[TUPLES] = pl.List(pl.Struct(self.stored_columns))
@@ -158,7 +156,7 @@ def _is_of(value: Any, dtype: pl.DataType) -> bool:
         return False
 
 
-def _check_units(spec: StreamWindow, schema: Schema) -> None:
+def _check_units(spec: StreamWindow, schema: Dtypes) -> None:
     """Refuses a delta over timestamps in another unit than microseconds, which is the unit of amounts.
 
     Spark has no other timestamps.

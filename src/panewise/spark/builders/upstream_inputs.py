@@ -41,7 +41,7 @@ def feeds_of(sources: Mapping[str, Source], spec: Specification) -> dict[str, Fe
     """Returns the inputs that are results of operators over streams."""
     feeds: dict[str, Fed] = {}
     for port, source in sources.items():
-        if not isinstance(source, DataFrame) and result_of(source).dataflow.df.isStreaming:
+        if not isinstance(source, DataFrame) and is_stream(source):
             others = sum(operators_upstream(feed.df) for feed in feeds.values())
             feeds[port] = _fed(source, spec.ports[port], others)
     _check_metrics(feeds, sources)
@@ -51,6 +51,11 @@ def feeds_of(sources: Mapping[str, Source], spec: Specification) -> dict[str, Fe
 def result_of(source: OperatorResult | ResultRows) -> OperatorResult:
     """Returns the result of an input, which is this result or its filtered rows."""
     return source.result if isinstance(source, ResultRows) else source
+
+
+def is_stream(source: Source) -> bool:
+    """Returns whether the rows of an input are a stream."""
+    return (source if isinstance(source, DataFrame) else result_of(source).dataflow.df).isStreaming
 
 
 def _check_metrics(feeds: Mapping[str, Fed], sources: Mapping[str, Source]) -> None:

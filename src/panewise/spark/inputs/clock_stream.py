@@ -13,6 +13,14 @@ from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPart
 
 from panewise.chrono import Duration
 
+try:
+    from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+except ImportError:  # PySpark 4.1 has it for sources in Java only, and takes all rows as one micro-batch
+
+    class SupportsTriggerAvailableNow:  # type: ignore[no-redef]
+        """Takes the place of what PySpark 4.1 does not have."""
+
+
 _FORMAT = "panewise_clock"
 _AT, _COUNT = "at", "tick"  # the field of an offset, and that of earlier releases
 _NOTHING = "{}"  # an empty control note: it wakes every shard, which reads the time of the micro-batch
@@ -38,9 +46,20 @@ class ClockSource(DataSource):
         return _ClockReader(int(self.options["every"]))
 
 
-class _ClockReader(DataSourceStreamReader):
+class _ClockReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Reads the clock.
+
+    If one source of a query cannot stop at what is available, Spark takes the rows of all sources as one
+    micro-batch, and no micro-batch follows in which the last windows fire.
+    """
+
     def __init__(self, every: int) -> None:
         self._every = every
+        self._until: int | None = None  # with the trigger "available now", the last multiple at the start
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - PySpark's name
+        """Ends the source with the current multiple."""
+        self._until = self._now()
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - PySpark's name
         """Returns the multiple before the current one, so that the first micro-batch has a row."""
@@ -48,7 +67,7 @@ class _ClockReader(DataSourceStreamReader):
 
     def latestOffset(self, start: Mapping[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802 - PySpark's name
         """Returns the current multiple. It never decreases, even if the clock of the machine does."""
-        now = self._now()
+        now = self._now() if self._until is None else self._until
         return {_AT: now if start is None else max(now, self._at(start))}
 
     def partitions(self, start: Mapping[str, int], end: Mapping[str, int]) -> list[InputPartition]:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
-from panewise.spark.builders.upstream_inputs import frame_of
+from panewise.spark.builders.upstream_inputs import frame_of, is_stream
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
 from panewise.spark.queries.query import Done, WindowQuery
@@ -57,12 +57,6 @@ def insert(source: Any, step: InsertStep) -> tuple[WindowQuery, dict[str, Writte
     names: dict[str | None, str] = {None: step.statement.table}
     names.update(step.sink.outputs)
     return query, {names[output].lower(): table for output, table in tables.items()}
-
-
-def is_stream(source: Any) -> bool:
-    """Returns whether the rows of a query are a stream."""
-    streaming: bool = (source if isinstance(source, DataFrame) else source.dataflow.df).isStreaming
-    return streaming
 
 
 def _tables(source: Any, step: InsertStep) -> dict[str | None, WrittenTable]:

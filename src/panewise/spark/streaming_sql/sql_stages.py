@@ -12,7 +12,7 @@ from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spark.builders.apply_spec import apply
 from panewise.spark.builders.two_sides import inputs_of_sides
-from panewise.spark.builders.upstream_inputs import Source, frame_of
+from panewise.spark.builders.upstream_inputs import Source, frame_of, is_stream
 from panewise.spark.inputs.guarded_watermark import watermarked_by
 from panewise.spark.queries.selection import Selection, Sorted
 from panewise.spark.results.operator_result import OperatorResult
@@ -78,7 +78,7 @@ class Runner(OperatorRunner):
 
     def _sorted(self, result: Made, script: CompiledQuery, tail: str) -> Made:
         """Returns the rows of a batch with ORDER BY, LIMIT and OFFSET behind them."""
-        if _is_streaming(result):
+        if is_stream(result):
             raise script.tail_error(*UNSORTED)
 
         def step(df: DataFrame) -> DataFrame:
@@ -183,7 +183,7 @@ class Runner(OperatorRunner):
     @output.register
     def _joined(self, stage: JoinStage) -> Made:
         left, right = self.run(stage.left), self.run(stage.right)
-        if _is_streaming(left) != _is_streaming(right) and stage.spark is not None:
+        if is_stream(left) != is_stream(right) and stage.spark is not None:
             static: Made = self._spark(stage.spark)
             return static
         inputs, sides = inputs_of_sides("sql", "a join", left, right, None)
@@ -199,10 +199,6 @@ class Runner(OperatorRunner):
             rows = rows.where(condition)
         rows = selected(rows, join.outputs)
         return replace(result, steps=rows.steps, words=words_of(join.outputs))
-
-
-def _is_streaming(rows: Made) -> bool:
-    return rows.isStreaming if isinstance(rows, DataFrame) else rows.dataflow.df.isStreaming
 
 
 def _with_watermark(table: Source, watermark: TableWatermark) -> DataFrame:

@@ -5,6 +5,9 @@ import gc
 import os
 import sys
 from functools import cache
+from types import TracebackType
+
+from panewise.errors import PanewiseError
 
 _IN_WORKER = "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules
 _JEMALLOC = "_RJEM_MALLOC_CONF"
@@ -54,11 +57,18 @@ def settle(stage: str = "") -> None:
         gc.freeze()
 
 
-def hide_traceback() -> None:
-    """Removes the traceback of an error of panewise, so that the worker's report begins with its message.
+class ShortReports:
+    """A context in which an error of panewise has no traceback, so that the worker's report begins with it.
 
     The traceback would show code of Spark and panewise, and none of the user's. PySpark reads the variable
     when it reports the error. The worker process then ends, so no other error is affected.
     """
-    if _IN_WORKER:
-        os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if _IN_WORKER and isinstance(error, PanewiseError):
+            os.environ["SPARK_HIDE_TRACEBACK"] = "1"

@@ -8,7 +8,9 @@ from panewise.spec.codec.by_fields import Decoder, Encoder
 from panewise.spec.codec.forms import FORMS
 from panewise.spec.codec.users import ANY_USER
 from panewise.spec.family_parts import S, SpecParts
+from panewise.spec.fields import silently_replaced
 from panewise.spec.protocol import Users
+from panewise.spec.renaming import renamed_fields
 
 _ENCODER: Final = Encoder(FORMS)
 write: Final = _ENCODER.write
@@ -50,6 +52,10 @@ class DocumentedParts(SpecParts[S]):
     def to_dict(self, spec: S) -> dict[str, Any]:
         """Returns the specification as a dict of plain values."""
         return dict(write(spec))
+
+    def renamed(self, spec: S, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None) -> S:
+        """Returns the specification with other names of the columns of a port. Names of panes stay."""
+        return silently_replaced(spec, **renamed_fields(spec, port, names))
 
     def from_dict(self, document: Mapping[str, Any], users: Users) -> S:
         """Returns the specification that a dict describes."""

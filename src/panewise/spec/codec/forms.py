@@ -221,27 +221,9 @@ def _over_column(decoder: Decoder, value: Any, where: str) -> OverColumn:
     return OverColumn(decoder.read(Aggregate, function, where), frame)
 
 
-def _write_stream_time(encoder: Encoder, value: StreamTime) -> dict[str, Any]:
-    """Writes it as earlier releases do, if it is never idle."""
-    written = encoder.fields(value)
-    if value.idle_after is None:
-        del written["idle_after"]
-    return written
-
-
-def _write_frame(encoder: Encoder, value: Frame) -> dict[str, Any]:
-    """Writes a frame as earlier releases do, if it excludes no rows."""
-    written = encoder.fields(value)
-    if value.exclude == "no others":
-        del written["exclude"]
-    return written
-
-
 def _write_over(encoder: Encoder, value: OverOperator) -> dict[str, Any]:
-    """Writes an OVER operator as earlier releases do, if all columns of its order are ascending."""
-    written = encoder.fields(value)
-    if not value.descending:
-        del written["descending"]
+    """Writes an OVER operator as earlier releases do, if its nulls are where they are by default."""
+    written = encoder.fields(value, FORMS[OverOperator])
     if set(value.nulls_last) == set(value.descending) - {value.event_time}:
         del written["nulls_last"]
     return written
@@ -309,7 +291,7 @@ FORMS: Final[Mapping[Any, Form]] = {
     Duration | tuple[tuple[str, Duration], ...]: _either(
         f"{_MICROSECONDS}, or an object with one for each input", {int: duration, Mapping: _delays}
     ),
-    StreamTime: Form(write=_write_stream_time),
+    StreamTime: Form(newer=("idle_after",)),
     Inputs: Form(fields={"names": plain(listed("a list of inputs' names"))}, write=_write_inputs),
     DeltaPolicy: Form(fields={"amount": _either(_AMOUNT, _AMOUNTS)}, write=_write_delta),
     Trigger: Form(several="triggers"),
@@ -332,13 +314,13 @@ FORMS: Final[Mapping[Any, Form]] = {
     ),
     RowFunction: Form(sparse=True, left_out=_NO_NAME, fields=_UNCHECKED, make=_row_function),
     OverColumn: Form(several="columns", read=_over_column, write=_write_over_column),
-    Frame: Form(left_out={"start": None}, write=_write_frame),
+    Frame: Form(left_out={"start": None}, newer=("exclude",)),
     Selected: Form(several="columns", fields={"name": str | None}),
     # The constructor refuses rows.
     Cumulating: Form(fields=dict.fromkeys(("size", "step"), Duration | Rows)),
     Stage: Form(several="stages", write=_write_stage),
     WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN), newer=("max_windows",)),
-    OverOperator: Form(left_out=_OLD_NULL_KEYS, write=_write_over),
+    OverOperator: Form(left_out=_OLD_NULL_KEYS, newer=("descending",), write=_write_over),
     DeduplicateOperator: Form(fields={"emit": str | None}),
     StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, fields={"null_keys": bool}),
     Chain: Form(read=_chain, write=_write_chain),

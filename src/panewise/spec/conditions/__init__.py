@@ -20,7 +20,6 @@ from panewise.spec.conditions.nodes import (
     Or,
     SideName,
     columns_of,
-    renamed,
 )
 from panewise.spec.conditions.operand_types import check_condition
 from panewise.spec.conditions.terms import Term, as_condition, left, right

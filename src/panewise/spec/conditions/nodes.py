@@ -5,8 +5,8 @@ which contains a node.
 """
 
 import typing
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from panewise.errors import SpecError
@@ -179,30 +179,3 @@ def columns_of(condition: Node, side: str) -> tuple[str, ...]:
     """Returns the columns of one side that a condition reads, each once, in the order in which they occur."""
     names = (node.name for node in walk(condition) if isinstance(node, Column) and node.side == side)
     return tuple(dict.fromkeys(names))
-
-
-def renamed(condition: Node, side: str, names: Mapping[str, str]) -> Node:
-    """Returns the condition with other names for columns of one side.
-
-    Args:
-        condition: a condition.
-        side: the side whose columns get other names.
-        names: the new names by the old ones. Columns that it lacks stay as they are.
-    """
-    if isinstance(condition, Column):
-        return (
-            replace(condition, name=names.get(condition.name, condition.name))
-            if condition.side == side
-            else condition
-        )
-    if isinstance(condition, Literal):
-        return condition
-
-    def again(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(map(again, value))
-        return renamed(value, side, names) if isinstance(value, Node) else value
-
-    return replace(
-        condition, **{field.name: again(getattr(condition, field.name)) for field in fields(condition)}
-    )

@@ -1,17 +1,15 @@
 """Cogroups, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Final
 
-from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
+from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
-from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.families.input_changes import SIDE_CHANGES, Check
-from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
+from panewise.spec.families.two_sides import SideParts, check_sides
 from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.families.windows import PaneParts, punctuations
 from panewise.spec.fields import silently_replaced
@@ -55,17 +53,6 @@ class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
         aggregates = (*spec.left_aggregates, *spec.right_aggregates)
         return punctuations(spec.trigger) | columns_of_booleans(aggregates)
 
-    def renamed(
-        self, spec: CogroupOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-    ) -> CogroupOperator:
-        """Returns the cogroup with other names of the columns of a side. In panes only keys are renamed."""
-        changes: dict[str, Any] = {
-            port: renamed_side(spec.sides[port], names),
-            f"{port}_aggregates": tuple(with_names(what, names) for what in spec.aggregates_of(port)),
-            "both_aggregates": tuple(_renamed_both(what, port, names) for what in spec.both_aggregates),
-        }
-        return silently_replaced(spec, **changes)
-
     def marked(self, old: CogroupOperator, new: CogroupOperator, added_aggregates: Any) -> CogroupOperator:
         """Returns the new cogroup with marks on the aggregates that are added, of either side and of both."""
         pairs = {
@@ -99,15 +86,6 @@ class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
         for side in spec.sides:
             carried |= carried_values(spec.aggregates_of(side), known[side], kinds)
         return carried | {what.name: kinds.of_name(what.user.result) for what in spec.both_aggregates}
-
-
-def _renamed_both(what: MergeAggregate, port: str, names: Mapping[str, str]) -> MergeAggregate:
-    """Returns an aggregate over a column with another name, also in its default name."""
-    own = what.of(port)
-    changes: dict[str, Any] = {port: names.get(own, own)}
-    if has_default_name(what.name) and own in names:
-        changes["name"] = what.name.replace(own, names[own])
-    return replace(what, **changes)
 
 
 PARTS: Final = _CogroupParts()

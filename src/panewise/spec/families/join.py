@@ -1,16 +1,14 @@
 """Joins, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.conditions import check_condition, columns_of
-from panewise.spec.conditions import renamed as renamed_condition
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
-from panewise.spec.families.two_sides import SideParts, check_sides, renamed_side
+from panewise.spec.families.two_sides import SideParts, check_sides
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, SIDES, Selected
 from panewise.spec.operators.join.match_parts import OF_ONE_MATCH, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
@@ -65,27 +63,6 @@ class _JoinParts(SideParts[JoinOperator]):
     def batch_error(self, spec: JoinOperator) -> Refusal | None:
         """Refuses a watermark, a window and a match that follow the clock."""
         return match_parts(spec.match).batch_error(spec.match) or super().batch_error(spec)
-
-    def renamed(
-        self, spec: JoinOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-    ) -> JoinOperator:
-        """Returns the join with other names of the columns of a side. Emitted names stay."""
-        side = renamed_side(spec.sides[port], names)
-        select = spec.select
-        if select is not None:
-            mine = (port, EITHER) if port == LEFT else (port,)
-            select = tuple(
-                replace(selected, column=names.get(selected.column, selected.column))
-                if selected.side in mine
-                else selected
-                for selected in select
-            )
-        condition = spec.condition
-        if condition is not None:
-            condition = renamed_condition(condition, port, names)
-        match = match_parts(spec.match).renamed(spec.match, port, names)
-        changes: dict[str, Any] = {port: side, "select": select, "condition": condition, "match": match}
-        return replace(spec, **changes)
 
     def calls_users(self, spec: JoinOperator) -> bool:
         """Returns whether the windows of the join are custom ones."""

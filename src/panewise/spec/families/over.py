@@ -7,11 +7,10 @@ from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec.aggregates.aggregate import Aggregate, with_names
+from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.documents import DocumentedParts
-from panewise.spec.describe.over import describe
 from panewise.spec.families.input_changes import INPUT_CHANGES
 from panewise.spec.operators.over.operator import OverOperator
 from panewise.spec.operators.over.row_function import RowFunction
@@ -37,9 +36,6 @@ class _OverParts(DocumentedParts[OverOperator]):
     kind, own_fields, passed_on = OverOperator, ("columns",), True
     changeable = MappingProxyType({**INPUT_CHANGES, "columns": _other_names})
 
-    def describe(self, spec: OverOperator) -> str:
-        return describe(spec)
-
     def check_types(self, spec: OverOperator, types: Mapping[str, Types]) -> None:
         """Checks the types of columns, and of the defaults of lag and lead."""
         check_row_order(spec, types[INPUT])
@@ -50,25 +46,6 @@ class _OverParts(DocumentedParts[OverOperator]):
 
     def boolean_columns(self, spec: OverOperator) -> set[str]:
         return columns_of_booleans(_aggregates(spec))
-
-    def renamed(
-        self, spec: OverOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-    ) -> OverOperator:
-        """Returns the operator with other names of columns in its functions, keys and order."""
-        columns = tuple(replace(column, what=with_names(column.what, names)) for column in spec.columns)
-
-        def again(columns: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(names.get(name, name) for name in columns)
-
-        return replace(
-            spec,
-            columns=columns,
-            keys=again(spec.keys),
-            event_time=None if spec.event_time is None else names.get(spec.event_time, spec.event_time),
-            order=again(spec.order),
-            descending=again(spec.descending),
-            nulls_last=again(spec.nulls_last),
-        )
 
     def calls_users(self, spec: OverOperator) -> bool:
         return any(what.user is not None for what in _aggregates(spec))

@@ -1,12 +1,11 @@
 """Policy windows, as :class:`panewise.spec.family_parts.SpecParts`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec.aggregates.aggregate import Aggregate, with_names
+from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.documents import DocumentedParts
@@ -61,14 +60,6 @@ class _PolicyParts(DocumentedParts[StreamWindow]):
             return None
         rule = "a batch DataFrame is processed at one time, so no processing time passes (semantics 10.25)"
         return f"{spec.timed} on a batch DataFrame", rule, "use delta over a timestamp, or read a stream"
-
-    def renamed(
-        self, spec: StreamWindow, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-    ) -> StreamWindow:
-        keys = tuple(names.get(name, name) for name in spec.partition_by)
-        return replace(
-            spec, partition_by=keys, aggregates=tuple(with_names(a, names) for a in spec.aggregates)
-        )
 
     def one_shard(self, spec: StreamWindow) -> tuple[str, str] | None:
         """Returns which policy concerns all partitions, if one does."""

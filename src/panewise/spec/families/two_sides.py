@@ -9,7 +9,6 @@ from panewise.errors import SpecError
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.join.checks import check_comparable
-from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.spec.protocol import Types
 from panewise.spec.source_position import Position
@@ -46,25 +45,6 @@ def driven_by_rows(spec: TwoSided, delays: Mapping[str, Duration | None]) -> dic
         for name, delay in mine.items()
         if delay is not None
     }
-
-
-def renamed_side(side: Side, names: Mapping[str, str]) -> Side:
-    """Returns the side with other names of its columns."""
-    time, position = side.event_time, side.position
-    if position is not None:
-        source = None if position.source is None else names.get(position.source, position.source)
-        columns = {
-            name: names.get(getattr(position, name), getattr(position, name))
-            for name in ("partition", "offset")
-        }
-        position = replace(position, source=source, **columns)
-    return replace(
-        side,
-        keys=tuple(names.get(name, name) for name in side.keys),
-        event_time=None if time is None else names.get(time, time),
-        order=tuple(names.get(name, name) for name in side.order),
-        position=position,
-    )
 
 
 T = TypeVar("T", bound=TwoSided)

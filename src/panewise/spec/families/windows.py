@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from panewise.chrono import Duration
 from panewise.families import INPUT
-from panewise.spec.aggregates.aggregate import Aggregate, with_names
+from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.documents import DocumentedParts
@@ -19,6 +19,7 @@ from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Refusal, Types
+from panewise.spec.renaming import renamed_fields
 from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.source_position import Position
@@ -144,10 +145,7 @@ class _WindowParts(PaneParts[WindowOperator]):
     def renamed(
         self, spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
     ) -> WindowOperator:
-        changes: dict[str, Any] = {
-            "keys": tuple(names.get(name, name) for name in spec.keys),
-            "aggregates": tuple(with_names(what, names) for what in spec.aggregates),
-        }
+        changes = renamed_fields(spec, port, names)
         if not spec.accumulation_given:
             changes["accumulation"] = None  # a chain may still choose its own default
         if all_columns is not None and spec.delta is True:

@@ -1,7 +1,6 @@
 """The last rows, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from panewise.errors import SpecError
@@ -46,15 +45,6 @@ def _compared(match: LastRows, side: str) -> tuple[str, ...]:
     """Returns the column of a window by delta."""
     window = match.windows[side]
     return (window.column,) if isinstance(window, DeltaPolicy) else ()
-
-
-def _renamed(match: LastRows, side: str, names: Mapping[str, str]) -> LastRows:
-    """Returns the match with another column of a window by delta."""
-    window = match.windows[side]
-    if not isinstance(window, DeltaPolicy):
-        return match
-    changed: dict[str, Any] = {side: replace(window, column=names.get(window.column, window.column))}
-    return replace(match, **changed)
 
 
 def _partners(match: LastRows, left: str, right: str) -> str:
@@ -123,7 +113,6 @@ PARTS = MatchParts(
     by_arrival=lambda match: match.order == "arrival",
     compared=_compared,
     is_timely=lambda spec: spec.match.order == "arrival" and pairs_at_arrival(spec),
-    renamed=_renamed,
     partners=_partners,
     when_final=_when_final,
     state=_state,

@@ -1,10 +1,7 @@
 """The latest rows, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.match import Latest
 from panewise.spec.operators.join.match_parts import MatchParts, pairs_at_arrival
 from panewise.spec.operators.join.operator import JoinOperator
@@ -21,14 +18,6 @@ def _columns_read(match: Latest, side: str) -> tuple[str, ...]:
     """Returns the column of a side in which null deletes a row, if there is one."""
     column = match.deletes_by_side[side]
     return () if column is None else (column,)
-
-
-def _renamed(match: Latest, side: str, names: Mapping[str, str]) -> Latest:
-    """Returns the match with another name of the column that deletes."""
-    columns = match.deletes_by_side
-    if columns[side] is not None:
-        columns[side] = names.get(str(columns[side]), columns[side])
-    return replace(match, deletes=(columns[LEFT], columns[RIGHT]))
 
 
 def _partners(match: Latest, left: str, right: str) -> str:
@@ -57,7 +46,6 @@ PARTS = MatchParts(
     by_arrival=lambda match: True,
     columns_read=_columns_read,
     is_timely=pairs_at_arrival,
-    renamed=_renamed,
     partners=_partners,
     state=_state,
 )

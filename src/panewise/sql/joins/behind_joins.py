@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import column_name, columns_in
+from panewise.sql.function_calls import columns_in, plain_name
 from panewise.sql.joins.side_columns import joined_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import WrittenText, add_emit, clauses
@@ -79,7 +79,7 @@ class BehindJoin:
         if node.table:
             first = node.parts[0].name.lower()
             return first in self.tables or not (first in _OWN or first in self.aliases)
-        name = (column_name(node, frozenset()) or "").lower()
+        name = plain_name(node, frozenset())
         return bool(name) and name not in _OWN and (of_list or name not in self.aliases)
 
     def _names(self) -> dict[tuple[str, str], str]:
@@ -97,7 +97,7 @@ class BehindJoin:
     def _text(self, node: exp.Column) -> str:
         """Returns a column of the join as the outer SELECT writes it: without its table, if it has none."""
         name = self._name(node)
-        written = self.parser.characters(self.parser.span_of(node))
+        written = self.parser.characters_of(node)
         return in_backticks(name) if name != node.name.lower() else written.rpartition(".")[2]
 
     def _item(self, text: WrittenText, item: SelectItem, changes: dict[TextSpan, str]) -> None:
@@ -151,7 +151,7 @@ def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: fro
         alias = item.alias or plain
         text.add(f" AS {in_backticks(alias)}" if alias else "", item.span.end)
     text.add(" FROM (SELECT ", span.start)
-    columns = {joined_name(node): parser.characters(parser.span_of(node)) for node in nodes}
+    columns = {joined_name(node): parser.characters_of(node) for node in nodes}
     text.add(", ".join(f"{column} AS {in_backticks(name)}" for name, column in columns.items()), span.start)
     text.add(" FROM ", span.start)
     text.copy(sql, span, {})

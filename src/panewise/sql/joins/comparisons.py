@@ -9,7 +9,6 @@ from sqlglot import exp
 from panewise.sql.function_calls import constant, is_interval
 from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.side_columns import SideColumns, without_parentheses
-from panewise.sql.syntax import Expr
 
 MIRRORED: Final[Mapping[Any, Any]] = {exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
 
@@ -174,7 +173,7 @@ class ConditionReader:
 
     def _us(self, node: exp.Expr) -> int:
         parser = self.columns.parser
-        return parser.duration_of(Expr(node, parser.span_of(node))).us
+        return parser.duration_of(parser.expr_of(node)).us
 
 
 def is_always_true(node: exp.Expr) -> bool:

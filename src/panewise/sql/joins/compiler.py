@@ -26,7 +26,7 @@ from panewise.sql.options import DELETES
 from panewise.sql.parser import QueryParser
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
-from panewise.sql.syntax import Emit, Expr, Join, Select
+from panewise.sql.syntax import Emit, Join, Select
 from panewise.sql.window_rows import WindowRows
 
 
@@ -177,13 +177,10 @@ class JoinCompiler:
             OpenCondition(
                 self.matches.checked(partial(row_condition, [node], self.columns)),
                 may_be_key,
-                self.columns.referring(self._expr(node), None) if inner else None,
+                self.columns.referring(self.parser.expr_of(node), None) if inner else None,
             )
             for node, may_be_key in parts
         )
-
-    def _expr(self, node: exp.Expr) -> Expr:
-        return Expr(node, self.parser.span_of(node))
 
     def _selects_rows(self, how: str) -> bool:
         """Returns whether the rest of ON selects the rows of the join, rather than pairs."""
@@ -313,7 +310,7 @@ class JoinCompiler:
     def _rest(self, conditions: Conditions, how: str) -> tuple[object, list[Referring]]:
         """Returns the condition of the join, and conditions on its rows."""
         if self._selects_rows(how):
-            return None, [self.columns.referring(self._expr(node), None) for node in conditions.rest]
+            return None, [self.columns.referring(self.parser.expr_of(node), None) for node in conditions.rest]
         rest = [node for node in conditions.rest if not is_open(node)]
         return self.matches.checked(lambda: row_condition(rest, self.columns)), []
 

@@ -7,11 +7,12 @@ from typing import Any, Final
 from panewise.errors import SqlError
 from panewise.spec import JoinOperator, Selected, Side
 from panewise.spec.conditions import as_condition
-from panewise.spec.conditions.nodes import columns_of, renamed
+from panewise.spec.conditions.nodes import columns_of
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.panes import BOUNDS
+from panewise.spec.renaming import renamed_value
 from panewise.sql.joins.open_conditions import spelled, with_sides
 from panewise.sql.panes import BOUND_TEXTS
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
@@ -171,7 +172,7 @@ class _Resolver:
         condition = as_condition(self.stage.condition)
         for side in SIDES:
             names = {name: self._spelled(side, name) for name in columns_of(condition, side)}
-            condition = renamed(condition, side, names)
+            condition = renamed_value(condition, side, names)
         return condition
 
     def _outputs(self, item: Referring) -> Iterable[OutputColumn]:

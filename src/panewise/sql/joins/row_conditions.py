@@ -77,7 +77,7 @@ def _operation(node: exp.Expr, columns: SideColumns) -> Any:
         return left(computed[1]) if computed[0] == "left" else right(computed[1])
     rule = "ON of an outer join compares columns of its tables and constants"
     remedy = "compute it in a query in FROM; columns have the names of their tables"
-    text = columns.parser.characters(columns.parser.span_of(node))
+    text = columns.parser.characters_of(node)
     raise _fail(node, columns, text, rule, remedy)
 
 

@@ -164,7 +164,7 @@ class SideColumns:
             return (self.sides[0].name, joined_name(node)), None
         if not node.table or (len(parts) == 2 and self.side_of(node) is not None):
             return (node.table or None, node.name), None
-        text = self.parser.characters(self.parser.span_of(node))
+        text = self.parser.characters_of(node)
         if parts[0].lower() in self.members:
             reference: tuple[str | None, str] = self.sides[0].name, f"{parts[0]}.{parts[1]}".lower()
         elif parts[0].lower() in self.names:

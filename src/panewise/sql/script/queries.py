@@ -10,7 +10,7 @@ from panewise.sql.recognize import is_sparks, says_windows
 from panewise.sql.script.column_check import ColumnCheck
 from panewise.sql.script.known_tables import UNKNOWN, KnownTable, Tables, tables_read
 from panewise.sql.script.statements import Insert, SqlScript
-from panewise.sql.stages import OURS, WATERMARKED, CompiledQuery, JoinStage, Stage, walk
+from panewise.sql.stages import OURS, UNSORTED, WATERMARKED, CompiledQuery, JoinStage, Stage, walk
 from panewise.sql.syntax import TextSpan
 
 _ONLY_WRITTEN: Final = frozenset({"kafka", "console"})
@@ -56,7 +56,8 @@ def checked_query(script: SqlScript, span: TextSpan, tables: Tables, endless: In
     check = ColumnCheck(text, tables.readable, closed=tables.closed, operators=not of_spark)
     known = check.known_table(compiled.stage)
     _check_watermarks(compiled, check)
-    _check_end(script, compiled, known)
+    if compiled.tail is not None and known.streaming:
+        raise compiled.tail_error(*UNSORTED)
     own = any(isinstance(stage, OURS) for stage in walk(compiled.stage))
     return CheckedQuery(compiled if own else None, known, own or reads_a_result)
 
@@ -79,15 +80,6 @@ def _check_sinks(script: SqlScript, text: str, tables: Tables, endless: Insert |
             error = rule, "SET panewise.trigger = 'available now' before it"
         if error is not None:
             raise script.fail(name, *error, TextSpan(token.start, token.end + 1))
-
-
-def _check_end(script: SqlScript, compiled: CompiledQuery, known: KnownTable) -> None:
-    """Refuses ORDER BY, LIMIT and OFFSET behind the rows of a stream."""
-    if compiled.tail is not None and known.streaming:
-        rule = "the rows of a stream have no end, so they cannot be sorted or limited"
-        remedy = "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)"
-        place = TextSpan(compiled.place, compiled.place + len(compiled.written))
-        raise script.fail(compiled.written, rule, remedy, place)
 
 
 def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:

@@ -15,7 +15,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT, bound_columns, folded
 from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
-from panewise.sql.function_calls import column_name, windows_in
+from panewise.sql.function_calls import column_name, plain_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
@@ -25,7 +25,7 @@ from panewise.sql.sources import OperatorInput
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.stars import check_stars
-from panewise.sql.syntax import Expr, SelectItem, Source, TableFunction
+from panewise.sql.syntax import SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.once import instant_window, rows_once
 from panewise.sql.top_n.order import ALL_ROWS, order_of
@@ -170,10 +170,7 @@ class TopNCompiler:
         """Returns the field of a row with the values by which it is ranked."""
         order = self.described.args.get("order")
         nodes = [ordered.this for ordered in order.expressions] if order is not None else []
-        values = (
-            f"{self.parser.characters(self.parser.span_of(node))} AS `{number}`"
-            for number, node in enumerate(nodes)
-        )
+        values = (f"{self.parser.characters_of(node)} AS `{number}`" for number, node in enumerate(nodes))
         return f"struct({', '.join(values)}) AS `{ties.field}`"
 
     def _ranking(self, row: str, by: list[OrderColumn], n: int) -> Aggregate:
@@ -199,13 +196,13 @@ class TopNCompiler:
     def _keys(self, columns: Columns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
-            name = (column_name(node, columns.aliases) or "").lower()
+            name = plain_name(node, columns.aliases)
             if windows is not None and name in windows.structs:
                 keys += [
                     columns.add(f"{in_backticks(name)}.`{end}`", f"{name}.{end}") for end in ("start", "end")
                 ]
             elif windows is None or name not in windows.ends:
-                keys.append(columns.name_of(Expr(node, self.parser.span_of(node))))
+                keys.append(columns.name_of(self.parser.expr_of(node)))
             elif windows.of_panes:
                 keys.append(columns.add(in_backticks(name), f"{name} of the rows"))
             bounds |= (
@@ -254,7 +251,7 @@ class TopNCompiler:
         """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""
         ends = list[tuple[str, str]]()
         for item in self.pattern.inner.items:
-            name = (column_name(item.expr.node, names) or "").lower()
+            name = plain_name(item.expr.node, names)
             if isinstance(item.expr.node, exp.Star):
                 ends += texts.items()
             elif name in texts:

@@ -1,7 +1,7 @@
 """GROUP BY over selected panes or the first rows of windows, as a second operator (46.38, 46.100)."""
 
 from panewise.sql.bound_columns import STRUCT, bound_columns
-from panewise.sql.function_calls import column_name
+from panewise.sql.function_calls import plain_name
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
@@ -23,7 +23,7 @@ def groups_of_windows(
         return None
     columns = Columns(parser, names)
     keys = GroupKeys(select, columns, Sets(parser, select.group.sets))
-    grouped = {(column_name(expr.node, names) or "").lower() for expr in keys.grouped()}
+    grouped = {plain_name(expr.node, names) for expr in keys.grouped()}
     structs = {name for name, bound in bound_columns(stage).items() if bound == STRUCT}
     rows = rows_once(stage, grouped - structs)
     if rows is None:

@@ -11,10 +11,9 @@ from panewise.spec import Chain
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT_TEXT
 from panewise.sql.chained import ChainCompiler, emitting
-from panewise.sql.function_calls import column_name
+from panewise.sql.function_calls import column_name, plain_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Ranked, WindowsStage
-from panewise.sql.syntax import Expr
 from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number
 from panewise.sql.windows import retracts
@@ -30,8 +29,8 @@ def first_panes(
     """
     chain = ChainCompiler(parser, pattern.inner, pattern.emit, names, before)
     partition = described.args.get("partition_by") or ()
-    others = [node for node in partition if (column_name(node, names) or "").lower() not in chain.ends]
-    keys = [chain.columns.name_of(Expr(node, parser.span_of(node))) for node in others]
+    others = [node for node in partition if plain_name(node, names) not in chain.ends]
+    keys = [chain.columns.name_of(parser.expr_of(node)) for node in others]
     order = order_of(described, chain.columns, pattern.window)
     listed = list(_listed(pattern, chain))
     wanted = {name: chain.known[of.lower()] for name, of in listed if of.lower() in chain.known}

@@ -124,7 +124,7 @@ def is_column(node: exp.Expr, name: str) -> bool:
 
 def same_text(node: exp.Expr, other: exp.Expr, parser: QueryParser) -> bool:
     """Returns whether two expressions are written alike."""
-    return parser.characters(parser.span_of(node)) == parser.characters(parser.span_of(other))
+    return parser.characters_of(node) == parser.characters_of(other)
 
 
 def _reads(name: str) -> Callable[[exp.Expr], bool]:
@@ -144,11 +144,11 @@ def _is_read(name: str, condition: str | None) -> bool:
 
 def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
     assert select.qualify is not None
-    aliases = {item.alias.lower(): item.expr.node for item in select.items if item.alias is not None}
     calls = [node for node in windows_in(select.qualify.node) if is_row_number(node)]
     window: Any = calls[0] if calls else None
     rank = None
-    for name, node in aliases.items():
+    for name, expr in select.aliases.items():
+        node = expr.node
         if is_row_number(node) and (window is None or same_text(node, window, parser)):
             window, rank = node, name
     if window is None:

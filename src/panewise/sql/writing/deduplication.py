@@ -5,7 +5,7 @@ from typing import Final
 from panewise.chrono import Duration
 from panewise.spec import DeduplicateOperator
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.writing.words import options_of, unsaid
+from panewise.sql.writing.words import check_fields, options_of, unsaid
 
 _ORDERS: Final = {
     ("arrival", "at_once"): "",
@@ -20,9 +20,7 @@ def deduplication(spec: DeduplicateOperator, table: str) -> str:
     Raises:
         SqlError: for what SQL cannot say.
     """
-    for name, plain in (("keep", "first"), ("watermark", None)):
-        if getattr(spec, name) != plain:
-            raise unsaid(name, getattr(spec, name))
+    check_fields(spec, {"keep": "first", "watermark": None})
     emit = _ORDERS.get((spec.by, spec.emit))
     if emit is None:
         raise unsaid("emit", spec.emit)

@@ -7,8 +7,8 @@ from panewise.spec import AfterWatermark, Aggregate, Always, Global, Session, Wi
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.writing.emission import emit_parts
-from panewise.sql.writing.windows import check_fields, function, windows
-from panewise.sql.writing.words import options_of, unsaid
+from panewise.sql.writing.windows import check_windows, function, windows
+from panewise.sql.writing.words import check_fields, options_of, unsaid
 
 _FIELD: Final = {"order": (), "position": None, "max_future_skew": None}  # a Top-N has no options
 
@@ -33,10 +33,8 @@ def _is_top_n(value: Aggregate) -> bool:
 
 
 def _ranking(spec: WindowOperator, value: Aggregate, table: str) -> str:
-    check_fields(spec)
-    for name, plain in _FIELD.items():
-        if getattr(spec, name) != plain:
-            raise unsaid(name, getattr(spec, name))
+    check_windows(spec)
+    check_fields(spec, _FIELD)
     endless = isinstance(spec.ports[INPUT].window, Global)
     if not endless and (counted(spec.window) or isinstance(spec.window, Session)):
         raise unsaid("window", spec.window)

@@ -11,7 +11,7 @@ from panewise.sql.intervals import EXACT
 from panewise.sql.parameters import literal
 from panewise.sql.writing.aggregates import named_aggregates
 from panewise.sql.writing.emission import emit_parts
-from panewise.sql.writing.words import length, options_of, unsaid
+from panewise.sql.writing.words import check_fields, length, options_of, unsaid
 
 # Fields that SQL cannot say, with the value that it means.
 _PLAIN: Final[Mapping[str, Any]] = {
@@ -32,7 +32,7 @@ def windows(spec: WindowOperator, table: str) -> str:
     Raises:
         SqlError: for what SQL cannot say.
     """
-    check_fields(spec)
+    check_windows(spec)
     keys = [in_backticks(name) for name in spec.keys]
     endless = isinstance(spec.window, Global)
     group = [*keys, *([] if endless else BOUNDS)]
@@ -65,15 +65,13 @@ def chain(spec: Chain, table: str) -> str:
     return text
 
 
-def check_fields(spec: WindowOperator) -> None:
+def check_windows(spec: WindowOperator) -> None:
     """Refuses values of fields that SQL cannot say.
 
     Raises:
         SqlError: for the first of them.
     """
-    for name, plain in _PLAIN.items():
-        if getattr(spec, name) != plain:
-            raise unsaid(name, getattr(spec, name))
+    check_fields(spec, _PLAIN)
     if (spec.time == "processing") != isinstance(spec.window, Global):
         raise unsaid("time", spec.time)
 

@@ -1,5 +1,6 @@
 """What all writers share: refusals, lengths, options and distinct calls."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -74,6 +75,17 @@ def joined(field: str, names: tuple[str, ...]) -> str:
     if any("," in name or name != name.strip() for name in names):
         raise unsaid(field, names)
     return literal(", ".join(names))
+
+
+def check_fields(spec: Any, sayable: Mapping[str, Any]) -> None:
+    """Refuses other values of these fields than those that a text without words for them means.
+
+    Raises:
+        SqlError: for the first of them.
+    """
+    for name, plain in sayable.items():
+        if getattr(spec, name) != plain:
+            raise unsaid(name, getattr(spec, name))
 
 
 def check_plain(value: Any, plain: Any, prefix: str) -> None:

@@ -1,4 +1,4 @@
-"""Window joins: engine and oracle agree, in memory and with a run store (semantics 37.10 to 37.13)."""
+"""Window joins: cuts, output watermarks and modes of accumulation (semantics 36.7, 37.13, 40.4)."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,37 +16,11 @@ from panewise.testing import run
 from panewise.testing.compare import same
 from panewise.testing.join_events import join_events, join_types
 from panewise.testing.joins import window_join_specs
-from tests.engine.effort import FEW, SOAK, examples
-from tests.engine.join.test_properties import agree
+from tests.engine.effort import FEW, examples
 from tests.oracle.join.test_invariances import cut, played, together
 
 FEWER = examples(20)
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
-
-
-def check(data: st.DataObject, **options: Any) -> None:
-    spec = data.draw(window_join_specs(), label="spec")
-    agree(spec, data.draw(join_events(spec), label="events"), **options)
-
-
-@FEW
-@given(data=st.data())
-def test_engine_is_oracle(data: st.DataObject) -> None:
-    check(data)
-
-
-@FEW
-@given(data=st.data())
-def test_stored_engine_is_oracle(data: st.DataObject) -> None:
-    """Engine and oracle agree if every event loads the state from a run store and commits its changes."""
-    check(data, stored=True)
-
-
-@pytest.mark.soak
-@SOAK
-@given(data=st.data())
-def test_engine_is_oracle_at_length(data: st.DataObject) -> None:
-    check(data, **data.draw(st.sampled_from([{}, {"stored": True}])))
 
 
 @FEWER

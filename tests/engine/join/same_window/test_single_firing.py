@@ -18,8 +18,8 @@ from panewise.spec import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow, fires_once
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
+from tests.engine.agreement import agree
 from tests.engine.effort import FEW, SOAK
-from tests.engine.join.test_properties import agree
 
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 

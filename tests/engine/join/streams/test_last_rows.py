@@ -15,10 +15,10 @@ from panewise.engine.kernels import hashing
 from panewise.engine.registry import operator_for
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
+from tests.engine.agreement import agree
 from tests.engine.effort import FEW
 from tests.engine.join.micro_batches import SCHEMAS, rows
 from tests.engine.join.streams.test_gate import join
-from tests.engine.join.test_properties import agree
 
 MATCHES = [
     WindowedStreams(JoinWindow(retention_rows=2), JoinWindow(retention_rows=1, early=10)),

@@ -13,8 +13,8 @@ from panewise.spec.triggers.composite import Composite, parts, walk
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
+from tests.engine.agreement import agree
 from tests.engine.effort import FEW, at_length
-from tests.engine.windows.test_properties import agree
 from tests.testing.reached import check_reached
 
 

@@ -20,8 +20,8 @@ from panewise.engine.windows.sliding.slices import Slices
 from panewise.spec.windows.sliding import ANCHORS
 from panewise.state.run_store import MemoryRunStore
 from panewise.testing import run
+from tests.engine.cuts import assert_same
 from tests.engine.effort import examples
-from tests.engine.windows.test_invariances import assert_same
 
 SCHEMA: dict[str, pl.DataType] = {"k": pl.Int64(), "t": pl.Int64(), "v": pl.Int64(), "x": pl.Float64()}
 SPEC = pw.WindowOperator(

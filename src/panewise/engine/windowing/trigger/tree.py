@@ -16,7 +16,7 @@ import polars as pl
 from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import ADDED_ROWS, PENDING
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.windowing.trigger.leaf import Leaf
+from panewise.engine.windowing.trigger.leaf import Leaf, Values
 from panewise.engine.windowing.trigger.leaves import leaf_of
 from panewise.engine.windowing.trigger.leaves_of_time import Periodic
 from panewise.engine.windowing.trigger.periods import latest
@@ -28,7 +28,6 @@ from panewise.spec.triggers.composite import parts as parts_of_trigger
 BEFORE = "__before"  # the number of rows that were pending before the batch
 STORED_COUNT = "__stored_count"  # the number of stored windows that the window is merged from
 
-Values = Mapping[str, pl.Expr]
 _NO, _YES, _NONE = pl.lit(False), pl.lit(True), pl.lit(0, dtype=pl.Int64)
 
 

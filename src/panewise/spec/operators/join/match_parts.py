@@ -43,7 +43,6 @@ class MatchParts:
             `unmatched="early"` is a field of the join.
         is_timely: whether every emitted row is at or after the watermark. The caller checks that no side has
             an allowed lateness. False means that it is not known.
-        renamed: the match with other names of the columns of a side.
         calls_users: whether the match has functions of the user.
         refuses_change: why a stored state is not continued with another match, None if it is. Given are the
             join before and the new one, whose matches are of this kind.
@@ -72,7 +71,6 @@ class MatchParts:
     allowed_lateness: Callable[[Any], Duration | Literal["unlimited"]] = lambda match: Duration(0)
     emits_again: Callable[[Any], str | None] = lambda match: None
     is_timely: Callable[[Any], bool] = lambda spec: False
-    renamed: Callable[[Any, str, Mapping[str, str]], Any] = lambda match, side, names: match
     calls_users: Callable[[Any], bool] = lambda match: False
     refuses_change: Callable[[Any, Any], str | None] = lambda old, new: OF_ONE_MATCH
     # Words

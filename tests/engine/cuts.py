@@ -1,0 +1,71 @@
+"""How a script is cut into other batches, and how what two scripts emit is compared."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from panewise.testing.compare import same
+
+Events = list[dict[str, Any]]
+
+COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
+BY_ORDER = {"order": ["order"], "position": None}  # the arrival order of scripts that are `numbered`
+
+
+def numbered(script: Events) -> Events:
+    """Returns the script with adjacent batches merged into one, and its rows numbered in the column `order`.
+
+    With that order column, arrival order does not depend on where batches are cut.
+    """
+    merged: Events = []
+    number = 0
+    for event in script:
+        if event["op"] != "add":
+            merged.append(event)
+            continue
+        rows = [{**row, "order": number + place} for place, row in enumerate(event["rows"])]
+        number += len(rows)
+        if merged and merged[-1]["op"] == "add":
+            merged[-1] = {"op": "add", "rows": merged[-1]["rows"] + rows}
+        else:
+            merged.append({"op": "add", "rows": rows})
+    return merged
+
+
+def cut(script: Events, lengths: Sequence[int]) -> Events:
+    """Returns the script with each batch cut into pieces of these lengths, which are repeated as needed."""
+    pieces: Events = []
+    for event in script:
+        rows = event.get("rows", [])
+        turn = 0
+        while rows:
+            length = lengths[turn % len(lengths)]
+            pieces.append({"op": "add", "rows": rows[:length]})
+            rows, turn = rows[length:], turn + 1
+        if event["op"] != "add":
+            pieces.append(event)
+    return pieces
+
+
+def together(outputs: Events) -> dict[str, Any]:
+    """Returns all emitted rows in order, the sums of the counts, and the windows stored at the end."""
+    lists = {
+        part: [entry for output in outputs for entry in output[part]] for part in ("panes", "late", "invalid")
+    }
+    counts = {name: sum(output["counts"][name] for output in outputs) for name in COUNTS}
+    return {**lists, "counts": counts, "windows": outputs[-1]["windows"] if outputs else []}
+
+
+def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    for part, value in one.items():
+        assert same(value, other[part]), f"{part}\n{value}\n{other[part]}"
+
+
+def net(panes: Events) -> Counter[str]:
+    """Returns the rows that have been emitted and not retracted. Every retraction equals an emitted row."""
+    rows: Counter[str] = Counter()
+    for pane in panes:
+        row = repr(sorted((name, value) for name, value in pane.items() if name != "op"))
+        rows[row] += 1 if pane["op"] == "+" else -1
+        assert min(rows.values()) >= 0
+    return +rows

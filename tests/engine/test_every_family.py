@@ -1,0 +1,124 @@
+"""What holds for operators of every family: the engine is the oracle, and cuts change no output."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from panewise.families import INPUT
+from panewise.spec import DeduplicateOperator, OverOperator, Specification, row_driven
+from panewise.testing import run
+from panewise.testing.compare import same
+from tests.drawn import CHAINS, LIMITED, OVER_JOINS, POLICIES, ROWS, SPECS, WINDOWS, events_of, few, types_for
+from tests.engine.agreement import agree
+from tests.engine.cuts import BY_ORDER, assert_same, cut, net, numbered, together
+from tests.engine.effort import at_length, examples
+
+Events = list[dict[str, Any]]
+pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
+EACH_FAMILY = pytest.mark.parametrize("family", SPECS)
+
+
+def check(family: str, data: st.DataObject) -> None:
+    spec = data.draw(SPECS[family](), label="spec")
+    script = data.draw(events_of(spec), label="events")
+    if data.draw(st.booleans(), label="restarted"):
+        script = [step for event in script for step in (event, {"op": "restart"})]
+    agree(spec, script, stored=data.draw(st.booleans(), label="stored"))
+
+
+@EACH_FAMILY
+def test_engine_is_oracle(family: str) -> None:
+    """In memory and with a state that each event loads and commits, and with restarts (semantics 33)."""
+    count = 20 if family in LIMITED | CHAINS | OVER_JOINS else 60
+    examples(count)(given(data=st.data())(check))(family=family)
+
+
+test_engine_is_oracle_at_length = EACH_FAMILY(at_length(check, 20_000, data=st.data()))
+
+
+PANES = {**WINDOWS, **CHAINS}
+IN_ORDER = {**PANES, **ROWS, **POLICIES}  # one input, whose arrival order columns decide
+
+
+def in_order(data: st.DataObject, family: str, **fixed: Any) -> tuple[Any, Events]:
+    """Draws a specification and events whose arrival order does not depend on cuts and places of rows."""
+    spec = data.draw(IN_ORDER[family](**BY_ORDER, **fixed))
+    return spec, numbered(data.draw(events_of(spec)))
+
+
+@few(IN_ORDER)
+@examples(20)
+@given(data=st.data())
+def test_batches_may_be_cut_anywhere(family: str, data: st.DataObject) -> None:
+    """With the same arrival order and watermarks, cuts change no output (semantics 3.1, 10.1, 18.1)."""
+    spec, script = in_order(data, family, **({"evaluate": "record"} if family in PANES else {}))
+    assume(family in PANES or row_driven(spec.ports[INPUT].watermark) is None)
+    whole = emitted(spec, script)
+    for lengths in ([1], data.draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))):
+        assert_same(emitted(spec, cut(script, lengths)), whole)
+
+
+def emitted(spec: Specification, script: Events) -> dict[str, Any]:
+    """Returns everything that is emitted, in an order that cuts do not change.
+
+    Where OVER looks ahead, cuts decide which rows of several keys are emitted together (semantics 29.8). They
+    also decide which rows are retracted, but not the net rows (semantics 45.8).
+    """
+    everything = together(run(spec, script, "engine", types=types_for(spec), windows=True))
+    if isinstance(spec, OverOperator) and spec.rows_ahead:
+        everything["panes"].sort(key=lambda row: repr([row[key] for key in spec.keys]))
+    if isinstance(spec, DeduplicateOperator) and spec.emit == "retracting":
+        everything["panes"] = net(everything["panes"])
+    return everything
+
+
+@few(IN_ORDER)
+@examples(20)
+@given(data=st.data())
+def test_rows_may_stand_anywhere_in_their_batch(family: str, data: st.DataObject) -> None:
+    """Order columns without ties determine the arrival order completely (semantics 3, 23)."""
+    spec, script = in_order(data, family)
+    shuffled = [
+        {**event, "rows": data.draw(st.permutations(event["rows"]))} if event["op"] == "add" else event
+        for event in script
+    ]
+    found, wanted = (
+        run(spec, events, "engine", types=types_for(spec), windows=True) for events in (shuffled, script)
+    )
+    for one, other in zip(found, wanted, strict=True):
+        assert_same(one, other)
+
+
+@pytest.mark.nightly  # every run checks its retractions
+@few(PANES)
+@examples(30)
+@given(data=st.data())
+def test_retractions_leave_the_latest_pane(family: str, data: st.DataObject) -> None:
+    """A retraction repeats the live pane; a window has at most one (semantics 20.3, 21.1, 21.2, 30.4)."""
+    spec = data.draw(PANES[family](accumulation="retracting"))
+    live: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for output in run(spec, data.draw(events_of(spec)), "engine", types=types_for(spec)):
+        for pane in output["panes"]:
+            key = (repr(pane[name]) for name in spec.keys)  # as values, two NaN are different keys of a dict
+            window = (*key, pane["window_start"], pane["window_end"])
+            if pane["op"] == "-":
+                retracted = live.pop(window)
+                assert same({**retracted, "op": "-", "processing_time": pane["processing_time"]}, pane)
+            else:
+                assert window not in live
+                live[window] = pane
+        if family == "session":
+            assert disjoint(live)
+
+
+def disjoint(live: Iterable[tuple[Any, ...]]) -> bool:
+    """Returns whether the sessions of each key that have a live pane are disjoint.
+
+    The panes of sessions that are merged away are retracted (semantics 9.2).
+    """
+    sessions = sorted(live, key=lambda window: (repr(window[:-2]), *window[-2:]))
+    return all(one[:-2] != other[:-2] or one[-1] <= other[-2] for one, other in pairwise(sessions))
