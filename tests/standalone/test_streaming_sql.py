@@ -127,6 +127,14 @@ def test_tables_of_arrow_and_parameters() -> None:
     ).rows.rows() == [(2,)]
 
 
+@pytest.mark.parametrize("dtype", [pl.UInt8, pl.UInt16, pl.UInt32, pl.Int8])
+def test_unsigned_numbers_are_numbers(dtype: Any) -> None:
+    """As those of `pl.len()` (semantics 15.32)."""
+    frame = pl.DataFrame({"ts": [datetime(2024, 1, 1, tzinfo=UTC)] * 2, "v": [100, 27]})
+    text = "SELECT sum(v) AS s, max(v) AS m FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY window_start"
+    assert sql(text, t=frame.with_columns(pl.col("v").cast(dtype))).rows.rows() == [(127, 100)]
+
+
 def test_rows_without_an_operator() -> None:
     """semantics 46.50"""
     assert sql("SELECT v * 2 AS w, k FROM t WHERE v > 1", t=ORDERS).rows.rows() == [(4, "b"), (8, "a")]
