@@ -75,7 +75,7 @@ def test_several_operators(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--operator", "none"], "panewise: operator='none' | costs are measured of windows, sessions, "),
+        (["--operator", "none"], "panewise: operator='none' | costs are known of the operators windows, "),
         (["--operator", "windows", "--delay", "soon"], "panewise: delay='soon' | "),
         (["--operator", "windows", "--micro-batch", "1 millisecond"], "panewise: micro-batches of 0.001 s, "),
     ],

@@ -9,9 +9,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from panewise.families import INPUT
-from panewise.spec import DeduplicateOperator, OverOperator, Specification, row_driven
+from panewise.spec import DeduplicateOperator, OverOperator, Specification, StreamTime, row_driven
+from panewise.spec.family_parts import parts
+from panewise.streamwindow import partition_age
 from panewise.testing import run
 from panewise.testing.compare import same
+from panewise.testing.strategies import KINDS
 from tests.drawn import CHAINS, LIMITED, OVER_JOINS, POLICIES, ROWS, SPECS, WINDOWS, events_of, few, types_for
 from tests.engine.agreement import agree
 from tests.engine.cuts import BY_ORDER, assert_same, cut, net, numbered, together
@@ -91,6 +94,35 @@ def test_rows_may_stand_anywhere_in_their_batch(family: str, data: st.DataObject
     )
     for one, other in zip(found, wanted, strict=True):
         assert_same(one, other)
+
+
+@few([*KINDS, "rows", "hopping_rows", *POLICIES])
+@examples(20)
+@given(data=st.data())
+def test_a_key_alone_gives_what_it_gives_among_others(family: str, data: st.DataObject) -> None:
+    """Each key has its own watermark, row numbering or partition (semantics 8, 10.25, 12.8)."""
+    keys: dict[str, Any] = {"keys": ["shop"]}
+    if family in KINDS:
+        keys |= {"watermark": StreamTime(data.draw(st.sampled_from([0, 2, 5]))), "time": "event"}
+    elif family in POLICIES:
+        gone = data.draw(st.sampled_from([None, partition_age(3)]))
+        keys = {"partition_by": ["shop"], "partition_eviction": gone}
+    drawn = SPECS[family](**keys, position=None)
+    spec = data.draw(drawn.filter(lambda spec: parts(spec).one_shard(spec) is None))
+    script = data.draw(events_of(spec))
+    alone = [
+        {**event, "rows": [*filter(_of_one, event["rows"])]} if event["op"] == "add" else event
+        for event in script
+    ]
+    mixed, single = (run(spec, steps, "engine", types=types_for(spec)) for steps in (script, alone))
+    for one, other in zip(mixed, single, strict=True):
+        assert same([pane for pane in one["panes"] if pane["shop"] == 1], other["panes"])
+        for part in ("late", "invalid"):
+            assert same([entry for entry in one[part] if _of_one(entry["row"])], other[part])
+
+
+def _of_one(row: dict[str, Any]) -> bool:
+    return row.get("shop") == 1 and type(row["shop"]) is int
 
 
 @pytest.mark.nightly  # every run checks its retractions

@@ -21,7 +21,7 @@ ELSEWHERE = {
     "engine/aggregate/arrival_order.py": "engine/aggregate/test_order_sensitive.py",
     "engine/aggregate/holistic.py": "engine/aggregate/test_range_aggregate.py",
     "engine/ingest": "engine/test_every_family.py",
-    "engine/progress": "engine/progress/test_multi_input.py",
+    "engine/progress": "engine/progress/test_moved_by_rows.py",
     "engine/windowing": "engine/test_every_family.py",
     "engine/windows": "engine/test_every_family.py",
     "engine/windowing/sliding_bounds.py": "engine/windows/sliding/test_slices.py",

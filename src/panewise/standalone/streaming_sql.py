@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -12,17 +12,14 @@ from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.error_places import error_at
+from panewise.sql.named_places import placed
 from panewise.sql.parameters import with_parameters
 from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
-from panewise.sql.texts import first_place
 from panewise.standalone.batches import Frame, frame_for, from_arrow
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.sql_nodes import Rejected, StepInput
 from panewise.standalone.sql_stages import NodeBuilder
-
-_NAMES: Final = ("a column ", "two columns ", "a field ", "a table ", "event time ")  # a name follows
 
 
 @dataclass(frozen=True, repr=False)
@@ -227,17 +224,6 @@ class SqlRun:
         rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
         late = _together([self._no_late, *rejected.late])
         return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
-
-
-def placed(error: SqlError, text: str) -> SqlError:
-    """Returns an error with its place in a text: the first one where what it names is written."""
-    if error.line is not None and str(error).rsplit("\n", 2)[1][2:] == text.split("\n")[error.line - 1]:
-        return error
-    written = error.given.removesuffix("(...)").split(" ...", 1)[0]
-    place = first_place(text, written)
-    if place is None and written.startswith(_NAMES):
-        place = first_place(text, written.rpartition(" ")[2])
-    return error if place is None else error_at(error, text, place)
 
 
 def _microseconds(schema: Mapping[str, pl.DataType]) -> Dtypes:

@@ -33,27 +33,6 @@ def rows(keys: str) -> pl.DataFrame:
     return pl.DataFrame({"k": list(keys), "v": range(len(keys))}, schema=SCHEMA)
 
 
-@pytest.mark.parametrize("kind", ["rows", "hopping_rows"])
-@FEW
-@given(data=st.data())
-def test_a_key_alone_gives_what_it_gives_among_others(kind: str, data: st.DataObject) -> None:
-    """Each key has its own row numbering, so its output is the same without other keys (semantics 8)."""
-    spec = data.draw(specs(kind, keys=["shop"], position=None), label="spec")
-    script = data.draw(events(spec), label="events")
-    of_one = lambda row: row.get("shop") == 1 and type(row["shop"]) is int  # noqa: E731 - it is used twice
-    alone = [
-        {**event, "rows": [row for row in event["rows"] if of_one(row)]} if event["op"] == "add" else event
-        for event in script
-    ]
-    types = types_of(spec)
-    for mixed, single in zip(
-        run(spec, script, "engine", types=types), run(spec, alone, "engine", types=types), strict=True
-    ):
-        assert same([pane for pane in mixed["panes"] if pane["shop"] == 1], single["panes"])
-        assert same([late for late in mixed["late"] if of_one(late["row"])], single["late"])
-        assert same([one for one in mixed["invalid"] if of_one(one["row"])], single["invalid"])
-
-
 @pytest.mark.parametrize("kind", COUNTED_KINDS)
 @FEW
 @given(data=st.data())

@@ -36,7 +36,7 @@ from panewise.sql.windows import retracts
 
 _ROW = "row"
 _SELECTED: Final = (
-    "panes of windows that fire more than once cannot be selected before the first of them are taken",
+    "HAVING and WHERE before a Top-N select panes of windows that fire once",
     "leave EARLY and LATENESS out, or select in WHERE of the query over it",
 )
 _BEFORE_WINDOWS: Final = (
