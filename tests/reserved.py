@@ -21,5 +21,6 @@ OUTER = (
     ),
     *("event", "join_time", "missing", "kind", "payload", "shard", "row", "reason", "windows", "late_by"),
     *("partial", "start", "end", "note", "value", "watermark", "v:left", "t:done", ":deadline", ":mark"),
+    *("*", "^v.*$", "^$"),  # patterns of Polars
 )
 NAMES = (*INNER, "__progress", "__live:x", NOW, COLUMN, SHARD, *OUTER)

@@ -21,7 +21,7 @@ MOST_VALUES: Final = 400
 MOST_FILLINGS: Final = 12
 MANY_FILLINGS: Final = 80  # of a template that says little without them
 # An argument with so many values is that of several functions or classes.
-MANY_VALUES: Final = 13
+MANY_VALUES: Final = 12
 DEEPEST: Final = 300  # no path is so long: one that was cut would lose rules
 # A step of a path takes a dozen nested calls.
 sys.setrecursionlimit(max(sys.getrecursionlimit(), 20 * DEEPEST))

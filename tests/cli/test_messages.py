@@ -34,7 +34,7 @@ STATE = f"{USAGE}: panewise state [OPTIONS] CHECKPOINT | see panewise state --he
         ("size --keys 1", "size without --operator NAME | --operator NAME is needed: windows, * | see *"),
         (
             "state x --batch y",
-            "--batch N: 'y' is not a valid integer | --batch N is * says: show the state *",
+            "--batch N: 'y' is not a valid integer | --batch N has * says: show the state *",
         ),
         (
             "state x y",
@@ -46,7 +46,7 @@ STATE = f"{USAGE}: panewise state [OPTIONS] CHECKPOINT | see panewise state --he
         ),
         (
             "check --connector x",
-            "--connector: 'x' is not one of 'kafka', 'delta' | --connector is * says: also * | see *",
+            "--connector: 'x' is not one of 'kafka', 'delta' | --connector has * says: also * | see *",
         ),
     ],
 )

@@ -21,6 +21,17 @@ def links(path: Path) -> list[str]:
     return LINK.findall(prose(path))
 
 
+def rows_without_a_table(path: Path) -> list[str]:
+    """Returns the lines that look like the row of a table, but stand in none: a blank line ends a table."""
+    lines, stray, inside = prose(path).split("\n"), list[str](), False
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        is_row = line.lstrip().startswith("|")
+        if is_row and not inside and not re.fullmatch(r" *\|(?: *:?-+:? *\|)+ *", following):
+            stray.append(line)
+        inside = is_row
+    return stray
+
+
 @cache
 def anchors(path: Path) -> frozenset[str]:
     """Returns the anchors of a page: of its headings, and those that are written as `id`."""

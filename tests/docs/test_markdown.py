@@ -1,10 +1,12 @@
-"""Every example in the documents runs, and prints the output that the document shows."""
+"""Every example in the documents runs, and prints the output that the document shows; tables are whole."""
 
 import doctest
 import re
 from pathlib import Path
 
 import pytest
+
+from tests.docs.markdown import rows_without_a_table
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -34,3 +36,8 @@ def test_examples(page: Path) -> None:
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=flags)
     assert tried > 0
     assert failed == 0
+
+
+def test_each_row_is_in_a_table() -> None:
+    pages = (ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
+    assert {page.name: stray for page in pages if (stray := rows_without_a_table(page))} == {}

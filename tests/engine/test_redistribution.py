@@ -146,7 +146,7 @@ def test_states_of_several_operators(tmp_path: Path) -> None:
 def test_states_of_several_operators_that_are_refused(tmp_path: Path) -> None:
     """semantics 48.7"""
     file, other = file_of(tmp_path / "two", numbered(0, 1), shard(0, 1)), replace(SPEC, allowed_lateness=5)
-    with pytest.raises(StateError, match=r"operators \[0, 2\] \| .* as many operators: here 1 "):
+    with pytest.raises(StateError, match=r"operators \[0, 2\] \| .* as many operators as the file: here 1 "):
         exported_states(file, OWNERS[1:])
     with pytest.raises(StateError, match="a changed specification"):
         exported_states(file, [OWNERS[0], replace(OWNERS[1], spec=other)])

@@ -19,7 +19,7 @@ from panewise.spark import JoinResult, ParquetSink, configure, joined, windowed
 SCHEMA = "ts TIMESTAMP, k STRING, v BIGINT"
 
 
-def pairs(left: DataFrame, right: DataFrame, shards: int) -> JoinResult:
+def pairs(left: DataFrame, right: DataFrame, shards: int, idle: str | None) -> JoinResult:
     """Returns a join of the windows of two streams, which have equal specifications."""
     sides = []
     for place, side in enumerate((left, right)):
@@ -28,15 +28,18 @@ def pairs(left: DataFrame, right: DataFrame, shards: int) -> JoinResult:
         summed = described.shards(shards + place).agg(F.sum("v").alias("v"))
         sides.append(summed.select("k", "timestamp", "v"))
     both = joined(*sides, event_time="timestamp").on("k").within("-10 seconds", "0 seconds")
-    return both.prefix(right="r_").shards(shards).how("left")
+    both = both.prefix(right="r_").shards(shards)
+    return (both if idle is None else both.idle_after(idle)).how("left")
 
 
 def main(server: str, out: str) -> None:
     spark = configure(SparkSession.builder.remote(server).getOrCreate(), shuffle_partitions=2)
 
-    def run(name: str, source: str, shards: int, file: str | None = None) -> None:
+    def run(name: str, source: str, shards: int, file: str | None = None, idle: str | None = None) -> None:
         reader = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-        both = pairs(*(reader.parquet(f"{out}/{source}/{side}/in") for side in ("left", "right")), shards)
+        both = pairs(
+            *(reader.parquet(f"{out}/{source}/{side}/in") for side in ("left", "right")), shards, idle
+        )
         rows, checkpoint = ParquetSink(f"{out}/{name}-rows"), f"{out}/{name}"
         both.write(
             rows=rows, checkpoint=checkpoint, available_now=True, initial_state=file
@@ -44,8 +47,9 @@ def main(server: str, out: str) -> None:
 
     run("first", "before", 2)
     assert command(["state", "export", f"{out}/first", f"{out}/exported"]) == 0
-    for _ in range(2):  # the second start continues what the first one has imported
-        run("second", "after", 3, f"{out}/exported")
+    # The later starts continue what the first one has imported, the last one with a changed specification.
+    for idle in (None, None, "1 hour"):
+        run("second", "after", 3, f"{out}/exported", idle)
     described = windowed(spark.readStream.schema(SCHEMA).parquet(f"{out}/after/left/in"), event_time="ts")
     alone = described.watermark(pw.StreamTime()).window(pw.Tumbling("10 seconds")).agg(F.count())
     panes, checkpoint = ParquetSink(f"{out}/alone-panes"), f"{out}/alone"
@@ -54,7 +58,8 @@ def main(server: str, out: str) -> None:
     found = [spark.read.parquet(f"{out}/{name}-rows") for name in ("first", "second")]
     columns = ("k", "timestamp", "v", "r_timestamp", "r_v")
     rows = [[str(value) for value in row] for df in found for row in df.select(*columns).collect()]
-    told = [type(spark).__module__, sorted(rows), str(refused.value)]
+    records = spark.read.text(f"{out}/second/panewise/operator", wholetext=True).count()
+    told = [type(spark).__module__, sorted(rows), str(refused.value), records]
     sys.stdout.write("told " + json.dumps(told) + "\n")
     spark.stop()
 

@@ -110,7 +110,7 @@ def test_all_through_connect(files: Feed) -> None:
 
 @pytest.mark.nightly
 def test_a_state_of_several_operators_through_connect(tmp_path: Path, server: str) -> None:
-    """semantics 48.6, 48.7, 48.9: a query of three operators goes on in another one, with other shards."""
+    """semantics 47.9, 48.6, 48.7, 48.9: three operators go on in another query, with other shards."""
     rows = [((1, "a", 1), (2, "b", 2)), ((3, "a", 4), (17, "c", 8)), ((18, "a", 16), (40, "b", 32))]
     for folder, files in (("before", rows[:2]), ("after", rows[2:])):
         for side, factor, later in (("left", 1, 0), ("right", 100, 1)):
@@ -118,7 +118,7 @@ def test_a_state_of_several_operators_through_connect(tmp_path: Path, server: st
             feed = Feed(None, tmp_path / folder / side)  # type: ignore[arg-type] - as in `files`
             for file in files:
                 feed.put(*((seconds + later, key, factor * value) for seconds, key, value in file))
-    session, found, refused = run_job("connect_moved_job", server, tmp_path)
+    session, found, refused, records = run_job("connect_moved_job", server, tmp_path)
     assert session == "pyspark.sql.connect.session"
     ends = [f"2024-01-01 00:00:{end}9.999999" for end in (0, 1)]
     assert found == [
@@ -129,3 +129,4 @@ def test_a_state_of_several_operators_through_connect(tmp_path: Path, server: st
         ["c", ends[1], "8", ends[1], "800"],
     ]
     assert "as many operators as the file: here 1 (semantics 48.7)" in refused
+    assert records == 2  # that of the import, and that of the change

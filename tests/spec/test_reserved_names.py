@@ -179,5 +179,5 @@ def test_a_listener_sees_no_other_name(
     with pytest.raises(SpecError) as caught:
         renamed(spec, names)
     assert caught.value.given == f"listener={listener!r} with {refused!r}"
-    assert caught.value.rule.startswith("inside the operator a name that begins with '__' is another one")
+    assert caught.value.rule.startswith("an operator renames columns that begin with '__', and a listener")
     assert caught.value.remedy == "give columns=[...] without it, or rename it"

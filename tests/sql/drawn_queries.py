@@ -6,6 +6,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 KEYS = ("k", "upper(k)", "v % 2", "t.k")
+FIELDS = ("s.x", "t.s.y", "upper(s.x)", "s.y + 1")  # of a struct that a query in FROM makes
+STRUCT = "(SELECT *, struct(k AS x, v % 3 AS y) AS s FROM {t}) t"
 AGGREGATES = (
     *("count(*)", "count(v)", "sum(v)", "min(v)", "max(v)", "count(DISTINCT v)", "sum(DISTINCT v)"),
     *("count(*) FILTER (WHERE v > 2)", "sum(v) FILTER (WHERE k = 'a')", "max(v + 1)", "avg(v)"),
@@ -42,8 +44,9 @@ def clause(word: str, choices: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 @st.composite
 def grouped_queries(draw: st.DrawFn) -> str:
-    """Draws a SELECT with Spark's windows in GROUP BY."""
-    keys = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
+    """Draws a SELECT with Spark's windows in GROUP BY, from a table or from a query with a struct."""
+    source, known = draw(st.sampled_from([("{t} t", KEYS), (STRUCT, (*KEYS[:2], *FIELDS))]))
+    keys = draw(st.lists(st.sampled_from(known), max_size=2, unique=True))
     call = draw(st.sampled_from(WINDOWS))
     struct = call.split("(", 1)[0]
     bounds = draw(
@@ -58,7 +61,7 @@ def grouped_queries(draw: st.DrawFn) -> str:
     ]
     where, having = draw(clause("WHERE", CONDITIONS)), draw(clause("HAVING", HAVINGS))
     group = draw(st.permutations([*keys, call]))
-    return f"SELECT {', '.join(columns)} FROM {{t}} t {where} GROUP BY {', '.join(group)} {having}"
+    return f"SELECT {', '.join(columns)} FROM {source} {where} GROUP BY {', '.join(group)} {having}"
 
 
 @st.composite

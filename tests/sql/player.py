@@ -208,7 +208,8 @@ class Player:
                 columns += [pl.col(name) for name in df.columns if name not in hidden]
             else:
                 columns.append(_expr(one.text).alias(output_name(one)))
-        return df.select(columns).to_dicts()
+        # Polars makes one row of constants alone.
+        return df.select(pl.int_range(pl.len()).alias("__place"), *columns).drop("__place").to_dicts()
 
 
 _OWN = ("processing_time",)

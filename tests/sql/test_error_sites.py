@@ -120,7 +120,7 @@ ERRORS: Final = [
         f"WITH r AS (SELECT v FROM t) SELECT count(*) AS n FROM r WATERMARK v DELAY OF INTERVAL 1 HOUR {WINDOW[7:]}",
         "the watermark of a query of WITH",
     ),
-    ("SELECT v, window_start FROM SESSION(t, ts, SIZE => 5 ROWS)", "SESSION has"),
+    ("SELECT v, window_start FROM SESSION(t, ts, SLIDE => 5 ROWS)", "SESSION has"),
     ("SELECT v, window_start FROM TUMBLE(t, ts, 5 ROWS)", "without GROUP BY the rows of a table"),
     ("SELECT v FROM t TABLESAMPLE (5 ROWS)", "a sample of a stream"),
     (
@@ -301,7 +301,7 @@ def sites() -> set[tuple[str, int, int]]:
 def texts() -> list[str]:
     """Returns texts with errors: those of this file, of other tests, and mutated ones."""
     listed = [sql for sql, _ in ERRORS]
-    for name in ("test_compile", "joins.test_joins", "top_n.test_top_n", "test_forms"):
+    for name in ("test_compile", "joins.test_joins", "top_n.test_top_n", "test_forms", "test_dialects"):
         for value in vars(importlib.import_module(f"tests.sql.{name}")).values():
             marks = [mark for mark in getattr(value, "pytestmark", ()) if mark.name == "parametrize"]
             rows = [row for mark in marks for row in mark.args[1]] + (

@@ -1,6 +1,7 @@
 """Standalone operators: messages, batches, modes, numbers and errors."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -381,8 +382,8 @@ def test_columns_of_a_batch_are_cast_where_no_value_changes() -> None:
 @pytest.mark.parametrize(
     ("dtype", "fits", "misfits"),
     [
-        ("bigint", [0, -1, 2.0], [2**63, 1.5, "1", True]),
-        ("double", [1, 1.5, Decimal(1)], ["1", False]),
+        ("bigint", [0, -1, 2.0, np.int64(3)], [2**63, 1.5, "1", True, np.datetime64("2024-01-01")]),
+        ("double", [1, 1.5, Decimal(1), np.float32(1.5), np.int8(1)], ["1", False, np.bool_(False)]),
         ("string", ["", "a"], [1, b"a"]),
         ("boolean", [True], [1, "true"]),
         ("decimal(4,2)", [Decimal("1.5")], [Decimal(1000), 1.5, Decimal("0.001")]),
@@ -405,6 +406,28 @@ def test_messages_with_misfits_are_invalid(dtype: Any, fits: list[Any], misfits:
     assert emission.counts.rows_in == good + len(wanted)
     assert emission.counts.invalid == len(given)
     assert set(emission.invalid["__reason"]) == {"v has the wrong type"}
+
+
+def test_numbers_of_numpy_are_those_of_python() -> None:
+    """Also as event times and keys; instants of NumPy are invalid (semantics 15.31)."""
+    types = {"k": "int", "event_time": "timestamp", "v": "double"}
+    operator = StandaloneOperator(SPEC, types)
+    for time in (np.int64(1), np.datetime64("1970-01-01")):
+        operator.add_message({"k": np.int32(7), "event_time": time, "v": np.float32(1.5)})
+    operator.finish()
+    emissions = operator.drain()
+    assert [row for one in emissions for row in one.rows.select("k", "total").rows()] == [(7, 1.5)]
+    assert [row for one in emissions for row in one.invalid["__reason"]] == ["event time is not a timestamp"]
+
+
+def test_names_that_are_patterns_of_polars_are_refused() -> None:
+    """semantics 15.30"""
+    for name in ("*", "^v.*$"):
+        with pytest.raises(SpecError, match=r"\| in process '\*' and names from '\^' to '\$' are patterns"):
+            StandaloneOperator(SPEC, {**TYPES, name: "bigint"})
+        named = replace(SPEC, aggregates=[F.count().alias(name)])
+        with pytest.raises(SpecError, match=r"\| in process '\*' and names from '\^' to '\$' are patterns"):
+            StandaloneOperator(named, TYPES)
 
 
 def test_event_times_that_do_not_fit() -> None:
@@ -503,10 +526,17 @@ def test_positions_of_the_specification() -> None:
             f"position=(1,) | {_RULE} | give such a tuple",
         ),
         (
+            lambda: StandaloneOperator(SPEC, TYPES).add_batch(pl.LazyFrame()),  # type: ignore[arg-type]
+            (
+                "a batch of the type polars.LazyFrame | a batch is a Polars DataFrame, or a table or record "
+                "batch of PyArrow | give one of these, such as pl.from_pandas(df) or frame.collect()"
+            ),
+        ),
+        (
             lambda: StandaloneOperator(SPEC, TYPES).add_batch([{}]),  # type: ignore[arg-type]
             (
                 "a batch of the type list | a batch is a Polars DataFrame, or a table or record "
-                "batch of PyArrow | give one of these"
+                "batch of PyArrow | give one of these, such as pl.from_pandas(df) or frame.collect()"
             ),
         ),
         (

@@ -64,6 +64,15 @@ EXPRESSIONS = [
         "ts < TIMESTAMP '2000-01-01 00:00:00'",
     ),
     *("CASE WHEN i > 0 THEN 'p' WHEN i < 0 THEN 'n' END", "CASE j WHEN 3 THEN 1 ELSE 0 END", "if(b, i, j)"),
+    *("7 / 2", "1 + 2 * 3", "-7 % 3", "i + (1 + 2) * 3", "ceil(f)", "floor(f * 1e300)", "-ceil(f * 1e300)"),
+    *("CASE WHEN b IS NULL THEN 1 ELSE 2 END", "if(NULL, 1, 2)", "3S", "5L + 2147483647L", "upper('x')"),
+    *(
+        r"s LIKE 'a\\%b'",
+        r"s LIKE 'a\\%'",
+        r"s LIKE 'a\\_b'",
+        "named_struct('a', i, 'b', s)",
+        "struct(1 AS a)",
+    ),
     *("coalesce(i, j, 0)", "nvl(s, '')", "ifnull(i, j)", "nullif(j, 3)", "s || '!' || j", "concat(s, s)"),
     *("upper(s)", "lower(s)", "length(s)", "trim(s)", "ltrim(s)", "rtrim(s)", "char_length(s)", "lcase('X')"),
     *(

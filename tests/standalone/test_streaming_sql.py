@@ -127,6 +127,14 @@ def test_tables_of_arrow_and_parameters() -> None:
     ).rows.rows() == [(2,)]
 
 
+@pytest.mark.parametrize("dtype", [pl.UInt8, pl.UInt16, pl.UInt32, pl.Int8])
+def test_unsigned_numbers_are_numbers(dtype: Any) -> None:
+    """As those of `pl.len()` (semantics 15.32)."""
+    frame = pl.DataFrame({"ts": [datetime(2024, 1, 1, tzinfo=UTC)] * 2, "v": [100, 27]})
+    text = "SELECT sum(v) AS s, max(v) AS m FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY window_start"
+    assert sql(text, t=frame.with_columns(pl.col("v").cast(dtype))).rows.rows() == [(127, 100)]
+
+
 def test_rows_without_an_operator() -> None:
     """semantics 46.50"""
     assert sql("SELECT v * 2 AS w, k FROM t WHERE v > 1", t=ORDERS).rows.rows() == [(4, "b"), (8, "a")]
@@ -389,3 +397,133 @@ def test_what_is_refused_in_process_has_a_place(sql_text: str, shown: tuple[str,
         sql(sql_text, t=pl.DataFrame({"k": ["a"], "v": [1]}))
     line, carets = str(caught.value).rsplit("\n", 2)[1:]
     assert (line.removeprefix("  "), carets.removeprefix("  ")) == shown
+
+
+NUMBERED = pl.DataFrame({"ts": [at(1), at(2), at(3)], "k": ["a", "b", "a"], "v": [1, 2, 4], "id": [1, 2, 3]})
+BY_NUMBERS = [
+    "SELECT count(*) AS n FROM TUMBLE(t, id, INTERVAL '1' SECOND) GROUP BY window_start",
+    "SELECT v, window_start FROM TUMBLE(t, id, INTERVAL '1' SECOND)",
+    "SELECT v, window_start FROM TUMBLE(t, k, INTERVAL '1' SECOND)",
+    "SELECT count(*) AS n FROM t GROUP BY window(id, '1 second')",
+    "SELECT a.v FROM t a JOIN t b ON b.id BETWEEN a.id AND a.id + INTERVAL '1' SECOND",
+    "SELECT a.v FROM t a ASOF JOIN t b ON a.id >= b.id",
+    "SELECT v FROM t WATERMARK id DELAY OF INTERVAL '0' SECONDS EMIT FINAL",
+    "SELECT DISTINCT v FROM t WATERMARK id DELAY OF INTERVAL '0' SECONDS",
+]
+
+
+@pytest.mark.parametrize("text", BY_NUMBERS)
+def test_an_event_time_is_an_instant(text: str) -> None:
+    """semantics 46.132"""
+    with pytest.raises(SqlError, match=r"event time (id|k) \| the event time is a TIMESTAMP"):
+        sql(text, t=NUMBERED)
+
+
+def test_functions_over_a_whole_input_may_follow_numbers() -> None:
+    """semantics 46.132"""
+    text = "SELECT id, sum(v) OVER (ORDER BY id) AS s FROM t"
+    assert sorted(sql(text, t=NUMBERED).rows.rows()) == [(1, 1), (2, 3), (3, 7)]
+    with pytest.raises(SqlError, match=r"event time id \| the event time is a TIMESTAMP"):
+        SqlQuery(text, t=dict(NUMBERED.schema))
+    assert SqlQuery(text.replace("BY id", "BY ts"), t=dict(NUMBERED.schema)).add(t=NUMBERED).rows.height == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1 AS one FROM TUMBLE(t, ts, INTERVAL '5' MINUTES)",
+        "SELECT 1 AS one FROM (SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 minute'))",
+        "SELECT 1 AS one FROM t a JOIN t b ON a.v = b.v AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' MINUTE",
+    ],
+)
+def test_constants_alone(text: str) -> None:
+    """semantics 46.131"""
+    assert sql(text, t=NUMBERED).rows["one"].to_list() == [1, 1, 1]
+    assert sql(text, t=NUMBERED[:0]).rows.schema == {"one": pl.Int32()}
+    assert sql(f"SELECT count(*) AS n FROM ({text}) EMIT FINAL", t=NUMBERED).rows.rows() == [(3,)]
+
+
+ADDRESSES = pl.DataFrame(
+    {"ts": [at(1), at(2)], "k": ["a", "a"], "v": [1, 2], "s": [{"x": 7, "at": at(1)}, {"x": 8, "at": at(2)}]}
+)
+REFUSED_STARS = [
+    "SELECT s.*, lag(v) OVER (ORDER BY ts) AS l FROM t",
+    "SELECT other.*, lag(v) OVER (ORDER BY ts) AS l FROM t",
+    "SELECT t.s.*, lag(v) OVER (ORDER BY ts) AS l FROM t",
+    "SELECT s.* FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS EMIT FINAL",
+    "SELECT s.* FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS n FROM t) WHERE n = 1",
+    "SELECT * FROM (SELECT s.*, row_number() OVER (PARTITION BY k ORDER BY v DESC) AS n FROM t) WHERE n = 1",
+    "SELECT w.* FROM (SELECT window AS w, count(*) AS n FROM t GROUP BY window(ts, '1 minute'))",
+]
+
+
+@pytest.mark.parametrize("text", REFUSED_STARS)
+def test_a_star_of_no_table(text: str) -> None:
+    """semantics 46.133"""
+    with pytest.raises(SqlError, match=r"\.\* \| `t\.\*` has the columns of a table of the query"):
+        sql(text, t=ADDRESSES)
+
+
+def test_stars_of_tables_and_structs() -> None:
+    """semantics 46.133"""
+    rows = sql("SELECT x.*, lag(v) OVER (ORDER BY ts) AS l FROM t AS x", t=ADDRESSES).rows
+    assert rows.columns == ["ts", "k", "v", "s", "l"]
+    rows = sql("SELECT s.* EXCEPT (at), window_start FROM TUMBLE(t, ts, INTERVAL '1' HOUR)", t=ADDRESSES).rows
+    assert rows.rows() == [(7, at(0)), (8, at(0))]
+    assert sql("SELECT t.* FROM TUMBLE(t, ts, INTERVAL '1' HOUR)", t=ADDRESSES).rows.columns[:4] == [
+        *ADDRESSES.columns
+    ]
+
+
+def test_fields_of_structs_over_joins_and_as_watermarks() -> None:
+    """semantics 46.134"""
+    pairs = "FROM t a JOIN t b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '5' MINUTES"
+    text = f"SELECT a.s.x, b.s.x AS y, count(*) AS n {pairs} GROUP BY a.s.x, b.s.x EMIT FINAL"
+    assert sorted(sql(text, t=ADDRESSES).rows.rows()) == [(7, 7, 1), (7, 8, 1), (8, 8, 1)]
+    text = f"SELECT a.v, row_number() OVER (PARTITION BY a.s.x ORDER BY a.ts, b.ts) AS n {pairs}"
+    assert sorted(sql(text, t=ADDRESSES).rows.rows()) == [(1, 1), (1, 2), (2, 1)]
+    text = "SELECT v FROM t WATERMARK s.at AS at DELAY OF INTERVAL '0' SECONDS EMIT FINAL"
+    query = SqlQuery(text, t=dict(ADDRESSES.schema))
+    assert query.add(t=ADDRESSES).rows["v"].to_list() == [1]
+
+
+CONDITIONS = [
+    "SELECT v FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS WHERE {} EMIT FINAL",
+    "SELECT sum(v) AS s FROM t WHERE {} GROUP BY window(ts, '1 hour')",
+    "SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 hour') HAVING {}",
+    "SELECT v, count(*) OVER (ORDER BY ts) AS n FROM t QUALIFY {}",
+    "SELECT a.v FROM t a JOIN t b ON b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR WHERE {}",
+]
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_a_condition_is_true_or_false(text: str) -> None:
+    """semantics 46.135"""
+    assert sql(text.format("NULL"), t=NUMBERED).rows.height == 0
+    assert sql(text.format("1 = 1"), t=NUMBERED).rows.height > 0
+    for value in ("1", "'true'", "2.5D"):
+        with pytest.raises(SqlError, match=r"rows are selected by a condition"):
+            sql(text.format(value), t=NUMBERED)
+
+
+def test_a_table_precedes_a_column_of_its_name() -> None:
+    """semantics 46.135"""
+    rows = NUMBERED.with_columns(b=True)
+    text = (
+        "SELECT a.v FROM t a JOIN t b ON a.v + 0 = b.v * 1 AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
+    )
+    assert sorted(sql(text, t=rows).rows["v"].to_list()) == [1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("1 / 0", "a division by zero"),
+        ("9223372036854775807 + 1", "an overflow"),
+        ("CAST(300 AS TINYINT)", "an overflow"),
+    ],
+)
+def test_constants_without_a_value(value: str, error: str) -> None:
+    """semantics 46.52"""
+    with pytest.raises(InputError, match=error):
+        sql(f"SELECT {value} AS x FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS EMIT FINAL", t=NUMBERED)

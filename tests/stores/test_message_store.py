@@ -238,11 +238,11 @@ def test_everything_retires() -> None:
         ),
         (
             lambda: filled(("offset",)).retire(0, join_keys=("odd",)),
-            "messages of a part are retired by the whole of what their keys begin with",
+            "retire takes all fields with which the keys of messages begin",
         ),
         (
             lambda: filled(("timestamp", "offset")).retire(0, last_offset=5),
-            "messages above an offset stay only if those of a session key or join keys retire",
+            "only with a session key or join keys does retire keep messages above an offset",
         ),
     ],
 )

@@ -41,7 +41,7 @@ def usage_error(error: click.ClickException) -> SetupError:
     if isinstance(error, click.BadParameter) and error.param is not None:
         name, text = _described(error.param)
         return SetupError(
-            f"{name}: {error.message.rstrip('.')}", f"{name} is what the help says: {text}", remedy
+            f"{name}: {error.message.rstrip('.')}", f"{name} has a value as the help says: {text}", remedy
         )
     usage = "" if context is None else " ".join(context.get_usage().split()).removeprefix("Usage: ")
     rule = f"a command has the arguments of its usage: {usage}"

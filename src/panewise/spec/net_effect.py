@@ -30,7 +30,8 @@ def check_current(
     for name in (*names, *others):
         if name not in columns:
             rule = f"the rows have the columns {list(columns)}"
-            raise SpecError(f"current() with the column {name!r}", rule, "name one of these")
+            remedy = "name one of these" if name in names else "give sequence=, as write(...) has it"
+            raise SpecError(f"current() with the column {name!r}", rule, remedy)
     if not is_name(operation) or operation in columns:
         rule = f"the operation is a new column, beside {list(columns)}"
         raise SpecError(f"operation={operation!r}", rule, "give another name")

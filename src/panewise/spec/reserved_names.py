@@ -1,11 +1,14 @@
 """Columns of users whose names begin with `__`, as the names of the columns that operators add do.
 
-Such a column has another name inside the operator. Its own name is restored in all outputs. So a user's names
-and those of operators never collide.
+Names that Polars takes for patterns are no names inside an operator either. Such a column has another name
+inside the operator. Its own name is restored in all outputs. So a user's names and those of operators never
+collide.
 
-Invariant: outside of the runtimes a specification has the user's names, inside them no name begins with `__`.
+Invariant: outside of the runtimes a specification has the user's names, inside them no name begins with `__`,
+and none is a pattern.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
@@ -24,6 +27,7 @@ from panewise.spec.renaming import COLUMNS
 from panewise.spec.windows.custom import Custom, EachRow
 
 PREFIX: Final = "__"  # begins the names of all columns that operators add
+_PATTERN: Final = re.compile(r"\*|\^.*\$", re.DOTALL)  # Polars takes these for all columns, or for a regex
 
 # The fields of specifications whose strings are names of columns.
 _COLUMNS: Final = COLUMNS | {"by", "deletes"}
@@ -38,8 +42,17 @@ _NAMED: Final[Mapping[type, frozenset[str]]] = {
 }
 
 
+def is_pattern(name: str) -> bool:
+    """Returns whether Polars takes the name of a column for a pattern.
+
+    >>> [is_pattern(name) for name in ("*", "^v.*$", "v*", "^v")]
+    [True, True, False, False]
+    """
+    return _PATTERN.fullmatch(name) is not None
+
+
 def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
-    """Returns the names that begin with `__`, each with the name that it has inside the operator.
+    """Returns the names that begin with `__` and the patterns, each with its name inside the operator.
 
     Args:
         columns: the columns of the input.
@@ -50,10 +63,10 @@ def inner_names(columns: Iterable[str], spec: Any) -> dict[str, str]:
     >>> inner_names(["__k", "v", "event_time"], spec)
     {'__k': 'column__k', '__s': 'column__s'}
     """
-    names = dict.fromkeys((*columns, *_names_in(spec)))
+    names = dict.fromkeys((*columns, *names_in(spec)))
     used, inner_of = {name.lower() for name in names}, dict[str, str]()
     for name in names:
-        if name.startswith(PREFIX):
+        if name.startswith(PREFIX) or is_pattern(name):
             inner = f"column{name}"
             while inner.lower() in used:
                 inner += "_"
@@ -98,7 +111,7 @@ def emitted_names(
     return dict(zip(own, parts(seen).unchanged(seen, user), strict=True))
 
 
-def _names_in(spec: Any) -> list[str]:
+def names_in(spec: Any) -> list[str]:
     """Returns the names of columns in a specification: those that it reads, and those that it makes."""
     names = list[str]()
 

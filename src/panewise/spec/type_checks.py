@@ -52,7 +52,9 @@ def check_row_order(spec: Entry, types: Types) -> None:
 
 def check_entry(spec: Entry, types: Types) -> None:
     """Checks keys, event time, gap, inputs and position."""
-    check_kinds("key", spec.keys, types, _is_simple, "a key is a simple value", "use its fields as keys")
+    check_kinds(
+        "key", spec.keys, types, _is_simple, "a key is a simple value", "use its fields, or a text of it"
+    )
     check_bytes("key", spec.keys, types)
     rule = "rows are ordered by values that have an order (semantics 3)"
     check_kinds("order", spec.order, types, _has_order, rule, "order by another column")

@@ -7,13 +7,16 @@ know aggregates and row functions, whose method `over` needs it.
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, NoReturn, Protocol
+from typing import Any, Final, Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
+from panewise.spec.aggregates.expressions import Expression, names_of
 from panewise.spec.frames import EXCLUSIONS, Frame
+from panewise.spec.whole_columns import WholeColumn
 
 Bound = int | timedelta | Duration | str
+_DIRECTIONS: Final = ("NULLS FIRST", "NULLS LAST")  # end the text of a Column of an order of PySpark
 
 
 class DirectedColumn(ABC):
@@ -211,7 +214,7 @@ class WindowFunction(Protocol):
 
 
 @dataclass(frozen=True)
-class Over:
+class Over(WholeColumn):
     """A function over a window, as `F.sum("v").over(w)` returns it.
 
     Args:
@@ -237,36 +240,26 @@ class Over:
         """Returns the same function over the same window under another name."""
         return replace(self, what=self.what.alias(name))
 
-    def cast(self, *_: object) -> NoReturn:
-        """Refuses the expression, as all operators on this class do.
-
-        Expressions of functions over windows take two steps here: compute the function as a column, then the
-        expression from that column.
-        """
+    def refusal(self) -> SpecError:
+        """Returns the error of an expression with this function."""
         rule = "a function over a window is a whole column, not part of an expression"
         remedy = (
             "make each function a column, then compute with the columns of the result's rows, or "
             "use panewise.spark.compat"
         )
-        raise SpecError(f"an expression of {self.what.name} over a window", rule, remedy)
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __mod__ = (
-        __rmod__
-    ) = cast
-    __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = __and__ = __rand__ = __or__ = __ror__ = (
-        __getitem__
-    ) = cast
+        return SpecError(f"an expression of {self.what.name} over a window", rule, remedy)
 
 
 def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
-    """Returns the names that were given one by one or as one list."""
-    names = tuple(columns[0]) if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+    """Returns the names that were given one by one or as one list, also as Columns that only name one."""
+    names = names_of(columns)
     for name in names:
-        if not isinstance(name, str) or not name:
+        if not isinstance(name, str) or not name or isinstance(name, Expression):
             rule = "keys and order columns are given by name; the order is ascending, nulls first"
-            raise SpecError(
-                f"column {name!r}", rule, "give the column's name; compute expressions before the operator"
-            )
+            remedy = "give the column's name; compute expressions before the operator"
+            if str(name).endswith(_DIRECTIONS):
+                remedy = "give desc, asc_nulls_last or desc_nulls_first of panewise.functions"
+            raise SpecError(f"column {name!r}", rule, remedy)
     return names
 
 

@@ -43,6 +43,7 @@ from panewise.sql.stages import (
     is_ours,
     walk,
 )
+from panewise.sql.stars import check_stars
 from panewise.sql.stream_queries import (
     changes_of,
     check_partition,
@@ -335,6 +336,8 @@ class QueryCompiler(FirstRowsCompiler):
         """Returns the rows with the bounds of their windows, of a SELECT without GROUP BY."""
         self._refuse(select, distinct=True, qualify=not over)
         rows = self.assigned(table, known)
+        if over:
+            check_stars(select.items, rows.names, self.parser)
         if select.source is not table or select.others:
             return self.spark(select, known)
         if over:
@@ -346,6 +349,7 @@ class QueryCompiler(FirstRowsCompiler):
         source = self.input(select, None, known)
         if emit is not None:
             self.check_plain(emit)
+        check_stars(select.items, source.names, self.parser)
         options = options_of(select.source, self.parser)
         return over_stage(self.parser, select, source.stage, source.alias, source.names, options)
 
@@ -354,6 +358,7 @@ class QueryCompiler(FirstRowsCompiler):
         self.check_plain(emit)
         source = self.input(select, None, known)
         self._refuse(select, distinct=True, qualify=True)
+        check_stars(select.items, source.names, self.parser)
         rows = self.rows_over(select, source.stage, source.alias)
         options = options_of(select.source, self.parser)
         with self.parser.placing(emit.span):

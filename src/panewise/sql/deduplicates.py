@@ -10,6 +10,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.emit import CHANGES, PLAIN
 from panewise.sql.function_calls import column_name, is_arrival, windows_in
 from panewise.sql.input_columns import Columns
+from panewise.sql.named_windows import described
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import DeduplicateStage, OutputColumn
@@ -22,11 +23,11 @@ def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> t
 
     None if it takes other rows, or has an order or an EMIT that a deduplication does not have.
     """
-    window, words = pattern.window, _words(pattern.emit)
+    window, words = described(pattern.window, pattern.inner.windows, parser), _words(pattern.emit)
     order = window.args.get("order")
     if pattern.function != "row_number" or pattern.n != 1 or not window.args.get("partition_by"):
         return None
-    if order is None or len(order.expressions) != 1 or window.args.get("alias") or pattern.inner.having:
+    if order is None or len(order.expressions) != 1 or pattern.inner.having:
         return None
     ordered, plain = order.expressions[0], words <= PLAIN | CHANGES
     descends = bool(ordered.args.get("desc"))
@@ -69,7 +70,8 @@ class DeduplicateCompiler:
         Raises:
             SqlError: for another function over a window.
         """
-        keys = [self._name(node) for node in pattern.window.args["partition_by"]]
+        window = described(pattern.window, pattern.inner.windows, self.parser)
+        keys = [self._name(node) for node in window.args["partition_by"]]
         emit = "at_once" if (by, keep) == ("arrival", "first") else "retracting"
         if by == "event_time" and _words(self.emit) & PLAIN:
             emit = "complete"

@@ -31,13 +31,9 @@ class Placing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if isinstance(error, SpecError) and not has_place(error):
+        placed = isinstance(error, SqlError) and error.line is not None
+        if isinstance(error, SpecError) and not placed:
             raise self.fail(error.given, error.rule, error.remedy, self.span) from None
-
-
-def has_place(error: SpecError) -> bool:
-    """Returns whether an error shows a place in a text."""
-    return isinstance(error, SqlError) and error.line is not None
 
 
 def error_at(error: SpecError, sql: str, place: TextSpan | None) -> SqlError:

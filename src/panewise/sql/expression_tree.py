@@ -193,8 +193,6 @@ class _TreeReader:
                 return ConstantNode(instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC))
             if not node.this.is_string and kind in ("DOUBLE", "FLOAT"):
                 return ConstantNode(float(text))
-            if not node.this.is_string and kind in ("BIGINT", "SMALLINT", "TINYINT", "INT"):
-                return ConstantNode(int(text))
         except ValueError:
             raise self._refused(node) from None
         return None

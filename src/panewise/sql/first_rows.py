@@ -17,6 +17,7 @@ from panewise.sql.sources import OperatorInput, WithQuery, names_of
 from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
+from panewise.sql.stars import check_stars
 from panewise.sql.syntax import Derived, Emit, Join, NamedTable, Select, Source, TableFunction, TextSpan
 from panewise.sql.top_n import Pattern, TopNCompiler, pattern_is_possible, pattern_of
 
@@ -100,6 +101,9 @@ class FirstRowsCompiler(JoinQueryCompiler):
         order = order_of_first(pattern, source.time, self.parser)
         if order is None or is_ours(source.stage):
             return None
+        check_stars(inner.items, source.names, self.parser)
+        if pattern.items is not None:
+            check_stars(pattern.items, () if pattern.alias is None else (pattern.alias,), self.parser)
         options = options_of(inner.source, self.parser)
         compiler = DeduplicateCompiler(self.parser, inner, source, pattern.emit, options)
         stage = compiler.first_rows(pattern, *order)

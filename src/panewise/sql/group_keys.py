@@ -105,7 +105,8 @@ class GroupKeys:
         if name is not None and name.lower() in self._read():
             return expr  # as in Spark, columns of the input come first
         for item in self.select.items:
-            if name is not None and item.alias is not None and item.alias.lower() == name.lower():
+            named = name is not None and item.alias is not None and item.alias.lower() == name.lower()
+            if named and not has_aggregate(item.expr.node):
                 return item.expr
         return expr
 

@@ -21,6 +21,7 @@ from panewise.sql.function_calls import (
     windows_in,
 )
 from panewise.sql.input_columns import Columns
+from panewise.sql.named_windows import described
 from panewise.sql.over_frames import ROW_FUNCTIONS, FrameReader, OverKey, order_terms
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
@@ -37,7 +38,6 @@ class _OverCompiler(FrameReader):
     ) -> None:
         super().__init__(parser)
         self.select, self.aliases, self.options = select, names, options
-        self.named = {str(window.this.name).lower(): window for window in select.windows}
         self.columns = Columns(parser, names)
         self.names: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
         self.time: str | None = None  # the column of the event time, if the rows call it otherwise
@@ -81,10 +81,10 @@ class _OverCompiler(FrameReader):
             return
         name = self._own_names.get(normal(text)) or one_line(text).replace("`", "")
         self.names[normal(text)] = name
-        described = self._described(window)
-        key = self._key(described)
+        spec = self._described(window)
+        key = self._key(spec)
         with self._placing(window):
-            column = OverColumn(self._what(window, name), self.frame(window, described, key))
+            column = OverColumn(self._what(window, name), self.frame(window, spec, key))
         self.operators.setdefault(key, []).append(column)
 
     @cached_property
@@ -118,16 +118,7 @@ class _OverCompiler(FrameReader):
         return names
 
     def _described(self, window: exp.Window) -> exp.Expr:
-        """Returns the window of OVER, or the one of the clause WINDOW that it names."""
-        alias = window.args.get("alias")
-        if alias is None:
-            return window
-        described = self.named.get(str(alias.name).lower())
-        alone = not any(window.args.get(name) for name in ("partition_by", "order", "spec"))
-        if described is None or not alone:
-            rule = f"OVER with a name has only that of a window of the clause WINDOW: {sorted(self.named)}"
-            raise self.fail(window, str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)")
-        return described
+        return described(window, self.select.windows, self.parser)
 
     def _key(self, window: exp.Expr) -> OverKey:
         """Returns the columns of PARTITION BY and ORDER BY."""
@@ -184,14 +175,14 @@ class _OverCompiler(FrameReader):
 
     def _row_function(self, window: exp.Window, function: str, arguments: list[exp.Expr]) -> Any:
         constants: list[Any] = []
+        nulls = (exp.RespectNulls, exp.IgnoreNulls)
         for argument in arguments[1:]:
-            known = constant(_without_cast(argument))
+            known = constant(_without_cast(argument.this if isinstance(argument, nulls) else argument))
             if known is None:
                 rule = f"the further arguments of {function} are constants"
                 shown = self.parser.characters_of(argument)
                 raise self.fail(window, shown, rule, "write a constant")
             constants.append(known[0])
-        nulls = (exp.RespectNulls, exp.IgnoreNulls)
         values = [node.this if isinstance(node, nulls) else node for node in arguments[:1]]
         columns = [self.columns.name_of(self.parser.expr_of(node)) for node in values]
         try:
@@ -241,9 +232,6 @@ class _OverCompiler(FrameReader):
 
     def _output(self, item: SelectItem) -> OutputColumn:
         original = self.parser.characters(item.expr.span)
-        if isinstance(item.expr.node, exp.Star) and not original.endswith("*"):
-            rule = "`*` has all columns of the input, without those that functions compute"
-            raise self.parser.fail(original, rule, "name the columns", item.span)
         name = item.alias
         if name is None and isinstance(item.expr.node, exp.Column):
             name = column_name(item.expr.node, frozenset())

@@ -35,6 +35,8 @@ _REMEDIES: Final[Mapping[Any, str]] = {
     TokenType.ARROW: "write get_json_object(column, '$.name') for a field of JSON",
     TokenType.DARROW: "write get_json_object(column, '$.name') for a field of JSON",
 }
+# What to do about words in expressions that only other systems have.
+_IN_EXPRESSIONS: Final[Mapping[str, str]] = {"TO": "write date_trunc('HOUR', ts) for FLOOR(ts TO HOUR)"}
 _SETS: Final[Mapping[str, Any]] = {
     "UNION": "UNION",
     "EXCEPT": "EXCEPT",
@@ -148,6 +150,7 @@ class QueryParser(GroupParser):
         self._advance()
         if self.at(TokenType.HINT):
             self.skip_hint()
+        self._check_stream()
         distinct = self._distinct()
         items = self.separated(self._item)
         source, source_span = None, None
@@ -170,6 +173,17 @@ class QueryParser(GroupParser):
         clauses = items, distinct, source, where, group, having, qualify, others
         return Select(*clauses, span, source_span, windows, windows_span)
 
+    def _check_stream(self) -> None:
+        """Refuses the word STREAM before a SELECT list, unless it can be a column."""
+        if not self.at_word("STREAM") or not self._next:
+            return
+        behind = [token.text.upper() for token in self._tokens[self._index + 1 : self._index + 3]]
+        whole = behind[0] == "*" and behind[1:] != [] and behind[1] in ("FROM", ",", "EXCEPT")
+        called = self._next.token_type == TokenType.VAR and behind[1:] == ["("]
+        if whole or called or behind[0] in ("DISTINCT", "ALL", "CASE"):
+            rule = "what a query reads decides whether it is one over streams"
+            raise self.unexpected(rule, "leave STREAM out")
+
     def _others(self) -> tuple[tuple[str, TextSpan], ...]:
         """Skips clauses behind FROM that only Spark reads."""
         others: list[tuple[str, TextSpan]] = []
@@ -178,6 +192,7 @@ class QueryParser(GroupParser):
         return tuple(others)
 
     def _named_windows(self) -> tuple[exp.Expr, ...]:
+        begin = self._index
         self._advance()
         if any(self.at_word(word) for word in ("TUMBLING", "HOPPING", "SESSION")):
             rule = "a clause WINDOW with windows stands behind FROM (semantics 46.63)"
@@ -186,6 +201,13 @@ class QueryParser(GroupParser):
         if not all(isinstance(window, exp.Window) and window.this is not None for window in windows):
             raise self.unexpected(
                 "WINDOW has names with windows", "write WINDOW w AS (PARTITION BY k ORDER BY ts)"
+            )
+        names = [str(window.this.name).lower() for window in windows if window is not None]
+        twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+        if twice is not None:
+            self._retreat(begin)
+            raise self.unexpected(
+                f"each window of the clause has another name; {twice} has two", "rename one"
             )
         return tuple(window for window in windows if window is not None)
 
@@ -312,8 +334,11 @@ def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query
     except ParseError as error:
         start, end = error.place if isinstance(error, PlacedError) else (None, None)
         rule = "an expression is written as in Spark's SQL"
-        message = str(error).split("\n", 1)[0]
-        raise SqlError(message, rule, "correct it", sql=sql, start=start, end=end) from None
+        message, at = str(error).split("\n", 1)[0], parser._curr or parser._prev
+        if "<class" in message:  # sqlglot's own words for a part that is missing
+            message = f"an expression that is not complete at {parser.text_of(at)!r}"
+        remedy = _IN_EXPRESSIONS.get(at.text.upper(), "correct it")
+        raise SqlError(message, rule, remedy, sql=sql, start=start, end=end) from None
     except SqlError:
         raise
     except RecursionError:

@@ -9,7 +9,17 @@ from panewise.sql.function_calls import column_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import SourceCompiler, WithQuery, leaves
 from panewise.sql.stage_columns import over_rows
-from panewise.sql.stages import OURS, OutputColumn, RowsStage, SparkStage, Stage, WatermarkedStage, walk
+from panewise.sql.stages import (
+    OURS,
+    OutputColumn,
+    RowsStage,
+    SparkStage,
+    Stage,
+    WatermarkedStage,
+    is_ours,
+    walk,
+)
+from panewise.sql.stars import check_stars
 from panewise.sql.syntax import (
     Body,
     Derived,
@@ -54,6 +64,8 @@ class SparkQueryCompiler(SourceCompiler):
     def rows(self, select: Select, known: Mapping[str, WithQuery]) -> Stage:
         """Returns a SELECT without state."""
         source = self.input(select, None, known)
+        if is_ours(source.stage):
+            check_stars(select.items, source.names, self.parser)
         stage = self.rows_over(select, source.stage, source.alias)
         if isinstance(source.stage, WatermarkedStage):
             return stage

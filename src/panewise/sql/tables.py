@@ -95,7 +95,7 @@ class TableParser(ClauseParser):
         delay = self.operand("an interval follows DELAY OF")
         column = expr.node
         if isinstance(column, exp.Column):
-            plain = name is None or name == column.name
+            plain = name is None or (name == column.name and not column.table)  # else a field of a struct
             return Watermark(name or column.name, delay, None if plain else expr, self.span_from(index))
         if name is None:
             raise self.fail(

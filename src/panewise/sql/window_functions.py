@@ -91,7 +91,8 @@ def _arguments(table: TableFunction, parser: QueryParser) -> dict[str, Any]:
     known, values = _ORDER[table.function], dict[str, Any]()
     for number, argument in enumerate(table.arguments):
         plain = known[number] if number < len(known) else None
-        name = plain if argument.name is None else _SYNONYMS.get(argument.name, argument.name)
+        synonyms = {**_SYNONYMS, "size": "gap"} if table.function == "SESSION" else _SYNONYMS
+        name = plain if argument.name is None else synonyms.get(argument.name, argument.name)
         tumbles = table.function == "TUMBLE"
         if name is None or name in values or not (name in known or (tumbles and name in _CALENDAR)):
             rule = f"after the table and the column, {table.function} has {', '.join(known).upper()}"

@@ -122,8 +122,22 @@ class WindowTableParser(TableParser):
                 self._partition(parts)
         elif parts.time is None and self._is_time(named, parts.arguments):
             parts.time = self._descriptor()
+        elif self._at_descriptor() and named in (None, "key"):
+            self._key(parts)
         else:
             parts.arguments.append(self._argument(named))
+
+    def _at_descriptor(self) -> bool:
+        called = bool(self._next) and self._next.token_type == TokenType.L_PAREN
+        return self.at_word("DESCRIPTOR") and called
+
+    def _key(self, parts: _WindowArguments) -> None:
+        """Parses a second DESCRIPTOR, whose columns are those of PARTITION BY (semantics 46.127)."""
+        if parts.partition_by:
+            rule = "the keys of a window function are given once, by PARTITION BY or by DESCRIPTOR"
+            raise self.unexpected(rule, "leave one of them out")
+        self._advance()
+        parts.partition_by = self._list()
 
     def _partition(self, parts: _WindowArguments) -> None:
         """Parses the columns of PARTITION BY, with or without parentheses.
@@ -183,7 +197,7 @@ class WindowTableParser(TableParser):
         return columns
 
     def _descriptor(self) -> Expr:
-        if not (self.at_word("DESCRIPTOR") and self._next.token_type == TokenType.L_PAREN):
+        if not self._at_descriptor():
             return self.operand("the column of the event time follows")
         self._advance(2)
         column = self.operand("DESCRIPTOR has the column of the event time")

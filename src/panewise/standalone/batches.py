@@ -11,7 +11,9 @@ from panewise.errors import InputError
 
 Frame: TypeAlias = pl.DataFrame | pa.Table | pa.RecordBatch
 
-_SMALLER: Final = (pl.Int8(), pl.Int16(), pl.Int32(), pl.UInt8(), pl.UInt16(), pl.UInt32())
+FRAMES: Final = "give one of these, such as pl.from_pandas(df) or frame.collect()"
+UNSIGNED: Final = (pl.UInt8(), pl.UInt16(), pl.UInt32())  # those whose values all fit in BIGINT
+_SMALLER: Final = (pl.Int8(), pl.Int16(), pl.Int32(), *UNSIGNED)
 
 
 def frame_for(schema: Schema, batch: Any) -> pl.DataFrame:
@@ -24,7 +26,7 @@ def frame_for(schema: Schema, batch: Any) -> pl.DataFrame:
         batch = from_arrow(batch)
     if not isinstance(batch, pl.DataFrame):
         rule = "a batch is a Polars DataFrame, or a table or record batch of PyArrow"
-        raise InputError(f"a batch of the type {type(batch).__name__}", rule, "give one of these")
+        raise InputError(f"a batch of the type {type_name(type(batch))}", rule, FRAMES)
     missing = [name for name in schema if name not in batch.columns]
     if missing:
         rule = f"a batch has the columns of the schema: {list(schema)}"
@@ -32,6 +34,19 @@ def frame_for(schema: Schema, batch: Any) -> pl.DataFrame:
     for name, dtype in schema.items():
         _check_instants(batch[name], dtype)
     return batch.select(_fit(name, batch.schema[name], dtype) for name, dtype in schema.items())
+
+
+def type_name(kind: type) -> str:
+    """Returns the name of a type with its package, as other packages have a DataFrame, too."""
+    package = kind.__module__.partition(".")[0]
+    return kind.__name__ if package == "builtins" else f"{package}.{kind.__name__}"
+
+
+def spark_type(dtype: pl.DataType) -> pl.DataType:
+    """Returns the type that a column of a frame has in SQL: signed numbers, and instants in microseconds."""
+    if isinstance(dtype, pl.Datetime):
+        return pl.Datetime("us", dtype.time_zone)
+    return pl.Int64() if dtype in UNSIGNED else dtype
 
 
 def from_arrow(table: pa.Table | pa.RecordBatch) -> Any:

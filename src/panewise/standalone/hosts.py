@@ -169,7 +169,10 @@ class Host:
             return None
         operator, change = restored(self._spec, self._schemas, stored[0], self._added)
         if operator.spec != self._spec:
-            rule = "a saved state has all aggregates with which the operator has begun (semantics 47.10)"
+            rule = (
+                "a saved state lacks no aggregate that the operator had when it opened the store "
+                "(semantics 47.10)"
+            )
             remedy = "open the store with the specification of the copy, reset, flush, and change it then"
             raise StateError(f"the saved state {name!r}", rule, remedy)
         return operator, stored[1], bool(change.changes)

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from panewise.chrono import instant_us
@@ -24,6 +25,8 @@ from panewise.standalone.value_types import in_microseconds, kind_of
 
 Message: TypeAlias = Mapping[str, Any]
 
+# Numbers of NumPy are those of Python. Its instants are not: they may be nanoseconds (semantics 15.31).
+_SCALARS: Final = (np.integer, np.floating, np.bool_)
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 # The Python type of the values that need no conversion.
 PLAIN: Final[Mapping[pl.DataType, type]] = {
@@ -112,10 +115,11 @@ def _fit(
 ) -> list[Any]:
     """Returns the values that fit the column, with MISFIT for the others, which are added to `misfits`."""
     fits = []
-    for row, value in enumerate(values):
+    for row, given in enumerate(values):
+        value = given.item() if isinstance(given, _SCALARS) else given
         fit = kind_of(dtype).fit(_instant(value) if is_time else value)
         if fit is MISFIT:
-            misfits.setdefault(row, {})[name] = value
+            misfits.setdefault(row, {})[name] = given
         fits.append(fit)
     return fits
 

@@ -13,6 +13,7 @@ from panewise.families import INPUT
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
+from panewise.spec.reserved_names import is_pattern, names_in
 from panewise.standalone.value_types import kind_of
 
 ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
@@ -84,6 +85,10 @@ def _check_columns(spec: Specification, schemas: Schemas) -> None:
         if flags:
             rule = "names that start with '__' are the operator's own"
             raise SpecError(f"column {flags[0]!r}", rule, "rename the column")
+        patterns = [name for name in (*schemas[port], *names_in(spec)) if is_pattern(name)]
+        if patterns:
+            rule = "in process '*' and names from '^' to '$' are patterns of Polars (semantics 15.30)"
+            raise SpecError(f"column {patterns[0]!r}", rule, "rename the column")
         for name in entry.columns_read:
             if name not in schemas[port]:
                 rule = "the columns that an operator reads are in its schema"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.errors import InputError, SqlError
+from panewise.errors import InputError, PanewiseError, SqlError
 from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
 from panewise.sql.type_names import first_name
 from panewise.standalone.schema import dtype_of
@@ -40,6 +40,19 @@ class Scope:
         """
         return self._node(tree_of(text))
 
+    def condition(self, text: str) -> pl.Expr:
+        """Returns a condition, which selects rows for which it is true.
+
+        Raises:
+            SqlError: if its values are neither true, false nor null.
+        """
+        value = self.typed(text)
+        if not isinstance(value.dtype, (pl.Boolean, pl.Null)):
+            raise refused(
+                f"{text} of {value.dtype}", "rows are selected by a condition, which is true or false"
+            )
+        return value.expr.cast(pl.Boolean)
+
     def column(self, name: str) -> pl.Expr:
         """Returns a column. Case has no effect.
 
@@ -63,14 +76,21 @@ class Scope:
         except pl.exceptions.PolarsError as error:
             said = str(error).split("\n", 1)[0]
             raise refused(said, "in process Polars computes expressions, and refuses this one") from None
-        return Typed(expr, schema["value"])
+        dtype = schema["value"]
+        if not expr.meta.root_names() and not dtype.is_nested():
+            # Functions of Python would have one value of constants, whatever the number of rows is.
+            expr = pl.lit(pl.select(expr).item(), dtype=dtype)
+        return Typed(expr, dtype)
 
     def _column(self, names: tuple[str, ...]) -> Typed:
         """Returns a column, or a field of one. The name of the table may precede."""
         known = {name.lower(): name for name in self.columns}
         rest = names
-        if names[0].lower() not in known and len(names) > 1:
-            of_table = self.alias is None or names[0].lower() == self.alias.lower()
+        alias = (self.alias or "").lower()
+        if len(names) > 1 and names[0].lower() == alias and names[1].lower() in known:
+            rest = names[1:]  # the table precedes a column of its name
+        elif names[0].lower() not in known and len(names) > 1:
+            of_table = self.alias is None or names[0].lower() == alias
             rest = names[1:] if of_table else names
         first = known.get(rest[0].lower())
         if sum(column.lower() == rest[0].lower() for column in self.columns) > 1:
@@ -94,8 +114,10 @@ class Scope:
 
     def _call(self, call: CallNode) -> Typed:
         name = call.name
-        if name in ("struct", "named_struct"):
+        if name == "struct":
             return self._struct(call)
+        if name == "named_struct":
+            return self._named_struct(call)
         if name in ("cast", "try_cast"):
             return self._cast(call)
         if name == "as":
@@ -127,7 +149,7 @@ class Scope:
         try:
             return self._typed(function(name, values))
         except (TypeError, ValueError) as error:
-            if isinstance(error, SqlError):
+            if isinstance(error, PanewiseError):
                 raise
             raise refused(
                 f"{name} of {len(values)} arguments", "a function has the arguments of Spark's"
@@ -146,6 +168,14 @@ class Scope:
                 name = str(_constant(node.arguments[1]))
             fields.append(self._node(node).expr.alias(name))
         return self._typed(pl.struct(*fields))
+
+    def _named_struct(self, call: CallNode) -> Typed:
+        """Returns a struct of names and values in turn."""
+        names = [_constant(node) for node in call.arguments[::2]]
+        values = [self._node(node).expr for node in call.arguments[1::2]]
+        if len(names) != len(values) or not all(isinstance(name, str) for name in names):
+            raise refused("named_struct", "its arguments are constant names and values, in turn")
+        return self._typed(pl.struct(value.alias(name) for name, value in zip(names, values, strict=True)))
 
     def _cast(self, call: CallNode) -> Typed:
         """Returns a cast whose result no rule of formatting or rounding decides."""

@@ -128,9 +128,11 @@ def _boolean(do: Callable[..., pl.Expr]) -> Function:
 def _case(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     *branches, default = arguments
     _check_one_type(name, [*branches[1::2], default])
+    accepted = all(isinstance(condition.dtype, (pl.Boolean, pl.Null)) for condition in branches[::2])
+    check(name, branches[::2], accepted=accepted, rule="a choice has conditions")
     choice = default.expr
     for condition, value in reversed([*zip(branches[::2], branches[1::2], strict=True)]):
-        choice = pl.when(condition.expr).then(value.expr).otherwise(choice)
+        choice = pl.when(condition.expr.cast(pl.Boolean)).then(value.expr).otherwise(choice)
     return choice
 
 
@@ -183,21 +185,27 @@ def _of_number(do: Callable[[pl.Expr], pl.Expr], *, whole: bool) -> Function:
 
 
 def _to_whole(do: Callable[[pl.Expr], pl.Expr]) -> Function:
-    return _of_number(lambda expr: do(expr).cast(pl.Int64), whole=False)
+    """Returns a function with BIGINT results as in Spark: 0 for NaN, and the nearest one out of range."""
+
+    def bounded(expr: pl.Expr) -> pl.Expr:
+        number = do(expr).cast(pl.Float64).fill_nan(0.0)
+        least, greatest = pl.lit(-(2**63), pl.Int64), pl.lit(2**63 - 1, pl.Int64)
+        inside = pl.when(number <= -(2.0**63)).then(least).otherwise(number.cast(pl.Int64, strict=False))
+        return pl.when(number >= 2.0**63).then(greatest).otherwise(inside)
+
+    return _of_number(bounded, whole=False)
 
 
 def like_pattern(pattern: str) -> str:
     r"""Returns the regular expression of a pattern of LIKE.
 
-    >>> like_pattern("a%_.")
-    '(?s)^a.*.\\.$'
+    >>> like_pattern("a%_."), like_pattern(r"a\%_")
+    ('(?s)^a.*.\\.$', '(?s)^a%.$')
     """
-    parts = (
-        ".*" if part == "%" else "." if part == "_" else re.escape(part)
-        for part in re.findall(r"\\?.", pattern, re.DOTALL)
-        for part in [part if part in ("%", "_") else part.removeprefix("\\") or part]
-    )
-    return f"(?s)^{''.join(parts)}$"
+    wild = {"%": ".*", "_": "."}
+    parts = re.findall(r"\\?.", pattern, re.DOTALL)  # a character, or an escaped one
+    texts = (wild.get(part) or re.escape(part.removeprefix("\\") or part) for part in parts)
+    return f"(?s)^{''.join(texts)}$"
 
 
 def _substring(name: str, arguments: Sequence[Typed]) -> pl.Expr:

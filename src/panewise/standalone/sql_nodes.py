@@ -23,6 +23,17 @@ from panewise.standalone.sql_selection import schema_of, selected, shaped
 INSTANT: Final = pl.Datetime("us", "UTC")
 
 
+def check_instant(name: str, dtype: pl.DataType | None) -> None:
+    """Refuses an event time that is no instant, as Spark does (semantics 46.132).
+
+    Raises:
+        SqlError: for a column of another type.
+    """
+    if dtype is not None and not (isinstance(dtype, pl.Datetime) and dtype.time_zone is not None):
+        rule = f"the event time is a TIMESTAMP, which names an instant (semantics 1), and this is {dtype}"
+        raise SqlError(f"event time {name}", rule, "compute it before, as in timestamp_micros(id) AS ts")
+
+
 @dataclass(frozen=True)
 class StepInput:
     """What happens in a step.
@@ -108,6 +119,7 @@ class WatermarkedRows:
         if text is not None:
             typed = Scope(self.schema, alias).typed(text)
             self._computed, self.schema[self.event_time] = typed.expr, typed.dtype
+        check_instant(self.event_time, self.schema[self.event_time])
 
     def read(self, clock: int | None) -> None:
         """Reads the clock, which never decreases; None changes nothing."""
@@ -191,7 +203,7 @@ class RowsNode(FollowingNode):
     def __init__(self, stage: RowsStage, source: SqlNode) -> None:
         self.source = source
         scope = Scope(source.schema, stage.alias)
-        self._where = None if stage.where is None else scope.typed(stage.where).expr
+        self._where = None if stage.where is None else scope.condition(stage.where)
         self._columns = None if stage.outputs is None else selected(scope, stage.outputs)
         self.schema = schema_of(source.schema, self._columns)
         self.event_time = source.event_time if source.event_time in self.schema else None
@@ -210,6 +222,7 @@ class AssignedNode(FollowingNode):
         window = stage.fixed
         self.source, self.event_time = source, source.event_time
         self.time = Scope(source.schema).column(stage.time)
+        check_instant(stage.time, source.schema[self.time.meta.output_name()])
         self.size: int = window.size.us  # type: ignore[union-attr]
         self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]
         self.step_us = window.step.us if isinstance(window, Cumulating) else None

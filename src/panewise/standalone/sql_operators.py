@@ -22,7 +22,7 @@ from panewise.sql.own_columns import (
 from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.sql_expressions import Scope
-from panewise.standalone.sql_nodes import INSTANT, Rejected, SqlNode, StepInput
+from panewise.standalone.sql_nodes import INSTANT, Rejected, SqlNode, StepInput, check_instant
 from panewise.standalone.sql_ranking import ranking
 from panewise.standalone.sql_selection import schema_of, selected, shaped
 
@@ -96,22 +96,31 @@ class OperatorNode(SqlNode):
     """An operator over the rows of one node: a deduplication, or functions over windows."""
 
     times: frozenset[str] = frozenset()
+    of_instants = True  # whether the event time of a whole input is an instant
 
     def __init__(self, stage: SingleInputStage, source: SqlNode) -> None:
         self.source = source
         scope = Scope(source.schema, stage.alias)
-        self._where = None if stage.where is None else scope.typed(stage.where).expr
+        self._where = None if stage.where is None else scope.condition(stage.where)
         self._input = self._computed_columns(stage)
         names = own_names(stage.spec, list(self._input), self._own_time)
         spec = with_own_names(stage.spec, names)
+        self._times = spec.ports[INPUT].time_columns
+        if self.of_instants:
+            self.check_times()
         self.operator, self.event_time = SqlOperator(spec, self._input), output_time(spec)
         self._emitted = self.operator.emitted(self.times)
         emitted = dict(self.following(pl.DataFrame(schema=self._emitted)).schema)
         after = Scope(emitted)
-        self._having = None if stage.having is None else after.typed(stage.having).expr
+        self._having = None if stage.having is None else after.condition(stage.having)
         hidden = (frozenset(emitted) - frozenset(source.schema)) | stage.new_columns
         self._columns = selected(after, stage.outputs, hidden) if stage.outputs else None
         self.schema = schema_of(emitted, self._columns)
+
+    def check_times(self) -> None:
+        """Refuses an event time that is no instant."""
+        for name in self._times:
+            check_instant(name, self._input.get(name))
 
     def _computed_columns(self, stage: SingleInputStage) -> Dtypes:
         """Returns the columns of the operator's input, and keeps the expressions of computed ones."""
@@ -151,7 +160,9 @@ class OperatorNode(SqlNode):
 
 
 class OverNode(OperatorNode):
-    """Functions over windows."""
+    """Functions over windows. The order of a whole input may be one of whole numbers, as in Spark."""
+
+    of_instants = False
 
     def __init__(self, stage: OverStage, source: SqlNode) -> None:
         super().__init__(with_free_names(stage, source.schema), source)
@@ -210,11 +221,14 @@ class JoinNode(SqlNode):
         columns = {side: list(node.schema) for side, node in self.sides.items()}
         marked = {side: node.event_time for side, node in self.sides.items()}
         join = resolved(stage, columns, times_of_sides(stage, marked, self._only_time))
+        for side, node in self.sides.items():
+            for name in join.spec.ports[side].time_columns:
+                check_instant(name, node.schema.get(name))
         self.operator = SqlOperator(join.spec, {side: dict(node.schema) for side, node in self.sides.items()})
         self.event_time = output_time(join.spec)
         self._emitted = self.operator.emitted(_INSTANTS.union(BOUNDS))
         scope = Scope(self._emitted)
-        self._where = [scope.typed(text).expr for text in join.where]
+        self._where = [scope.condition(text) for text in join.where]
         self._columns = selected(scope, join.outputs)
         self.schema = schema_of(self._emitted, self._columns)
 
@@ -251,7 +265,7 @@ def _only_time(node: SqlNode) -> str:
     return instants[0]
 
 
-NODES: Final[Mapping[type[SingleInputStage], Callable[[Any, SqlNode], SqlNode]]] = {
+NODES: Final[Mapping[type[SingleInputStage], Callable[[Any, SqlNode], OperatorNode]]] = {
     WindowsStage: WindowsNode,
     OverStage: OverNode,
     DeduplicateStage: OperatorNode,

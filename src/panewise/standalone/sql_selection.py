@@ -1,15 +1,20 @@
 """SELECT lists and conditions in process, as expressions of Polars."""
 
 from collections.abc import Sequence
+from typing import Final
 
 import polars as pl
 
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.column_syntax import star_of
 from panewise.sql.spark_names import output_name
 from panewise.sql.stages import OutputColumn
+from panewise.sql.stars import names_before_star
 from panewise.standalone.sql_expressions import Scope
+
+_NUMBER: Final = "__number"
 
 
 def selected(
@@ -22,9 +27,25 @@ def selected(
         if star is None:
             columns.append(scope.typed(output.text).expr.alias(output_name(output)))
             continue
+        fields = _fields(scope, output.text)
+        if fields is not None:
+            columns += [field for field in fields if field.meta.output_name().lower() not in star.without]
+            continue
         names = (name for name in scope.columns if name not in hidden and name.lower() not in star.without)
         columns += map(pl.col, names)
     return columns
+
+
+def _fields(scope: Scope, star: str) -> list[pl.Expr] | None:
+    """Returns the fields of a struct for `s.*`, None for the columns of the table."""
+    names = names_before_star(star)
+    columns = {name.lower(): dtype for name, dtype in scope.columns.items()}
+    alias = (scope.alias or "").lower()
+    if not names or names == (alias,) or not isinstance(columns.get(names[-1]), pl.Struct):
+        return None
+    value = scope.typed(".".join(map(in_backticks, names)))
+    fields = value.dtype.fields if isinstance(value.dtype, pl.Struct) else []
+    return [value.expr.struct.field(field.name) for field in fields]
 
 
 def schema_of(schema: Dtypes, columns: list[pl.Expr] | None) -> Dtypes:
@@ -46,4 +67,7 @@ def shaped(rows: pl.DataFrame, where: pl.Expr | None, columns: list[pl.Expr] | N
     rows = rows if where is None else rows.filter(where)
     if columns is None:
         return rows
-    return rows.select(columns) if rows.height else rows.clear().select(columns).clear()
+    if not rows.height:
+        return rows.clear().select(columns).clear()
+    # Polars makes one row of constants alone, so a column with a value for each row stands beside them.
+    return rows.select(pl.int_range(pl.len()).alias(_NUMBER), *columns).drop(_NUMBER)

@@ -55,7 +55,10 @@ class NodeBuilder:
         if maker is not None:
             return maker(stage)
         operator: Any = stage
-        return NODES[type(operator)](operator, self.node(operator.input))
+        node = NODES[type(operator)](operator, self.node(operator.input))
+        if self.follows:
+            node.check_times()
+        return node
 
     def _table(self, stage: TableStage) -> SqlNode:
         schema = self.schemas.get((stage.name or "").lower())

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any, Final
+from typing import Any
 
 import polars as pl
 import pyarrow as pa
@@ -12,17 +12,14 @@ from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.error_places import error_at
+from panewise.sql.named_places import placed
 from panewise.sql.parameters import with_parameters
 from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
-from panewise.sql.texts import first_place
-from panewise.standalone.batches import Frame, frame_for, from_arrow
+from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.sql_nodes import Rejected, StepInput
 from panewise.standalone.sql_stages import NodeBuilder
-
-_NAMES: Final = ("a column ", "two columns ", "a field ", "a table ")  # a name follows
 
 
 @dataclass(frozen=True, repr=False)
@@ -178,7 +175,7 @@ def _polars(name: str, frame: Any) -> pl.DataFrame:
         frame = from_arrow(frame)
     if not isinstance(frame, pl.DataFrame):
         rule = "a table is a Polars DataFrame, or a table or record batch of PyArrow"
-        raise InputError(f"a table {name} of the type {type(frame).__name__}", rule, "give one of these")
+        raise InputError(f"a table {name} of the type {type_name(type(frame))}", rule, FRAMES)
     return frame
 
 
@@ -199,7 +196,10 @@ class SqlRun:
         if self.compiled.tail is not None:
             rule = "in process rows are not sorted or limited behind a query"
             raise self.compiled.tail_error(rule, "leave it out, and sort the rows of the result")
-        self.schemas = {name.lower(): _microseconds(schema) for name, schema in schemas.items()}
+        self.schemas = {
+            name.lower(): {column: spark_type(dtype) for column, dtype in schema.items()}
+            for name, schema in schemas.items()
+        }
         try:
             self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
         except SqlError as error:
@@ -216,36 +216,17 @@ class SqlRun:
         finish: bool = False,
     ) -> SqlOutput:
         """Takes a step with all that happens in it."""
-        named = {name.lower(): frame for name, frame in tables.items()}
+        given = {name.lower(): frame for name, frame in tables.items()}
         reached = {name.lower(): watermark for name, watermark in (watermarks or {}).items()}
-        unknown = sorted((named.keys() | reached.keys()) - self.schemas.keys())
+        unknown = sorted((given.keys() | reached.keys()) - self.schemas.keys())
         if unknown:
             rule = f"the tables of this query are {sorted(self.schemas)}"
             raise InputError(f"a table {unknown[0]}", rule, "give one of these")
-        frames = {name: frame_for(self.schemas[name], frame) for name, frame in named.items()}
+        frames = {name: frame_for(self.schemas[name], frame) for name, frame in given.items()}
         rejected = Rejected()
         rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
         late = _together([self._no_late, *rejected.late])
         return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
-
-
-def placed(error: SqlError, text: str) -> SqlError:
-    """Returns an error with its place in a text: the first one where what it names is written."""
-    if error.line is not None and str(error).rsplit("\n", 2)[1][2:] == text.split("\n")[error.line - 1]:
-        return error
-    written = error.given.removesuffix("(...)").split(" ...", 1)[0]
-    place = first_place(text, written)
-    if place is None and written.startswith(_NAMES):
-        place = first_place(text, written.rpartition(" ")[2])
-    return error if place is None else error_at(error, text, place)
-
-
-def _microseconds(schema: Mapping[str, pl.DataType]) -> Dtypes:
-    """Returns columns whose instants are in microseconds, as those of Spark."""
-    return {
-        name: pl.Datetime("us", dtype.time_zone) if isinstance(dtype, pl.Datetime) else dtype
-        for name, dtype in schema.items()
-    }
 
 
 def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:

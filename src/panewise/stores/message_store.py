@@ -219,7 +219,7 @@ class MessageStore(Store):
         checked_offset(last_offset, "last_offset")
         if session_key is None and join_keys is None:
             if last_offset != MAX_INSTANT:
-                rule = "messages above an offset stay only if those of a session key or join keys retire"
+                rule = "only with a session key or join keys does retire keep messages above an offset"
                 raise InputError(f"last_offset={last_offset}", rule, "leave it out, or give the keys")
             self._horizon = max(self._horizon, horizon)
             return 0 if self._sessions or self._codec.equal_first else self._delete(PREFIX, self._horizon)
@@ -235,7 +235,7 @@ class MessageStore(Store):
         fields = encode_fields(join_keys)
         prefix, complete = self._codec.prefix(session_key, fields)
         if not complete or (fields is not None and not self._codec.equal_first):
-            rule = "messages of a part are retired by the whole of what their keys begin with"
+            rule = "retire takes all fields with which the keys of messages begin"
             fault = f"session_key={session_key!r}, join_keys={join_keys!r}, layout={self._codec.layout}"
             raise InputError(fault, rule, "give both, or none of them")
         return prefix

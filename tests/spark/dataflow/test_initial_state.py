@@ -106,7 +106,8 @@ def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -
         started(feed, changed, "new", file)
     both = windowed(changed, "timestamp").window(pw.Tumbling(50)).agg(F.count())
     with pytest.raises(
-        StateError, match=r"with the operators \[0\] \| .* as many operators: here 2 \(semantics 48.7\)"
+        StateError,
+        match=r"with the operators \[0\] \| .* as many operators as the file: here 2 \(semantics 48.7\)",
     ):
         started(feed, both, "of two", file)
     own = windowed(feed.stream(), event_time="ts").watermark(pw.StreamTime()).window(pw.Tumbling(5))
@@ -246,6 +247,25 @@ def test_a_query_with_several_operators(feed: Feed, other: Feed) -> None:
         match=r"the operators \[0, 1, 2\] \| exactly one of them has the specification, here 2 ",
     ):
         StandaloneOperator(windows, types, initial_state=file)
+
+
+@pytest.mark.nightly
+def test_an_operator_without_a_state_yet(feed: Feed) -> None:
+    """semantics 48.7: no window of the first operator has ended when the query is exported."""
+    rest = beside(feed, "rest")
+
+    def hours(of: Feed, shards: int) -> WindowResult:
+        first = windowed(of.stream().withWatermark("ts", "4 seconds"), event_time="ts").groupBy("k")
+        first = first.window(pw.Tumbling("10 seconds")).options(timestamp="window_time").shards(shards)
+        second = windowed(first.agg(F.sum("v").alias("v")), "timestamp").window(pw.Tumbling("1 minute"))
+        return second.agg(F.sum("v").alias("s"))
+
+    feed.put((1, "a", 1), (2, "b", 2))
+    started(feed, hours(feed, 2), "first", None)
+    file = export(feed, "first", "exported")
+    rest.put((3, "a", 4), (100, "a", 8))
+    started(feed, hours(rest, 3), "second", file)
+    assert feed.read("second-panes")["s"].to_list() == [7]
 
 
 def windows_of(feed: Feed) -> pw.WindowOperator:

@@ -10,7 +10,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, UnguardedWatermarkWarning
 from panewise.spark import WindowResult, sql, windowed, with_watermark
-from panewise.spark.inputs.guarded_watermark import GUARDED
+from panewise.spark.inputs.checks import delay_of
+from panewise.spark.inputs.guarded_watermark import GUARDED, watermarked_by
 from panewise.spark.inputs.plan_text import plan_of
 from panewise.spark.streaming_sql.table_sources import source_of
 from panewise.sql.script.application import compile_script
@@ -123,3 +124,12 @@ def test_errors(feed: Feed, column: str, delay: str | int, skew: str | int, mess
 def test_a_stream_has_one_watermark(feed: Feed) -> None:
     with pytest.raises(SpecError, match="a second watermark"):
         with_watermark(guarded(feed), "ts", "1 minute", max_future_skew="1 hour")
+
+
+@pytest.mark.parametrize("skew", [None, pw.Duration.of("1 hour")])
+def test_a_name_with_spaces_and_dots(feed: Feed, skew: pw.Duration | None) -> None:
+    """It is a name, and no expression (semantics 35.1)."""
+    df = feed.stream().withColumnRenamed("ts", "at. ts")
+    marked = watermarked_by(df, "at. ts", pw.Duration.of("10 seconds"), skew)
+    assert marked.columns == df.columns
+    assert delay_of(marked, ("at. ts",)) == pw.Duration.of("10 seconds")

@@ -11,8 +11,16 @@ from pyspark.sql import DataFrame
 import panewise as pw
 import panewise.functions as F
 from panewise import StreamWindow, WindowListener
-from panewise.errors import SpecError
-from panewise.spark import WindowBuilder, apply, over, policy_windows, windowed, with_watermark
+from panewise.errors import SetupError, SpecError
+from panewise.spark import (
+    WindowBuilder,
+    apply,
+    deduplicate,
+    over,
+    policy_windows,
+    windowed,
+    with_watermark,
+)
 from panewise.spark.inputs.names import column_named
 from panewise.streamwindow import count
 from tests.spark.conftest import Feed, best, emitted, write
@@ -474,3 +482,68 @@ def test_such_names_in_errors_are_the_users(feed: Feed) -> None:
         with pytest.raises(SpecError) as caught:
             call()  # type: ignore[no-untyped-call]
         assert str(caught.value).startswith(message)
+
+
+def test_every_builder_takes_names_lists_and_columns(feed: Feed) -> None:
+    """Names may stand in backticks, and columns be given as a list, in all families (semantics 35.1)."""
+    feed.put(*ROWS[:4])
+    df = feed.batch().withColumnRenamed("k", "a.`b")
+    quoted, wanted = "`a.``b`", [("A",), ("a",), ("b",)]
+    for key in (quoted, ["a.`b"], [df[quoted]]):
+        panes = windowed(df, "`ts`").groupBy(key).window(pw.Global()).agg(F.count()).panes
+        assert rows_of(panes, "a.``b") == wanted
+        rows = deduplicate(df, SF.col("ts")).on(key).within("1 hour").rows
+        assert rows_of(rows, "a.``b") == wanted
+        w = pw.Window.partitionBy(key).orderBy(SF.col("ts"))
+        rows = over(df, "`ts`").withColumn("n", F.row_number().over(w)).rows
+        assert rows_of(rows.where("n = 1"), "a.``b") == wanted
+        events = policy_windows(df).partition_by(key).tumbling(count(2)).agg(F.count().alias("n")).events
+        assert rows_of(events, "a.``b", "n") == [("b", 2)]
+
+
+def test_keys_that_would_be_no_column_are_refused(feed: Feed) -> None:
+    """The rows of a deduplication and of OVER are those of the input."""
+    df = feed.batch()
+    with pytest.raises(SpecError, match=r"on\('.*upper.*'\) \| keys and event time of a deduplication"):
+        deduplicate(df, "ts").on(SF.upper("k"))
+    with pytest.raises(SpecError, match=r"event_time=\('.*ts.*'\) \| keys and event time of a deduplication"):
+        deduplicate(df, SF.col("ts") + SF.expr("INTERVAL 1 HOUR"))
+    with pytest.raises(SpecError, match=r"keys and order columns are given by name"):
+        pw.Window.partitionBy(SF.upper("k"))
+
+
+def test_the_event_time_of_windows_may_be_an_expression_on_a_batch(feed: Feed) -> None:
+    """On a stream an expression has no watermark."""
+    feed.put((0, "a", 1), (59, "a", 2))
+    later = SF.col("ts") + SF.expr("INTERVAL 1 SECOND")
+    minutes = windowed(feed.batch(), later).window(pw.Tumbling("1 minute")).agg(F.sum("v").alias("s"))
+    assert rows_of(minutes.panes, "s") == [(1,), (2,)]
+    marked = feed.stream().withWatermark("ts", "1 minute")
+    with pytest.raises(SetupError, match="a watermark of ts for the event time"):
+        windowed(marked, later).window(pw.Tumbling("1 minute")).agg(F.count())
+
+
+def test_the_event_time_of_a_stream_is_the_column_with_the_watermark(feed: Feed) -> None:
+    """It is if it is not named, and the stream has no column `event_time` (semantics 12.13)."""
+    df, minute = feed.stream().withWatermark("ts", "1 minute"), pw.Tumbling("1 minute")
+    assert windowed(df).window(minute).agg(F.count()).spec.event_time == "ts"
+    assert deduplicate(df).on("k").within("1 hour").spec.event_time == "ts"
+    assert over(df).ordered("k").spec.event_time == "ts"
+    assert windowed(df).window(pw.Tumbling(pw.rows(2))).agg(F.count()).spec.event_time is None
+    by_clock = windowed(df).window(minute).options(time="processing").agg(F.count())
+    assert by_clock.spec.time == "processing"
+    own = df.withColumn("event_time", SF.col("v").cast("timestamp"))
+    lagging = windowed(own).window(minute).watermark(pw.FixedLag("1 minute"))
+    assert lagging.agg(F.count()).spec.event_time == "event_time"
+    for begin in (windowed(feed.batch()).window(minute).agg, deduplicate(feed.batch()).on("k").within):
+        with pytest.raises(SpecError, match=r"column 'event_time' .*, and name the event time: event_time="):
+            begin(F.count() if begin.__name__ == "agg" else "1 hour")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("begin", [windowed, over, deduplicate, policy_windows])
+def test_an_input_is_a_dataframe(begin: Any) -> None:
+    """The name of a table is an error with a remedy."""
+    with pytest.raises(
+        SpecError, match=r"\('orders'\) \| the input .* \| give a DataFrame, such as spark\.readStr"
+    ):
+        begin("orders")

@@ -18,8 +18,11 @@ NUMBERED = "SELECT *, ROW_NUMBER() OVER (PARTITION BY window_start, window_end O
 @pytest.mark.parametrize(
     ("sql", "message"),
     [
-        (f"SELECT k FROM ({NUMBERED} ({PANES} {EARLY}) WHERE n > 1) WHERE rn <= 1", "be selected before"),
-        (f"SELECT k FROM ({NUMBERED} ({PANES} HAVING k > 1 {EARLY})) WHERE rn <= 1", "be selected before"),
+        (f"SELECT k FROM ({NUMBERED} ({PANES} {EARLY}) WHERE n > 1) WHERE rn <= 1", "windows that fire once"),
+        (
+            f"SELECT k FROM ({NUMBERED} ({PANES} HAVING k > 1 {EARLY})) WHERE rn <= 1",
+            "windows that fire once",
+        ),
         (f"SELECT * FROM ({NUMBERED} (SELECT *, n + 1 FROM ({PANES}))) WHERE rn <= 1", "name the columns"),
         (
             "SELECT sum(v) OVER (ORDER BY ts) FROM t QUALIFY ROW_NUMBER() OVER (ORDER BY v) <= 1",

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
+
+from pyspark.sql import Column
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
@@ -10,7 +12,10 @@ from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import ApplyOptions
 from panewise.spark.builders.upstream_inputs import Source
 from panewise.spec import AnyWindow, Position, Trigger, Watermark
+from panewise.spec.aggregates.expressions import names_of
 from panewise.spec.windows.kinds import positive
+
+ColumnLike: TypeAlias = str | Column
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ class SingleInputBuilder(Builder):
         Default: the event time. In an OVER operator with an event time they order the rows of equal event
         time.
         """
-        return self._once(order=columns)
+        return self._once(order=names_of(columns))
 
     def position(
         self,

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from panewise.errors import SpecError
 from panewise.spark.builders.apply_spec import apply
-from panewise.spark.builders.builder import WindowsBuilder
-from panewise.spark.builders.two_sides import OF_EACH_SIDE, ColumnLike, SidesBuilder, inputs_of_sides
+from panewise.spark.builders.builder import ColumnLike, WindowsBuilder
+from panewise.spark.builders.two_sides import OF_EACH_SIDE, SidesBuilder, inputs_of_sides
 from panewise.spark.builders.upstream_inputs import Source
 from panewise.spark.results.sides import CogroupResult
 from panewise.spec import Aggregate, CogroupOperator, MergeAggregate, Side

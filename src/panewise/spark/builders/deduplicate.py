@@ -1,7 +1,8 @@
 """The fluent API of deduplication (semantics 45)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pyspark.sql import DataFrame
 
@@ -9,14 +10,15 @@ from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import apply
-from panewise.spark.builders.builder import EventTimeBuilder
-from panewise.spark.builders.upstream_inputs import Source, default_time
+from panewise.spark.builders.builder import ColumnLike, EventTimeBuilder
+from panewise.spark.builders.upstream_inputs import Source, check_source, default_time, watermarked_column
 from panewise.spark.results.single_input import DeduplicateResult
 from panewise.spec import DeduplicateOperator
+from panewise.spec.aggregates.expressions import Expression, name_of, names_of
 from panewise.spec.operators.deduplicate import By, Emit, Keep
 
 
-def deduplicate(df: Source, event_time: str | None = "event_time") -> "DeduplicateBuilder":
+def deduplicate(df: Source, event_time: ColumnLike | None = "event_time") -> "DeduplicateBuilder":
     """Begins a deduplication of a DataFrame, streaming or batch, or of the result of another operator.
 
     Args:
@@ -24,7 +26,8 @@ def deduplicate(df: Source, event_time: str | None = "event_time") -> "Deduplica
             `withWatermark`, or .watermark(...). For a result, the watermark is the output watermark of that
             operator (semantics 42.5).
         event_time: the name of the column of the event time, a TIMESTAMP. Default: "event_time" for a
-            DataFrame, for a result the column of its event time. None: there is no event time, which requires
+            DataFrame, or the column that has the watermark if the stream has no column "event_time"; for a
+            result the column of its event time. None: there is no event time, which requires
             .within("unlimited").
 
     Example::
@@ -34,9 +37,12 @@ def deduplicate(df: Source, event_time: str | None = "event_time") -> "Deduplica
 
     Source: semantics 45; Spark's dropDuplicatesWithinWatermark.
     """
-    if event_time == "event_time" and not isinstance(df, DataFrame):
-        event_time = default_time(df)
-    return DeduplicateBuilder({INPUT: df}, {"event_time": event_time})
+    check_source("deduplicate", df)
+    time = name_of(event_time)
+    _check_is_column("event_time=", time)
+    if time == "event_time":
+        time = watermarked_column(df) or time if isinstance(df, DataFrame) else default_time(df)
+    return DeduplicateBuilder({INPUT: df}, {"event_time": time})
 
 
 @dataclass(frozen=True)
@@ -49,9 +55,19 @@ class DeduplicateBuilder(EventTimeBuilder):
 
     OPTIONS: ClassVar[frozenset[str]] = frozenset({"null_keys", "max_future_skew"})
 
-    def on(self, *columns: str) -> Self:
-        """Sets the keys. Only rows that are equal in all of these columns are duplicates."""
-        return self._once(keys=columns)
+    def on(self, *columns: ColumnLike | Sequence[ColumnLike]) -> Self:
+        """Sets the keys. Only rows that are equal in all of these columns are duplicates.
+
+        Args:
+            columns: names, or Columns that only name one, one by one or as a list, as in PySpark.
+
+        Raises:
+            SpecError: for an expression, because the emitted rows have no column for it.
+        """
+        names = names_of(columns)
+        for name in names:
+            _check_is_column("on", name)
+        return self._once(keys=names)
 
     def within(
         self,
@@ -79,3 +95,10 @@ class DeduplicateBuilder(EventTimeBuilder):
             raise SpecError("deduplicate(...).within(...) without keys", rule, "call .on(...) before it")
         spec = DeduplicateOperator(within=duration, keep=keep, by=by, emit=emit, **self.fields)
         return apply(self.df, spec, **self._apply_options)
+
+
+def _check_is_column(what: str, name: Any) -> None:
+    """Refuses an expression, for which the emitted rows have no column."""
+    if isinstance(name, Expression):
+        rule = "keys and event time of a deduplication are columns of its input, whose rows it emits"
+        raise SpecError(f"{what}({str(name)!r})", rule, "add the column with withColumn before")

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Literal, Self
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
 from panewise.spark.builders.apply_spec import apply
-from panewise.spark.builders.builder import check_unset
+from panewise.spark.builders.builder import ColumnLike, check_unset
 from panewise.spark.builders.selectable_columns import SelectableColumns, SelectedLike
-from panewise.spark.builders.two_sides import OF_EACH_SIDE, ColumnLike, SidesBuilder, inputs_of_sides
+from panewise.spark.builders.two_sides import OF_EACH_SIDE, SidesBuilder, inputs_of_sides
 from panewise.spark.builders.upstream_inputs import Source
 from panewise.spark.results.sides import JoinResult
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger

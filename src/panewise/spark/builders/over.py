@@ -9,13 +9,14 @@ from typing import ClassVar
 
 from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import apply
-from panewise.spark.builders.builder import EventTimeBuilder
-from panewise.spark.builders.upstream_inputs import Source
+from panewise.spark.builders.builder import ColumnLike, EventTimeBuilder
+from panewise.spark.builders.upstream_inputs import Source, check_source, watermarked_column
 from panewise.spark.results.over import OverResult
 from panewise.spec import Over, OverOperator, over_operator
+from panewise.spec.aggregates.expressions import name_of
 
 
-def over(df: Source, event_time: str | None = None) -> "OverBuilder":
+def over(df: Source, event_time: ColumnLike | None = None) -> "OverBuilder":
     """Begins an OVER operator over a DataFrame, streaming or batch, or over the result of an operator.
 
     Args:
@@ -36,7 +37,8 @@ def over(df: Source, event_time: str | None = None) -> "OverBuilder":
 
     Source: semantics 29; pyspark.sql.Window.
     """
-    return OverBuilder({INPUT: df}, {} if event_time is None else {"event_time": event_time})
+    check_source("over", df)
+    return OverBuilder({INPUT: df}, {} if event_time is None else {"event_time": name_of(event_time)})
 
 
 @dataclass(frozen=True)
@@ -80,4 +82,5 @@ class OverBuilder(EventTimeBuilder):
 
         Source: semantics 29.11; Flink's temporal sort, RisingWave's EMIT ON WINDOW CLOSE.
         """
-        return apply(self.df, OverOperator(keys=keys, **self.fields), **self._apply_options)
+        fields = {"event_time": watermarked_column(self.df), **self.fields}
+        return apply(self.df, OverOperator(keys=keys, **fields), **self._apply_options)

@@ -1,18 +1,17 @@
 """The fluent API of policy windows (semantics 10)."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
-
-from pyspark.sql import Column
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import apply
-from panewise.spark.builders.builder import SingleInputBuilder
-from panewise.spark.builders.upstream_inputs import Source
+from panewise.spark.builders.builder import ColumnLike, SingleInputBuilder
+from panewise.spark.builders.upstream_inputs import Source, check_source
 from panewise.spark.results.single_input import PolicyResult
 from panewise.spec import Aggregate, StreamWindow, WindowListener
-from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.aggregates.expressions import names_of
 from panewise.spec.operators.policy.policies import PartitionEviction, Policy
 
 
@@ -39,6 +38,7 @@ def policy_windows(df: Source) -> "PolicyBuilder":
 
     Source: semantics 10.
     """
+    check_source("policy_windows", df)
     return PolicyBuilder({INPUT: df}, {})
 
 
@@ -70,13 +70,13 @@ class PolicyBuilder(SingleInputBuilder):
         """
         return self._with(kind="sliding", evict=evict, trigger=trigger)
 
-    def partition_by(self, *columns: str | Column) -> Self:
+    def partition_by(self, *columns: ColumnLike | Sequence[ColumnLike]) -> Self:
         """Sets the columns whose values form a partition, which is a window of its own.
 
-        Default: none, one window. An expression becomes a column of the events, under its alias or the name
-        that Spark gives it.
+        Default: none, one window. Columns are given one by one or as a list. An expression becomes a column
+        of the events, under its alias or the name that Spark gives it.
         """
-        return self._once(partition_by=tuple(map(name_of, columns)))
+        return self._once(partition_by=names_of(columns))
 
     def partition_eviction(self, evict: PartitionEviction) -> Self:
         """Sets the policy that evicts whole partitions: partition_age, partition_count or tuple_count."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Final, Self
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
 from panewise.chrono import DurationLike
 from panewise.errors import SpecError
-from panewise.spark.builders.builder import Builder, check_unset
+from panewise.spark.builders.builder import Builder, ColumnLike, check_unset
 from panewise.spark.builders.upstream_inputs import Source, default_time
 from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
@@ -17,7 +17,6 @@ from panewise.spec import FixedLag, Position, StreamTime
 from panewise.spec.aggregates.expressions import name_of
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 
-ColumnLike: TypeAlias = str | Column
 OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})  # the options that each side has
 
 

@@ -7,14 +7,15 @@ operator delivers each report to all of its shards.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow.feeds import Feed
 from panewise.spark.inputs.ancestry import metrics_behind, operators_upstream, waits_for_the_query
-from panewise.spark.inputs.checks import watermarked
+from panewise.spark.inputs.checks import watermark_columns, watermarked
+from panewise.spark.inputs.names import matches
 from panewise.spark.inputs.watermarks import makes_own
 from panewise.spark.results.operator_result import OperatorResult, output_of
 from panewise.spark.results.rows_between import ResultRows
@@ -102,6 +103,25 @@ def default_time(source: OperatorResult | ResultRows) -> str | None:
     if again is not None:
         raise SpecError(*again)
     return time if isinstance(time, str) else None
+
+
+def check_source(function: str, source: Any) -> None:
+    """Refuses an input that is no DataFrame and no result, such as the name of a table."""
+    if not isinstance(source, (DataFrame, OperatorResult, ResultRows)):
+        rule = "the input of an operator is a DataFrame, or the result of another operator"
+        remedy = "give a DataFrame, such as spark.readStream.table('name')"
+        raise SpecError(f"{function}({source!r})", rule, remedy)
+
+
+def watermarked_column(df: Source) -> str | None:
+    """Returns the column of the event time of a stream if none is named, None if that is "event_time".
+
+    It is the only column with a watermark, unless the stream has a column "event_time" (semantics 12.13).
+    """
+    if not isinstance(df, DataFrame) or matches(df, "event_time"):
+        return None
+    columns = watermark_columns(df)
+    return columns[0] if len(columns) == 1 else None
 
 
 def frame_of(source: Source) -> DataFrame:

@@ -1,24 +1,23 @@
 """The fluent API of window operators, in the style of PySpark."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import apply
-from panewise.spark.builders.builder import EventTimeBuilder, WindowsBuilder
-from panewise.spark.builders.upstream_inputs import Source, default_time
+from panewise.spark.builders.builder import ColumnLike, EventTimeBuilder, WindowsBuilder
+from panewise.spark.builders.upstream_inputs import Source, check_source, default_time, watermarked_column
 from panewise.spark.results.single_input import WindowResult
 from panewise.spec import Aggregate, Evictor, WindowOperator
-from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.aggregates.expressions import name_of, names_of
+from panewise.spec.operators.windows import default_event_time
 
-ColumnLike: TypeAlias = str | Column
 
-
-def windowed(df: Source, event_time: str | None = None) -> "WindowBuilder":
+def windowed(df: Source, event_time: ColumnLike | None = None) -> "WindowBuilder":
     """Begins a window operator over a DataFrame, streaming or batch, or over the result of another operator.
 
     Args:
@@ -26,9 +25,10 @@ def windowed(df: Source, event_time: str | None = None) -> "WindowBuilder":
             windows of rows, .options(time="processing"), or .watermark(...) with FixedLag, StreamTime or
             Inputs. A result is that of a join, or of windows whose panes have a `timestamp`. Its output
             watermark is then the watermark (semantics 42.5).
-        event_time: column of the event time, a TIMESTAMP. Default: "event_time"; of a result "join_time" or
-            "timestamp". It is not read with .options(time="processing"). With windows of rows it orders the
-            rows of a micro-batch, and the default column need not exist (semantics 8.5).
+        event_time: column of the event time, a TIMESTAMP. Default: "event_time"; of a stream without such a
+            column the one that has the watermark; of a result "join_time" or "timestamp". It is not read with
+            .options(time="processing"). With windows of rows it orders the rows of a micro-batch, and the
+            default column need not exist (semantics 8.5, 12.13).
 
     Example::
 
@@ -44,6 +44,7 @@ def windowed(df: Source, event_time: str | None = None) -> "WindowBuilder":
 
     Source: docs/semantics.md.
     """
+    check_source("windowed", df)
     if event_time is None and not isinstance(df, DataFrame):
         event_time = default_time(df)
     return WindowBuilder({INPUT: df}, {} if event_time is None else {"event_time": name_of(event_time)})
@@ -75,8 +76,7 @@ class WindowBuilder(WindowsBuilder, EventTimeBuilder):
             columns: names or Columns, one by one or as a list, as in PySpark. An expression becomes a column
                 of the panes, under its alias or the name that Spark gives it.
         """
-        names = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
-        return self._once(keys=tuple(map(name_of, names)))
+        return self._once(keys=names_of(columns))
 
     def evictor(self, evictor: Evictor) -> Self:
         """Sets the evictor, which permanently removes rows from a window whenever it fires.
@@ -106,5 +106,12 @@ class WindowBuilder(WindowsBuilder, EventTimeBuilder):
                 "an operator has a window",
                 "call .window(pw.Tumbling('1 minute')) before .agg(...)",
             )
-        spec = WindowOperator(aggregates=aggregates, **self.fields)
+        spec = WindowOperator(aggregates=aggregates, **self._timed_fields())
         return apply(self.df, spec, **self._apply_options)
+
+    def _timed_fields(self) -> Mapping[str, Any]:
+        """Returns the fields, with the event time of a stream for which none was named."""
+        fields = self.fields
+        reads_time = fields.get("time", "event") == "event" and default_event_time(fields["window"])
+        time = watermarked_column(self.df) if reads_time and "event_time" not in fields else None
+        return fields if time is None else {**fields, "event_time": time}

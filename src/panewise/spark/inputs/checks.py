@@ -52,6 +52,7 @@ def check_columns(df: DataFrame, spec: Specification, port: str = INPUT) -> None
                 f"use one of the columns {schema.names}",
             )
             field = f", or SF.col({name!r}) for a field of a struct" if "." in name else ""
+            field += ", and name the event time: event_time=..." if name == "event_time" else ""
             raise SpecError(f"column {name!r}{_in_error(port)}", rule, remedy + field)
     check_names_and_types(field for field in schema.fields if entry.whole_rows or field.name in read)
     check_maps(spec, schema, port)

@@ -60,14 +60,15 @@ def with_watermark(
     latest = F.unix_micros(F.current_timestamp()) + min(skew.us, _LONGEST)
     marked = df.withColumn(GUARDED, F.when(F.unix_micros(column) <= latest, column))
     marked = marked.withWatermark(GUARDED, f"{lag.us} microseconds").drop(GUARDED)
-    metadata = schema_of(df)[event_time].metadata or {}
-    return marked.withMetadata(event_time, {**metadata, DELAY: lag.us // 1000})
+    metadata = {**(schema_of(df)[event_time].metadata or {}), DELAY: lag.us // 1000}
+    # Not withMetadata, which takes the name for an expression.
+    return marked.withColumn(event_time, column.alias(event_time, metadata=metadata))
 
 
 def watermarked_by(df: DataFrame, event_time: str, delay: Duration, skew: Duration | None) -> DataFrame:
     """Returns a DataFrame with a watermark, which with a limit times too far ahead do not move."""
     if skew is None:
-        return df.withWatermark(event_time, f"{delay.us} microseconds")
+        return df.withWatermark(in_backticks(event_time), f"{delay.us} microseconds")
     same = same_name(df)
     own = next((name for name in columns_of(df) if same(name) == same(event_time)), event_time)
     return with_watermark(df, own, delay, max_future_skew=skew)

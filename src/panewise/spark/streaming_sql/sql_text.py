@@ -14,8 +14,8 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.clauses import STOPS
 from panewise.sql.error_places import error_at
 from panewise.sql.expressions import tokens_of
+from panewise.sql.named_places import first_place, placed
 from panewise.sql.recognize import is_table
-from panewise.sql.texts import first_place
 
 T = TypeVar("T")
 
@@ -75,11 +75,9 @@ class SparkText:
         """Returns what `make` returns; an error of the operator gets the place of its column."""
         try:
             return make()
-        except SqlError:
-            raise
         except SpecError as error:
-            place = first_place(self.text, *re.findall(r"'([^']+)'", error.given))
-            raise error_at(error, self.text, place) from error
+            shown = placed(error, self.text)
+            raise shown from None if shown is error else error
 
 
 def _has_alias(tokens: Sequence[Any], index: int) -> bool:

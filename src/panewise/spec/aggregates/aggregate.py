@@ -13,6 +13,7 @@ from panewise.spec.aggregates.expressions import Expression, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.fields import check_alias, check_choice, check_flag, is_count, is_finite_number, is_name
+from panewise.spec.whole_columns import WholeColumn
 from panewise.spec.window_spec import Over, WindowSpec
 
 # They read two columns. Only rows in which neither is null count.
@@ -60,7 +61,7 @@ _OPTION_FUNCTIONS: Final = {
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(WholeColumn):
     """One column of a pane. The functions of :mod:`panewise.functions` create it; `alias` renames it.
 
     Args:
@@ -124,6 +125,14 @@ class Aggregate:
         """
         check_alias(name)
         return replace(self, name=name)
+
+    def refusal(self) -> SpecError:
+        """Returns the error of an expression with this function."""
+        rule = "an aggregate is a whole column of the panes, not part of an expression"
+        remedy = (
+            "give each aggregate an .alias(...), then compute with the columns, as in panes.withColumn(...)"
+        )
+        return SpecError(f"an expression of {self.name}", rule, remedy)
 
     def filter(self, condition: Any) -> "Aggregate":
         """Returns the same aggregate over the rows that pass a condition, as SQL's FILTER (WHERE ...).

@@ -5,6 +5,7 @@ the name of a column that panewise.spark adds to the DataFrame. This module does
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from panewise.errors import SpecError
@@ -16,7 +17,7 @@ ColumnOrName: TypeAlias = Any
 
 _PLAIN: Final = re.compile(r"^\S(.*\S)?$")
 _SIMPLE: Final = re.compile(r"[^\W\d]\w*")
-_QUOTED: Final = re.compile(r"`([^`]+)`")
+_QUOTED: Final = re.compile(r"`((?:[^`]|``)+)`")
 
 
 class Expression(str):
@@ -60,18 +61,28 @@ def name_of(value: Any) -> Any:
     A name may stand in backticks, which are removed. The name of a Column that is not simply a named column
     is an :class:`Expression`. Other values are returned unchanged.
 
-    >>> name_of("`a.b`"), name_of("a.b"), name_of(3)
-    ('a.b', 'a.b', 3)
+    >>> name_of("`a.b`"), name_of("a.b"), name_of("`a``b`"), name_of(3)
+    ('a.b', 'a.b', 'a`b', 3)
     """
     if isinstance(value, Expression) or not (isinstance(value, str) or is_column(value)):
         return value
     text = value if isinstance(value, str) else text_of(value)
     quoted = _QUOTED.fullmatch(text)
     if quoted is not None:
-        return quoted[1]
+        return quoted[1].replace("``", "`")
     if isinstance(value, str) or (_SIMPLE.fullmatch(text) and not _is_connect_literal(value)):
         return text
     return Expression(text, "column", (value,))
+
+
+def names_of(columns: Sequence[Any]) -> tuple[Any, ...]:
+    """Returns the names of columns that are given one by one or as one list, each as of :func:`name_of`.
+
+    >>> names_of((["a", "`b.c`"],)), names_of(("a", "b"))
+    (('a', 'b.c'), ('a', 'b'))
+    """
+    one_list = len(columns) == 1 and isinstance(columns[0], (list, tuple))
+    return tuple(map(name_of, columns[0] if one_list else columns))
 
 
 def _is_connect_literal(column: Any) -> bool:

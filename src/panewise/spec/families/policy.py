@@ -26,9 +26,7 @@ class _PolicyParts(DocumentedParts[StreamWindow]):
         columns = names if spec.columns is None else spec.columns
         refused = [name for name in (*spec.partition_by, *columns, *self.more_names(spec)) if name in names]
         if refused:
-            rule = (
-                "inside the operator a name that begins with '__' is another one, which a listener would see"
-            )
+            rule = "an operator renames columns that begin with '__', and a listener would see the new names"
             remedy = "give columns=[...] without it, or rename it"
             raise SpecError(f"listener={spec.listener!r} with {refused[0]!r}", rule, remedy)
 

@@ -63,7 +63,7 @@ def _aggregates(old: WindowOperator, new: WindowOperator) -> str | None:
     if same_aggregates(old.aggregates, new.aggregates) == list(range(len(old.aggregates))):
         return None  # other names
     if new.evictor is not None:
-        return "with an evictor, windows store only the columns that their aggregates read (semantics 47.2)"
+        return "with an evictor, windows store only the columns that were read before (semantics 47.2)"
     ordered = any(aggregate.ordered for aggregate in (*old.measures, *new.measures))
     if isinstance(new.window, Sliding) and ordered:
         return (

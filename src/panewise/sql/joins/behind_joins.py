@@ -72,15 +72,19 @@ class BehindJoin:
                     yield column
 
     def _is_of_join(self, node: exp.Column, *, of_list: bool) -> bool:
-        """Returns whether a column is one of the join. Behind the SELECT list its names may be of that."""
+        """Returns whether a column, or a field of one, is of the join.
+
+        Behind the SELECT list names may be of that.
+        """
         if node.table:
-            return node.table.lower() in self.tables
+            first = node.parts[0].name.lower()
+            return first in self.tables or not (first in _OWN or first in self.aliases)
         name = plain_name(node, frozenset())
         return bool(name) and name not in _OWN and (of_list or name not in self.aliases)
 
     def _names(self) -> dict[tuple[str, str], str]:
-        """Returns the names of the inner columns, by table and name. Equal names have their tables."""
-        pairs = list(dict.fromkeys((node.table.lower(), node.name.lower()) for node in self.nodes))
+        """Returns the names of the inner columns, by what precedes them. Equal ones have it before them."""
+        pairs = list(dict.fromkeys((_prefix(node), node.name.lower()) for node in self.nodes))
         names = [name for _, name in pairs]
         return {
             (table, name): f"{table}.{name}" if table and names.count(name) > 1 else name
@@ -88,7 +92,7 @@ class BehindJoin:
         }
 
     def _name(self, node: exp.Column) -> str:
-        return self.names[node.table.lower(), node.name.lower()]
+        return self.names[_prefix(node), node.name.lower()]
 
     def _text(self, node: exp.Column) -> str:
         """Returns a column of the join as the outer SELECT writes it: without its table, if it has none."""
@@ -120,6 +124,11 @@ class BehindJoin:
             text.add("1 AS `row`", select.span.start)
         where = None if select.where is None else select.where.span
         clauses(text, self.parser.sql, [("FROM", select.source_span), ("WHERE", where)], {})
+
+
+def _prefix(node: exp.Column) -> str:
+    """Returns what precedes the name of a column: its table, and the struct of which it is a field."""
+    return ".".join(part.name.lower() for part in node.parts[:-1])
 
 
 def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: frozenset[str]) -> WrittenText:

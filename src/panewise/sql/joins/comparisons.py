@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from panewise.sql.function_calls import is_interval
+from panewise.sql.function_calls import constant, is_interval
 from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.side_columns import SideColumns, without_parentheses
 
@@ -174,6 +174,20 @@ class ConditionReader:
     def _us(self, node: exp.Expr) -> int:
         parser = self.columns.parser
         return parser.duration_of(parser.expr_of(node)).us
+
+
+def is_always_true(node: exp.Expr) -> bool:
+    """Returns whether a condition is TRUE, or the equality of a constant with itself, as in `1 = 1`.
+
+    >>> is_always_true(exp.true()), is_always_true(exp.column("v"))
+    (True, False)
+    """
+    node = without_parentheses(node)
+    if isinstance(node, exp.EQ):
+        first, second = constant(node.this), constant(node.expression)
+        return first is not None and first == second and first != (None,)
+    known = constant(node)
+    return known is not None and known[0] is True
 
 
 def _is_open_equality(node: exp.Expr) -> bool:

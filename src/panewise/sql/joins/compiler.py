@@ -12,9 +12,10 @@ from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.chained import JOIN_TIME, timed, with_join_time
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
-from panewise.sql.joins.comparisons import ConditionReader, Conditions
-from panewise.sql.joins.kinds import HOWS, is_join, system_time
+from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
+from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
+from panewise.sql.joins.one_sided import OneSidedConditions
 from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
 from panewise.sql.joins.row_conditions import row_condition
@@ -80,7 +81,9 @@ class JoinCompiler:
         by_arrival = match_parts(match.match).by_arrival(match.match)
         stages, times = self._of_results(stages, match.times, by_arrival=by_arrival)
         keys, condition = self._keys()
+        one_sided = OneSidedConditions(self.columns, self.conditions, applies=match.one_sided)
         rest, selecting = self._rest(self.conditions, how)
+        selecting += one_sided.of_left(how)
         condition = rest if condition is None else condition if rest is None else condition & rest
         self._check_version(condition)
         selecting += self._conditions_on_bounds(how)
@@ -89,7 +92,7 @@ class JoinCompiler:
         opened = self._open(how)
         return JoinStage(
             self.columns.with_computed(stages[0], "left"),
-            self.columns.with_computed(stages[1], "right"),
+            self.columns.with_computed(one_sided.of_right(stages[1]), "right"),
             (self.sides[0].name or "", self.sides[1].name or ""),
             keys,
             times,
@@ -181,7 +184,7 @@ class JoinCompiler:
 
     def _selects_rows(self, how: str) -> bool:
         """Returns whether the rest of ON selects the rows of the join, rather than pairs."""
-        return how == "inner" and "ASOF" not in self.join.kind
+        return how == "inner" and not is_as_of(self.join)
 
     def _check(self) -> None:
         if self.join.kind not in HOWS:
@@ -222,7 +225,8 @@ class JoinCompiler:
         """Returns the conditions that say how the sides are joined."""
         where = self.select.where if self._where_is_on() else None
         conditions = (self.join.on, where, self.join.match_condition)
-        return [part for expr in conditions if expr is not None for part in conjuncts(expr.node)]
+        parts = [part for expr in conditions if expr is not None for part in conjuncts(expr.node)]
+        return [part for part in parts if not is_always_true(part)]
 
     def _where_is_on(self) -> bool:
         """Returns whether WHERE may say how the sides are joined: in an inner join without further words."""

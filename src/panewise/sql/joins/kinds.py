@@ -13,8 +13,14 @@ HOWS: Final[Mapping[str, Any]] = {
     **{f"{side}{kind} JOIN": kind.lower() for side in ("", "LEFT ") for kind in ("SEMI", "ANTI")},
     "CROSS JOIN": "inner",
     "ASOF JOIN": "inner",
+    "ASOF INNER JOIN": "inner",
     "LEFT ASOF JOIN": "left",
-    "ASOF LEFT JOIN": "left",
+    **{
+        f"ASOF {kind} {word}JOIN": kind.lower()
+        for kind in ("LEFT", "RIGHT", "FULL")
+        for word in ("", "OUTER ")
+    },
+    **{f"ASOF {kind} JOIN": kind.lower() for kind in ("SEMI", "ANTI")},
 }
 
 

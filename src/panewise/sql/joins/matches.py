@@ -23,10 +23,14 @@ _CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, T
 
 @dataclass(frozen=True)
 class TimedMatch:
-    """A match, and the columns of the event times; None for those of the watermarks."""
+    """A match, and the columns of the event times; None for those of the watermarks.
+
+    `one_sided` says that a part of ON over one side selects rows, as it cannot be a condition of the join.
+    """
 
     match: Any
     times: tuple[str | None, str | None]
+    one_sided: bool = False
 
 
 class MatchReader:
@@ -116,6 +120,8 @@ class MatchReader:
         if not conditions.compared:
             rule = "ON or MATCH_CONDITION compares the event times of both sides"
             remedy = "write for example b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
+            if is_as_of(self.join):
+                remedy = "write MATCH_CONDITION (a.ts >= b.ts)"
             raise self.fail("a join", rule, remedy)
         pair = self._pair()
         bounds = [compared for compared, _ in conditions.compared if compared.pair == pair]
@@ -158,7 +164,7 @@ class MatchReader:
         tolerance = min(limits) if limits else None
         strategy: Any = "backward" if backward else "forward"
         match = self.checked(lambda: AsOf(strategy, tolerance, allow_exact_matches=exact))
-        return TimedMatch(match, times)
+        return TimedMatch(match, times, one_sided=tolerance is None)
 
     def _limit(self, bound: Compared, *, backward: bool) -> int:
         """Returns the tolerance that an inequality with an interval says, in microseconds."""

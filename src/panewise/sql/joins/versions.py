@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from panewise.sql.function_calls import column_name
+from panewise.sql.named_windows import described
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Query, Select
 from panewise.sql.top_n.pattern import is_row_number, pattern_of
@@ -34,7 +35,7 @@ def versions_of(query: Query, parser: QueryParser) -> Versions | None:
     pattern = pattern_of(query.body, None, parser)
     if pattern is None or pattern.n != 1 or pattern.rest is not None:
         return None
-    order = pattern.window.args.get("order")
+    order = described(pattern.window, pattern.inner.windows, parser).args.get("order")
     ordered = order.expressions if order is not None else []
     if len(ordered) != 1 or not ordered[0].args.get("desc"):
         return None

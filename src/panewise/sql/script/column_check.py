@@ -4,7 +4,6 @@ A column whose type depends on a function of Spark has no known type. A query th
 known columns. What is not known is not checked, so that nothing is refused that Spark would run.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -15,8 +14,9 @@ from panewise.spec import parts
 from panewise.spec.column_types import Type
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.column_syntax import Names, column_of, columns_read, generates, star_of
-from panewise.sql.error_places import error_at, has_place
+from panewise.sql.error_places import error_at
 from panewise.sql.joins import resolved
+from panewise.sql.named_places import first_place, placed
 from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
 from panewise.sql.stages import (
@@ -33,10 +33,8 @@ from panewise.sql.stages import (
     WatermarkedStage,
     WindowsStage,
 )
-from panewise.sql.texts import first_place
 
 _TIMESTAMP: Final = Type("timestamp")
-_NAMED: Final = re.compile(r"[`']([^`']+)[`']|(?:event time|key|order|gap|offset) (\w+)")  # columns in errors
 
 
 class ColumnCheck:
@@ -217,10 +215,7 @@ class ColumnCheck:
         try:
             return work()
         except SpecError as error:
-            if has_place(error):
-                raise
-            names = [name for pair in _NAMED.findall(error.given) for name in pair if name]
-            raise self.fail(error.given, error.rule, error.remedy, *names) from None
+            raise placed(error, self.sql) from None
 
     def _check(
         self,

@@ -17,12 +17,14 @@ from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, plain_name, windows_in
 from panewise.sql.input_columns import Columns
+from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.parser import QueryParser
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
+from panewise.sql.stars import check_stars
 from panewise.sql.syntax import SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.once import instant_window, rows_once
@@ -34,7 +36,7 @@ from panewise.sql.windows import retracts
 
 _ROW = "row"
 _SELECTED: Final = (
-    "panes of windows that fire more than once cannot be selected before the first of them are taken",
+    "HAVING and WHERE before a Top-N select panes of windows that fire once",
     "leave EARLY and LATENESS out, or select in WHERE of the query over it",
 )
 _BEFORE_WINDOWS: Final = (
@@ -55,9 +57,7 @@ class TopNCompiler:
 
     def __init__(self, parser: QueryParser, pattern: Pattern, read: Reader) -> None:
         self.parser, self.pattern, self.read = parser, pattern, read
-        named = {str(window.this.name).lower(): window for window in pattern.inner.windows}
-        alias = pattern.window.args.get("alias")
-        self.described: exp.Expr = pattern.window if alias is None else named.get(alias.name.lower(), alias)
+        self.described = described(pattern.window, pattern.inner.windows, parser)
 
     def compile(self) -> Stage:
         """Returns the stages.
@@ -66,6 +66,8 @@ class TopNCompiler:
             SqlError: if a part breaks a rule.
         """
         pattern, source = self.pattern, self.pattern.inner.source
+        if pattern.items is not None:
+            check_stars(pattern.items, () if pattern.alias is None else (pattern.alias,), self.parser)
         if source is None:
             raise self._fail("no FROM", "a Top-N has a table", "write FROM and a table")
         if pattern.inner.having is not None or (pattern.inner.others and isinstance(source, TableFunction)):
@@ -79,10 +81,12 @@ class TopNCompiler:
     def _ranked(self, source: Source) -> Stage:
         if isinstance(source, TableFunction):
             rows = self.read(source.data)
+            check_stars(self.pattern.inner.items, {*rows.names, source.alias or ""}, self.parser)
             own = frozenset() if source.alias is None else frozenset({source.alias.lower()})
             of_table = replace(rows, alias=source.alias or rows.alias, names=rows.names | own)
             return self._of_rows(of_table, _RankedWindows(window_of_table(source, self.parser)))
         rows = self.read(source)
+        check_stars(self.pattern.inner.items, rows.names, self.parser)
         return self._of_query(replace(rows, stage=folded(rows.stage)))
 
     def _of_query(self, rows: OperatorInput) -> Stage:

@@ -13,8 +13,10 @@ from panewise.sql.function_calls import conjuncts, constant, function_name, wind
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn, Ties
 from panewise.sql.syntax import Derived, Emit, Expr, Query, Select, SelectItem
+from panewise.sql.texts import replaced
 
 FUNCTIONS: Final = ("row_number", "rank", "dense_rank")
+_RANK: Final = "rank of the row"
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,7 @@ class Pattern:
         alias: the name of the inner query in the outer one.
         items: the SELECT list of the outer query.
         names: the columns of its result, if the inner SELECT has further ones.
+        hidden: whether the result does not have the column `rank`, which its condition alone reads.
         emit: the EMIT clause.
     """
 
@@ -42,6 +45,7 @@ class Pattern:
     items: tuple[SelectItem, ...] | None
     emit: Emit | None
     names: tuple[str, ...] | None = None
+    hidden: bool = False
 
     @property
     def function(self) -> str:
@@ -57,6 +61,9 @@ class Pattern:
         """Returns the SELECT list of the outer query, None for all columns."""
         if self.names is not None:
             return tuple(OutputColumn(in_backticks(name), name, name) for name in self.names)
+        if self.hidden:
+            text = f"* EXCEPT ({in_backticks(self.rank or '')})"
+            return (OutputColumn(text, None, text),)
         items = self.items
         if items is None or [parser.characters(item.expr.span) for item in items] == ["*"]:
             return None
@@ -151,10 +158,12 @@ def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Patte
         called = isinstance(node, exp.Window) and is_row_number(node)
         return called or (rank is not None and is_column(node, rank))
 
-    limit = _limit(select.qualify, is_rank, parser)
+    limit = _limit(select.qualify, is_rank, parser, rank or _RANK)
     if limit is None:
         return None
-    pattern = Pattern(replace(select, qualify=None), window, rank, *limit, None, None, emit)
+    hidden = rank is None and _is_read(_RANK, limit[1])
+    inner, column = replace(select, qualify=None), _RANK if hidden else rank
+    pattern = Pattern(inner, window, column, *limit, None, None, emit, hidden=hidden)
     return pattern if limit[1] is None else _with_rest(pattern, select.qualify, is_rank, parser)
 
 
@@ -178,24 +187,34 @@ def _with_rest(
             known.add(node.name.lower())
             span = parser.span_of(node)
             further.append(SelectItem(Expr(node, span), None, span))
-    if not further:
+    if not further and not pattern.hidden:
         return pattern
     inner = replace(pattern.inner, items=(*items, *further))
     return replace(pattern, inner=inner, names=tuple(names))
 
 
 def _limit(
-    where: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser
+    where: Expr, is_rank: Callable[[exp.Expr], bool], parser: QueryParser, column: str | None = None
 ) -> tuple[int, str | None] | None:
-    """Returns n and the other parts of a condition with a part `rank <= n`; None without such a part."""
+    """Returns n and the other parts of a condition with a part `rank <= n`; None without such a part.
+
+    In the other parts the column of the rank stands in the places of its calls.
+    """
     parts = list(conjuncts(where.node))
     for number, part in enumerate(parts):
         n = _bound(part, is_rank)
         if n is not None and n > 0:
             alone = not _is_from_first(part, n)
-            others = [parser.span_of(other) for place, other in enumerate(parts) if alone or place != number]
-            return n, " AND ".join(map(parser.characters, others)) or None
+            others = [other for place, other in enumerate(parts) if alone or place != number]
+            return n, " AND ".join(_with_column(other, column, parser) for other in others) or None
     return None
+
+
+def _with_column(node: exp.Expr, column: str | None, parser: QueryParser) -> str:
+    """Returns the characters of a condition, with a column in the places of calls that number rows."""
+    calls = [call for call in windows_in(node) if column is not None and is_row_number(call)]
+    changes = {parser.span_of(call): in_backticks(column or "") for call in calls}
+    return replaced(parser.sql, parser.span_of(node), changes)
 
 
 def _greatest(values: list[tuple[Any] | None]) -> int | None:
@@ -212,13 +231,22 @@ def _is_from_first(part: exp.Expr, n: int) -> bool:
     return not isinstance(part, exp.In) and (n == 1 or not isinstance(part, exp.EQ))
 
 
+def _is_ranking(node: exp.Expr) -> bool:
+    """Returns whether a number is that of a Top-N: a column, or a call in descending order.
+
+    A call in ascending order may be that of the event time, which functions over windows have.
+    """
+    order = node.args.get("order")
+    return isinstance(node, exp.Column) or (order is not None and bool(order.expressions[0].args.get("desc")))
+
+
 def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
     """Returns n of `rank <= n`, `rank < n + 1`, `rank = n`, mirrored ones, BETWEEN m AND n, and IN."""
-    if isinstance(node, exp.In) and is_rank(node.this) and isinstance(node.this, exp.Column):
+    if isinstance(node, exp.In) and is_rank(node.this) and _is_ranking(node.this):
         return _greatest([constant(value) for value in node.expressions])
     if isinstance(node, exp.Between) and is_rank(node.this):
         low = _greatest([constant(node.args["low"])])
-        if low is None or (low > 1 and not isinstance(node.this, exp.Column)):
+        if low is None or (low > 1 and not _is_ranking(node.this)):
             return None
         node = exp.LTE(this=node.this, expression=node.args["high"])
     if not isinstance(node, (exp.LTE, exp.LT, exp.EQ, exp.GTE, exp.GT)):
@@ -231,5 +259,5 @@ def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
     if not is_rank(left) or known is None or not isinstance(known[0], int) or isinstance(known[0], bool):
         return None
     if kind is exp.EQ:
-        return known[0] if known[0] == 1 or isinstance(left, exp.Column) else None
+        return known[0] if known[0] == 1 or _is_ranking(left) else None
     return {exp.LTE: known[0], exp.LT: known[0] - 1}.get(kind)

@@ -1,0 +1,42 @@
+"""`t.*` in a SELECT list: the columns of a table, or the fields of a struct."""
+
+from collections.abc import Iterable
+
+from sqlglot import TokenType, exp
+
+from panewise.sql.expressions import tokens_of
+from panewise.sql.parser import QueryParser
+from panewise.sql.syntax import SelectItem
+
+
+def names_before_star(text: str) -> tuple[str, ...]:
+    """Returns the names before the star of `a.b.*` in lower case; none for `*` and other expressions.
+
+    >>> names_before_star("t.`S`.* EXCEPT (x)"), names_before_star("*"), names_before_star("a.b * 2")
+    (('t', 's'), (), ())
+    """
+    names: list[str] = []
+    tokens = tokens_of(text)
+    for place in range(0, len(tokens) - 1, 2):
+        if tokens[place].token_type == TokenType.STAR:
+            break
+        if tokens[place + 1].token_type != TokenType.DOT:
+            return ()
+        names.append(tokens[place].text.lower())
+    star = 2 * len(names)
+    return tuple(names) if star < len(tokens) and tokens[star].token_type == TokenType.STAR else ()
+
+
+def check_stars(items: Iterable[SelectItem], tables: Iterable[str], parser: QueryParser) -> None:
+    """Refuses `s.*` where `s` is no table of the query (semantics 46.133).
+
+    Raises:
+        SqlError: at such a column.
+    """
+    known = {name.lower() for name in tables}
+    for item in items:
+        text = parser.characters(item.expr.span)
+        names = names_before_star(text) if isinstance(item.expr.node, exp.Star) else ()
+        if names and (names[-1] not in known or (len(names) > 1 and names[0] in known)):
+            rule = f"`t.*` has the columns of a table of the query, {sorted(known)}"
+            raise parser.fail(text, rule, "name the columns, or the fields of a struct", item.span)
