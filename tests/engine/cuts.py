@@ -1,10 +1,14 @@
 """How a script is cut into other batches, and how what two scripts emit is compared."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from panewise.oracle.join.two_sides import invalid_row_reason, merged
+from panewise.oracle.rows import arrival_order, read
+from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.testing.compare import same
+from panewise.testing.join_events import join_types
 
 Events = list[dict[str, Any]]
 
@@ -47,13 +51,47 @@ def cut(script: Events, lengths: Sequence[int]) -> Events:
     return pieces
 
 
+def by_side(event: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    rows = event["rows"]
+    return rows if isinstance(rows, dict) else {event["input"]: rows}
+
+
+def rows_of_sides(spec: TwoSided, script: Events) -> Iterator[dict[str, Any]]:
+    """Yields the events with a batch for each row, in the arrival order of its batch."""
+    types, now = join_types(spec), 0
+    for event in script:
+        now = max(now, event["to"]) if event["op"] == "clock" else now
+        if event["op"] != "add":
+            yield event
+            continue
+        valid: dict[str, Any] = {}
+        for side, rows in by_side(event).items():
+            entry, valid[side] = spec.ports[side], []
+            for row in arrival_order(entry, types[side], rows):
+                if invalid_row_reason(entry, types[side], row, now) is None:
+                    valid[side].append(read(entry, types[side], row, now))
+                else:
+                    yield {"op": "add", "input": side, "rows": [row]}
+        for side, one in merged(spec, types, valid):
+            yield {"op": "add", "input": side, "rows": [one.added]}
+
+
 def together(outputs: Events) -> dict[str, Any]:
-    """Returns all emitted rows in order, the sums of the counts, and the windows stored at the end."""
+    """Returns all emitted rows in order, the sums of the counts, and the windows stored at the end.
+
+    Late and invalid rows are in order of inputs: a batch has those of one input after those of the other.
+    """
     lists = {
         part: [entry for output in outputs for entry in output[part]] for part in ("panes", "late", "invalid")
     }
-    counts = {name: sum(output["counts"][name] for output in outputs) for name in COUNTS}
-    return {**lists, "counts": counts, "windows": outputs[-1]["windows"] if outputs else []}
+    for part in ("late", "invalid"):
+        lists[part].sort(key=lambda entry: str(entry.get("input")))
+    counts: Counter[Any] = Counter()
+    for output in outputs:
+        of = output["counts"]
+        for side, line in of.items() if "rows_in" not in of else [(None, of)]:
+            counts.update({(side, name): line[name] for name in COUNTS if name in line})
+    return {**lists, "counts": dict(+counts), "windows": outputs[-1]["windows"] if outputs else []}
 
 
 def assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:

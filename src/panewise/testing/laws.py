@@ -9,10 +9,9 @@ The checks take what :func:`panewise.testing.run` takes, and raise AssertionErro
 |---|---|
 | :func:`check_early` | a join that emits rows without a partner early has the net rows of one that waits |
 | :func:`check_retracting` | what is not retracted are the last panes of each window in accumulating mode |
-| :func:`check_cuts` | with `evaluate="record"`, each row in a batch of its own makes no difference |
 | :func:`check_one_batch` | the last panes of a stream without late rows are those of one batch |
 
-:mod:`panewise.testing.retractions` checks a fifth law in every run.
+:mod:`panewise.testing.retractions` checks a fourth law in every run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -103,38 +102,6 @@ def check_retracting(spec: Any, events: Events, runtime: str = "oracle", **optio
         windows = {_window(spec, row) for row in net}
         last = [row for row in last if _window(spec, row) in windows]
     _assert_equal(net, last, "retracting, accumulating")
-
-
-def check_cuts(spec: Any, events: Events, cut: Events, runtime: str = "oracle", **options: Any) -> None:
-    """Checks that two scripts with the same arrival order have the same outputs (semantics 3.1, 36.7).
-
-    Args:
-        spec: a specification with `evaluate="record"`, or one whose outputs do not depend on cuts.
-        events: the events.
-        cut: the same events with other batches.
-        runtime, options: as for :func:`panewise.testing.run`.
-
-    Raises:
-        AssertionError: if panes, late rows or invalid rows differ. Those of several inputs are compared
-            input by input, because a batch has the rows of one input after those of the other.
-
-    >>> from panewise import Tumbling, WindowOperator, functions as F
-    >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("rows")], evaluate="record")
-    >>> rows = [{"event_time": t} for t in (1, 2, 12)]
-    >>> check_cuts(spec, [{"op": "add", "rows": rows}], [{"op": "add", "rows": [row]} for row in rows])
-    """
-    whole, pieces = (run(spec, script, runtime, **options) for script in (events, cut))
-    for name in ("panes", "late", "invalid"):
-        rows, other = (
-            sorted(
-                (row for output in outputs for row in output[name]),
-                key=lambda row: str(row.get("input")) if name != "panes" else "",
-            )
-            for outputs in (whole, pieces)
-        )
-        if not same(rows, other):
-            _assert_equal(rows, other, f"{name} of one cut, of another")
-            raise AssertionError(f"{name} of two cuts are in different orders:\n{rows}\n{other}")
 
 
 def check_one_batch(spec: Any, events: Events, runtime: str = "oracle", **options: Any) -> None:
