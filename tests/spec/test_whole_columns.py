@@ -10,9 +10,7 @@ from panewise import functions as F
 from panewise.errors import SpecError
 
 TOTAL: Any = F.sum("v")
-AGGREGATE = (
-    r"an expression of sum\(v\) \| an aggregate is a whole column of the panes, .* \| give each "
-)
+AGGREGATE = r"an expression of sum\(v\) \| an aggregate is a whole column of the panes, .* \| give each "
 BEFORE: Any = F.lag("v").over(pw.Window.orderBy("ts"))
 OVER = r"an expression of lag\(v, 1\) over a window \| a function over a window is a whole column, "
 
