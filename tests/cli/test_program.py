@@ -47,13 +47,6 @@ def test_the_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out == f"panewise {__version__}\n"
 
 
-def test_the_package_runs_as_the_command() -> None:
-    """Where the script is not on the path, as in an unpacked environment."""
-    line = [sys.executable, "-m", "panewise", "--version"]
-    done = subprocess.run(line, capture_output=True, text=True, check=True, encoding="utf-8")
-    assert done.stdout == f"panewise {__version__}\n"
-
-
 def test_each_command_has_help_and_examples_that_it_accepts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each example is of its command, and each argument and option has words."""
     ran: list[str] = []

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import Expression, names_of
+from panewise.spec.column_expressions import Expression, names_of
 from panewise.spec.frames import EXCLUSIONS, Frame
 from panewise.spec.whole_columns import WholeColumn
 

@@ -38,13 +38,13 @@ def _joined(window: exp.Expr, known: Mapping[str, exp.Expr], parser: QueryParser
         rule = f"OVER with a name has that of a window of the clause WINDOW: {sorted(known)}"
         raise parser.fail(str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)", span)
     own = {part: window.args[part] for part in _PARTS if window.args.get(part)}
-    given = {part: base.args[part] for part in _PARTS if base.args.get(part)}
-    if own and ("partition_by" in own or "spec" in given or own.keys() & given.keys()):
+    inherited = {part: base.args[part] for part in _PARTS if base.args.get(part)}
+    if own and ("partition_by" in own or "spec" in inherited or own.keys() & inherited.keys()):
         rule = "a window that names another one adds ORDER BY or a frame that this has not"
         raise parser.fail(str(alias.name), rule, "write OVER (PARTITION BY ... ORDER BY ...)", span)
     if not own:
         return base
     # The nodes stay those of the text, whose places errors show.
     joined = exp.Window(this=window.this)
-    joined.args.update({**given, **own})
+    joined.args.update({**inherited, **own})
     return joined

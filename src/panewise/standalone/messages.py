@@ -10,7 +10,6 @@ from datetime import date, datetime
 from difflib import get_close_matches
 from typing import Any, Final, TypeAlias
 
-import numpy as np
 import polars as pl
 
 from panewise.chrono import instant_us
@@ -25,8 +24,7 @@ from panewise.standalone.value_types import in_microseconds, kind_of
 
 Message: TypeAlias = Mapping[str, Any]
 
-# Numbers of NumPy are those of Python. Its instants are not: they may be nanoseconds (semantics 15.31).
-_SCALARS: Final = (np.integer, np.floating, np.bool_)
+_NUMPY: Final = frozenset("iufb")  # the kinds of NumPy's numbers and truth values
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 # The Python type of the values that need no conversion.
 PLAIN: Final[Mapping[pl.DataType, type]] = {
@@ -110,16 +108,21 @@ def _plain(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series | None
         return None
 
 
+def _of_python(value: Any) -> Any:
+    """Returns a number of NumPy as that of Python. Its instants are none: they may be nanoseconds (15.31)."""
+    is_number = getattr(getattr(value, "dtype", None), "kind", None) in _NUMPY
+    return value.item() if is_number and value.shape == () else value
+
+
 def _fit(
     name: str, values: list[Any], dtype: pl.DataType, is_time: bool, misfits: dict[int, dict[str, Any]]
 ) -> list[Any]:
     """Returns the values that fit the column, with MISFIT for the others, which are added to `misfits`."""
     fits = []
-    for row, given in enumerate(values):
-        value = given.item() if isinstance(given, _SCALARS) else given
+    for row, value in enumerate(map(_of_python, values)):
         fit = kind_of(dtype).fit(_instant(value) if is_time else value)
         if fit is MISFIT:
-            misfits.setdefault(row, {})[name] = given
+            misfits.setdefault(row, {})[name] = values[row]
         fits.append(fit)
     return fits
 

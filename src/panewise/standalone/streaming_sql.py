@@ -216,13 +216,13 @@ class SqlRun:
         finish: bool = False,
     ) -> SqlOutput:
         """Takes a step with all that happens in it."""
-        given = {name.lower(): frame for name, frame in tables.items()}
+        by_name = {name.lower(): frame for name, frame in tables.items()}
         reached = {name.lower(): watermark for name, watermark in (watermarks or {}).items()}
-        unknown = sorted((given.keys() | reached.keys()) - self.schemas.keys())
+        unknown = sorted((by_name.keys() | reached.keys()) - self.schemas.keys())
         if unknown:
             rule = f"the tables of this query are {sorted(self.schemas)}"
             raise InputError(f"a table {unknown[0]}", rule, "give one of these")
-        frames = {name: frame_for(self.schemas[name], frame) for name, frame in given.items()}
+        frames = {name: frame_for(self.schemas[name], frame) for name, frame in by_name.items()}
         rejected = Rejected()
         rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
         late = _together([self._no_late, *rejected.late])

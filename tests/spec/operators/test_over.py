@@ -254,13 +254,6 @@ CASES: list[tuple[Any, str]] = [
     (lambda: 1 + F.lag("v").over(BY_TIME), "an expression of lag(v, 1) over a window | "),  # type: ignore[operator]
     (lambda: F.lag("v").over(BY_TIME).cast("int"), "an expression of lag(v, 1) over a window | "),
     (
-        lambda: F.sum("v") / F.count(),
-        (
-            "an expression of sum(v) | an aggregate is a whole column of the panes, not part of an expression"
-            " | give each aggregate an .alias(...), then compute with the columns, as in panes.withColumn"
-        ),
-    ),  # type: ignore[operator]
-    (
         lambda: F.col("v"),
         (
             "panewise.functions.col | panewise.functions has aggregates; columns and expressions "

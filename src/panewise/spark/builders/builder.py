@@ -12,7 +12,7 @@ from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import ApplyOptions
 from panewise.spark.builders.upstream_inputs import Source
 from panewise.spec import AnyWindow, Position, Trigger, Watermark
-from panewise.spec.aggregates.expressions import names_of
+from panewise.spec.column_expressions import names_of
 from panewise.spec.windows.kinds import positive
 
 ColumnLike: TypeAlias = str | Column

@@ -14,7 +14,7 @@ from panewise.spark.builders.builder import ColumnLike, EventTimeBuilder
 from panewise.spark.builders.upstream_inputs import Source, check_source, default_time, watermarked_column
 from panewise.spark.results.single_input import DeduplicateResult
 from panewise.spec import DeduplicateOperator
-from panewise.spec.aggregates.expressions import Expression, name_of, names_of
+from panewise.spec.column_expressions import Expression, name_of, names_of
 from panewise.spec.operators.deduplicate import By, Emit, Keep
 
 

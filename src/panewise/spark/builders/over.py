@@ -13,7 +13,7 @@ from panewise.spark.builders.builder import ColumnLike, EventTimeBuilder
 from panewise.spark.builders.upstream_inputs import Source, check_source, watermarked_column
 from panewise.spark.results.over import OverResult
 from panewise.spec import Over, OverOperator, over_operator
-from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.column_expressions import name_of
 
 
 def over(df: Source, event_time: ColumnLike | None = None) -> "OverBuilder":

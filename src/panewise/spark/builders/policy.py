@@ -11,7 +11,7 @@ from panewise.spark.builders.builder import ColumnLike, SingleInputBuilder
 from panewise.spark.builders.upstream_inputs import Source, check_source
 from panewise.spark.results.single_input import PolicyResult
 from panewise.spec import Aggregate, StreamWindow, WindowListener
-from panewise.spec.aggregates.expressions import names_of
+from panewise.spec.column_expressions import names_of
 from panewise.spec.operators.policy.policies import PartitionEviction, Policy
 
 

@@ -8,7 +8,7 @@ from panewise.errors import SpecError
 from panewise.spark.builders.upstream_inputs import Source, frame_of
 from panewise.spark.inputs.checks import same_name
 from panewise.spark.inputs.names import matches
-from panewise.spec.aggregates.expressions import Expression, is_column, name_of
+from panewise.spec.column_expressions import Expression, is_column, name_of
 from panewise.spec.operators.join.columns import EITHER, LEFT, ONE_SIDED, RIGHT, SIDES, Selected
 
 SelectedLike: TypeAlias = str | tuple[str, str] | tuple[str, str, str] | Selected

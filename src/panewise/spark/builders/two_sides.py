@@ -14,7 +14,7 @@ from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spec import FixedLag, Position, StreamTime
-from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.column_expressions import name_of
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 
 OF_EACH_SIDE: Final = frozenset({"null_keys", "max_future_skew"})  # the options that each side has

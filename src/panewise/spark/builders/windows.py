@@ -13,7 +13,7 @@ from panewise.spark.builders.builder import ColumnLike, EventTimeBuilder, Window
 from panewise.spark.builders.upstream_inputs import Source, check_source, default_time, watermarked_column
 from panewise.spark.results.single_input import WindowResult
 from panewise.spec import Aggregate, Evictor, WindowOperator
-from panewise.spec.aggregates.expressions import name_of, names_of
+from panewise.spec.column_expressions import name_of, names_of
 from panewise.spec.operators.windows import default_event_time
 
 

@@ -29,7 +29,7 @@ from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.write_arguments import WriteOptions
 from panewise.spark.results.over import OverResult
 from panewise.spark.sinks.base import AnySink
-from panewise.spec.aggregates.expressions import text_of
+from panewise.spec.column_expressions import text_of
 
 _OVER = "_panewise_over"
 Step: TypeAlias = Callable[[DataFrame], DataFrame]

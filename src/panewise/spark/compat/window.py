@@ -9,7 +9,7 @@ import pyspark.sql
 
 from panewise import functions, spec
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import text_of
+from panewise.spec.column_expressions import text_of
 
 # Returns the name of the input column for a column, which may be an expression.
 Reader: TypeAlias = Callable[[Any], str]

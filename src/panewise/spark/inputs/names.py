@@ -19,7 +19,7 @@ from panewise.families import INPUT
 from panewise.spark.columns.schemas import columns_of
 from panewise.spark.inputs.checks import own_columns, same_name
 from panewise.spec import Entry, Specification, parts
-from panewise.spec.aggregates.expressions import Expression
+from panewise.spec.column_expressions import Expression
 from panewise.spec.conditions.text import in_backticks
 
 _DISTINCT = (

@@ -10,7 +10,7 @@ from panewise.spark.columns.schemas import columns_of
 from panewise.spark.queries.selection import Selection
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.shuffle.reports import PROGRESS
-from panewise.spec.aggregates.expressions import Expression
+from panewise.spec.column_expressions import Expression
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.column_syntax import star_of
 from panewise.sql.stage_columns import is_star

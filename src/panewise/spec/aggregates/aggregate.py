@@ -9,9 +9,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import Expression, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.spec.column_expressions import Expression, checked_column
 from panewise.spec.fields import check_alias, check_choice, check_flag, is_count, is_finite_number, is_name
 from panewise.spec.whole_columns import WholeColumn
 from panewise.spec.window_spec import Over, WindowSpec

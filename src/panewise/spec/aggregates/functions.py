@@ -6,8 +6,8 @@ Users import them from :mod:`panewise.functions`.
 from typing import Any
 
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.aggregates.user_functions import UserFunctions
+from panewise.spec.column_expressions import ColumnOrName, Expression, checked_column
 
 # The public functions, which panewise.functions has.
 __all__ = [

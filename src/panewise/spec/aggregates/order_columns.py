@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import ColumnOrName, Expression, checked_column
+from panewise.spec.column_expressions import ColumnOrName, Expression, checked_column
 from panewise.spec.fields import check_flag, is_name
 from panewise.spec.window_spec import DirectedColumn, SortColumn
 

@@ -4,8 +4,8 @@ from typing import Literal
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.aggregates.expressions import ColumnOrName
 from panewise.spec.aggregates.functions import over_column
+from panewise.spec.column_expressions import ColumnOrName
 from panewise.spec.fields import is_count
 
 # The public functions, which panewise.functions has.

@@ -5,7 +5,7 @@ that of `regr_count` are doubles, and null without rows.
 """
 
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
+from panewise.spec.column_expressions import ColumnOrName, checked_column
 
 # The public functions, which panewise.functions has.
 __all__ = [

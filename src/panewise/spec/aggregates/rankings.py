@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 from panewise.spec.aggregates.order_columns import OrderColumn, names_of, order_columns
+from panewise.spec.column_expressions import ColumnOrName, checked_column
 
 # The public functions, which panewise.functions has.
 __all__ = ["max_by", "min_by", "sort_list", "top_n", "top_n_by"]

@@ -1,8 +1,8 @@
 """The functions that create aggregates of the distribution of values, named as in pyspark.sql.functions."""
 
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.aggregates.expressions import ColumnOrName
 from panewise.spec.aggregates.functions import over_column
+from panewise.spec.column_expressions import ColumnOrName
 
 # The public functions, which panewise.functions has.
 __all__ = [

@@ -6,7 +6,6 @@ from typing import Any
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.aggregates.expressions import ColumnOrName
 from panewise.spec.aggregates.functions import user
 from panewise.spec.aggregates.user_functions import (
     JsonValue,
@@ -16,6 +15,7 @@ from panewise.spec.aggregates.user_functions import (
     check_function,
 )
 from panewise.spec.aggregates.user_values import is_json
+from panewise.spec.column_expressions import ColumnOrName
 
 
 class UserAggregate(UserFunctions):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.expressions import name_of
+from panewise.spec.column_expressions import name_of
 from panewise.spec.conditions import nodes
 from panewise.spec.conditions.literals import Literal, literal_of
 from panewise.spec.conditions.operand_types import check_condition

@@ -5,8 +5,8 @@ from typing import Any
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
-from panewise.spec.aggregates.expressions import ColumnOrName, checked_column
 from panewise.spec.aggregates.order_sensitive import first, last
+from panewise.spec.column_expressions import ColumnOrName, checked_column
 from panewise.spec.operators.over.row_function import RowFunction
 
 
