@@ -83,9 +83,8 @@ def test_batches_may_be_cut_anywhere(family: str, data: st.DataObject) -> None:
 def test_a_batch_of_two_sides_is_its_rows_one_by_one(family: str, data: st.DataObject) -> None:
     """With evaluate="record" cuts change no output, if the arrival order is the same (semantics 36.7)."""
     spec = data.draw(JOINS[family](evaluate="record"))
-    assume(
-        not isinstance(getattr(spec, "window", None), Custom)
-    )  # the oracle, which sorts, takes single rows
+    # The rows are sorted by the oracle, which knows no functions of frames.
+    assume(not isinstance(getattr(spec, "window", None), Custom))
     script = data.draw(events_of(spec))
     assert_same(emitted(spec, list(rows_of_sides(spec, script)) or script), emitted(spec, script))
 
