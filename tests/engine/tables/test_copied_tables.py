@@ -40,6 +40,12 @@ class _Copy(CopiedTables):
             raise NotInPythonError
         return True
 
+    def add(self, operator: Any, port: str, time: int, row: tuple[Any, ...], clocks: Any) -> None:
+        """Leaves every row to the engine."""
+
+    def advance(self, operator: Any, clocks: Any) -> None:
+        """Leaves every clock to the engine."""
+
 
 def test_a_copy_follows_the_tables_that_got_its_rows() -> None:
     copy, operator = _Copy(10), _Operator()
