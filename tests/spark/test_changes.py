@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as SF
 
 import panewise as pw
 from panewise import functions as F
@@ -73,6 +74,9 @@ def test_a_change_is_refused_or_waits_or_is_taken_back(feed: Feed, monkeypatch: 
     run(feed, before)
     with pytest.raises(StateError, match=r"^a changed specification \(window: "):
         run(feed, minutes(feed.stream()).window(pw.Tumbling("2 minutes")).agg(COUNT))
+    doubles = feed.stream().withColumn("v", SF.col("v").cast("double"))
+    with pytest.raises(StateError, match=r"^columns of other types \(v: bigint, now double\)"):
+        run(feed, minutes(doubles).agg(SUM, LARGEST))  # 47.21: also if the specification has changed
     commits = Path(feed.sink("checkpoint"), "commits")
     last = max((file for file in commits.iterdir() if file.name.isdecimal()), key=lambda file: int(file.name))
     hidden = last.rename(commits.with_name("hidden"))

@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from panewise.engine.columns import CARRY
-from panewise.engine.evolution import converted, take_over
+from panewise.engine.evolution import converted, other_types, take_over
 from panewise.engine.family_parts import Conversion, TakeOver
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
@@ -255,11 +255,7 @@ def check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
     }
     if stored is not None and stored != expected:
         different = sorted(name for name in {*stored, *expected} if stored.get(name) != expected.get(name))
-        raise StateError(
-            f"a state with other columns: {different}",
-            "the columns of a state have fixed types",
-            "cast the input's columns to the types that they had, or start from a new checkpoint",
-        )
+        raise other_types(f"a state with other columns: {different}")
 
 
 def _of_lacking_tables(state: OperatorState, stored: Mapping[str, str]) -> tuple[str, ...]:

@@ -39,6 +39,13 @@ def take_over(operator: Operator, change: Continuation, header: Mapping[str, Any
     return make(operator, change.before, header)
 
 
+def other_types(what: str) -> StateError:
+    """Returns the error for columns of other types than those of a stored state."""
+    rule = "the columns of a state have fixed types"
+    remedy = "cast the input's columns to the types that they had, or start from a new checkpoint"
+    return StateError(what, rule, remedy)
+
+
 def converted_rows(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:
     """Returns rows of a stored table, with ``__dead``, as rows of this one.
 
@@ -50,11 +57,7 @@ def converted_rows(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeO
     changed = rows if convert is None else convert(rows)
     different = sorted(column for column, dtype in columns.items() if changed.schema.get(column) != dtype)
     if different:
-        raise StateError(
-            f"a state with other columns: {different}",
-            "the columns of a state have fixed types",
-            "cast the input's columns to the types that they had, or start from a new checkpoint",
-        )
+        raise other_types(f"a state with other columns: {different}")
     return changed.select(*columns)
 
 

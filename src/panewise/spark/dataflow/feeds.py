@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
 
 from panewise.engine.protocol import Schemas
 from panewise.spark.dataflow.initial_state import InitialState
@@ -33,8 +34,12 @@ class Upstream(Protocol):
         """The operators whose rows are inputs of this one, by port."""
         ...
 
+    def inputs(self, *, all_columns: bool) -> Mapping[str, StructType]:
+        """The columns of each input."""
+        ...
+
     def schemas(self, *, all_columns: bool) -> Schemas:
-        """The types of the columns of each input."""
+        """The types of these columns in the engine."""
         ...
 
     @property

@@ -11,10 +11,11 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from panewise.engine.exported_operator import entries_of
 from panewise.engine.registry import operator_for
+from panewise.errors import PanewiseError
 from panewise.spark.columns.types import arrow_schema
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.workers.step import ShardBatch, step
-from panewise.spark.workers.worker import ShortReports
+from panewise.spark.workers.worker import hide_traceback
 from panewise.spec import Specification
 from panewise.state.export_file import ExportedFrom, writing
 
@@ -58,8 +59,11 @@ def state_of_shard(
     """
 
     def run(key: Any, table: pa.Table) -> pa.Table:
-        with ShortReports():
+        try:
             return of_shard(int(key[0].as_py()), table)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def of_shard(shard: int, table: pa.Table) -> pa.Table:
         envelopes = zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)

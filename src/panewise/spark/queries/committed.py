@@ -15,6 +15,11 @@ def last_committed(session: SparkSession, checkpoint: str) -> int:
     return last_number(session, f"{checkpoint}/commits")
 
 
+def has_state(session: SparkSession, checkpoint: str) -> bool:
+    """Returns whether a micro-batch was committed, and so a state may be stored."""
+    return last_committed(session, checkpoint) != NONE
+
+
 def uncommitted(session: SparkSession, checkpoint: str) -> int | None:
     """Returns the micro-batch that has begun and is not committed, None if there is none."""
     latest = last_number(session, f"{checkpoint}/offsets")

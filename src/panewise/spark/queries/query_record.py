@@ -4,7 +4,7 @@ The record names the specification, the number of shards and the operators whose
 query is refused before it starts.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +23,7 @@ from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.queries.added_clock import add_source, sources_so_far
+from panewise.spark.queries.input_types import check_types_kept, recorded_types
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import REMEDY, Continuation
@@ -85,7 +86,7 @@ def prepare_record(
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
     header |= {_CLOCK: None if dataflow.clock is None else dataflow.clock.us}
     header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
-    header |= {READS: reads_of(dataflow)}
+    header |= {READS: reads_of(dataflow), **recorded_types(dataflow)}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
 
@@ -140,7 +141,7 @@ def continue_record(
     header, clock = {**known.header, **more}, dataflow.clock
     if _CLOCK in header and clock is not None and clock != _NEVER:
         header[_CLOCK] = clock.us
-    header |= {} if after is None else {AFTER: after}
+    header |= {} if after is None else {AFTER: after, **recorded_types(dataflow)}
     if header != known.header or after is not None:
         record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
         _text(session, record).write.mode("append").text(_path(checkpoint))
@@ -154,22 +155,29 @@ def _fed_record(dataflow: Upstream) -> dict[str, Any]:
     """Returns the field of the record with the operators whose rows are inputs; empty if there are none."""
     firsts = {port: feed.first for port, feed in dataflow.fed.items()}
     fed = {
-        port: {"spec": to_dict(first.spec), "shards": len(first.shards), **_fed_record(first)}
+        port: {
+            "spec": to_dict(first.spec),
+            "shards": len(first.shards),
+            **recorded_types(first),
+            **_fed_record(first),
+        }
         for port, first in firsts.items()
     }
     return {_FED: fed} if fed else {}
 
 
-def check_fed(known: Mapping[str, Any], dataflow: Dataflow, *, at_end: bool) -> None:
-    """Checks that the operators whose rows are inputs are those of the checkpoint."""
-    _check_firsts(known, dataflow)
+def check_fed(
+    known: Mapping[str, Any], dataflow: Dataflow, has_state: Callable[[], bool], *, at_end: bool
+) -> None:
+    """Checks that the operators whose rows are inputs are those of the checkpoint, with its columns."""
+    _check_firsts(known, dataflow, has_state)
     if dataflow.fed and known.get(_ENDS, False) != at_end:
         fault = f"finish='at_end' {'given' if at_end else 'left out'}, over a result"
         rule = "a checkpoint fixes the sources of a query, and finish='at_end' over a result adds a source"
         raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
 
 
-def _check_firsts(known: Mapping[str, Any], dataflow: Upstream) -> None:
+def _check_firsts(known: Mapping[str, Any], dataflow: Upstream, has_state: Callable[[], bool]) -> None:
     before = known.get(_FED, {})
     if set(before) != set(dataflow.fed):
         fault = f"results as the inputs {sorted(dataflow.fed)}"
@@ -182,7 +190,8 @@ def _check_firsts(known: Mapping[str, Any], dataflow: Upstream) -> None:
             "only the last operator of a query may change",
         )
         check_same(manifest, feed.first.spec, len(feed.first.shards), f"{rule} (semantics 47.9)", REMEDY)
-        _check_firsts(record, feed.first)
+        check_types_kept(record, record["spec"], feed.first, has_state)
+        _check_firsts(record, feed.first, has_state)
 
 
 def check_place(session: SparkSession, known: Mapping[str, Any], checkpoint: str) -> None:

@@ -7,6 +7,7 @@ and passed to the sink of that kind (:mod:`panewise.spark.queries.dispatch`).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -24,6 +25,7 @@ from panewise.spark.dataflow.initial_state import (
     known_state,
 )
 from panewise.spark.queries.bound_sinks import bound
+from panewise.spark.queries.committed import has_state
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import Done, WindowQuery
 from panewise.spark.queries.query_record import (
@@ -124,7 +126,7 @@ def _prepared(
         dataflow = dataflow.known_as(known.shards)
         taken = taken_over(session, known, dataflow, checkpoint, options.added_aggregates)
         dataflow = with_clock(known.header, replace(dataflow, spec=taken.change.spec))
-        check_fed(known.header, dataflow, at_end=at_end)
+        check_fed(known.header, dataflow, partial(has_state, session, checkpoint), at_end=at_end)
         check_place(session, known.header, checkpoint)
         check_reads(known.header, dataflow)
         more = added_clock(session, known.header, dataflow, checkpoint)

@@ -22,7 +22,7 @@ from panewise.engine.imported_shard import ImportedShard, begin
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.errors import StateError
+from panewise.errors import PanewiseError, StateError
 from panewise.spark.activity import StepActivity
 from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.shuffle.envelope import encode, groups, pieces
@@ -31,7 +31,7 @@ from panewise.spark.workers.processor_settings import Settings
 from panewise.spark.workers.state_pieces import StatePieces
 from panewise.spark.workers.step import OutputBuffer, ShardBatch, StepOutput, encoded, step
 from panewise.spark.workers.unpack import Unpack
-from panewise.spark.workers.worker import ShortReports, settle
+from panewise.spark.workers.worker import hide_traceback, settle
 from panewise.state import Mirror, RunStore
 from panewise.state.arrow_streams import shares_text
 
@@ -79,18 +79,24 @@ class ShardRunner:
     def take(self, shard: int, rows: Iterator[Any], timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard with its envelopes, and returns the output as frames for Spark."""
         self._served.add(shard)
-        with ShortReports():
+        try:
             self._begin(shard)
             shard_batch = ShardBatch.read(
                 envelope for frame in rows for envelope in zip(frame["kind"], frame["payload"], strict=True)
             )
             yield from self._run_step(shard, shard_batch, timers)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def wake(self, shard: int, timers: TimerValues) -> Iterator[pd.DataFrame]:
         """Runs the step of a shard whose timer has expired, unless envelopes have already caused one."""
-        with ShortReports():
+        try:
             if not self._begin(shard) and shard not in self._served:
                 yield from self._run_step(shard, ShardBatch(), timers)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def _begin(self, shard: int) -> bool:
         """Adds what waits to the state of a shard. Returns whether rows of static inputs did."""

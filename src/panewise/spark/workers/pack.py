@@ -18,12 +18,12 @@ from panewise.engine.ingest.validate import Port
 from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.progress.multi_input import later, latest_of
 from panewise.engine.registry import plan_for
-from panewise.errors import InputError
+from panewise.errors import InputError, PanewiseError
 from panewise.families import INPUT
 from panewise.spark.columns.types import in_utc
 from panewise.spark.shuffle.envelope import batch, carried, encode, groups, labelled, pieces
 from panewise.spark.shuffle.reports import KIND, PROGRESS, Reports, highest_reports
-from panewise.spark.workers.worker import ShortReports, settle
+from panewise.spark.workers.worker import hide_traceback, settle
 from panewise.spec import Specification, parts
 
 SHARD = "__shard"
@@ -79,12 +79,15 @@ class Pack:
         """Yields the envelopes of one partition."""
         settle()
         context = TaskContext.get()
-        with ShortReports():
+        try:
             port = plan_for(self.spec, self.schemas).ports[self.port]
             packer = _Packer(self, port, 0 if context is None else context.partitionId())
             for chunk in _chunks(batches):
                 yield from packer.take(self._named(chunk))
             yield from packer.finish()
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def _named(self, chunk: pa.Table) -> pa.Table:
         """Returns the chunk with the column names of the schema."""

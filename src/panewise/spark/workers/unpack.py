@@ -19,12 +19,13 @@ from pyspark.sql.types import (
 )
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
+from panewise.errors import PanewiseError
 from panewise.spark.columns.restored_names import reason, rows_restored
 from panewise.spark.columns.types import arrow_schema, contains, with_maps
 from panewise.spark.metrics import COLUMN, joined
 from panewise.spark.shuffle.envelope import OUT, decode, is_numbered, kind_of
 from panewise.spark.shuffle.reports import KIND, PROGRESS
-from panewise.spark.workers.worker import ShortReports, settle
+from panewise.spark.workers.worker import hide_traceback, settle
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,10 +83,13 @@ class Unpack:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes."""
         settle()
-        with ShortReports():
+        try:
             for arrived in batches:
                 for payload in arrived.column("payload"):
                     yield from self.batches(decode(payload.as_buffer()))
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def batches(self, table: pl.DataFrame) -> list[pa.RecordBatch]:
         """Returns rows as Arrow batches with the columns of the target."""
@@ -167,7 +171,7 @@ class UnpackWithReports:
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yields the rows in the envelopes, and the envelopes that stay closed."""
         settle()
-        with ShortReports():
+        try:
             for arrived in batches:
                 kinds = arrived.column("kind").to_pylist()
                 for kind, payload in zip(kinds, arrived.column("payload"), strict=True):
@@ -177,6 +181,9 @@ class UnpackWithReports:
                         yield self._closed(self.written[kind], payload)
                     if kind == self.unpack.kind:
                         yield from self._rows(payload.as_buffer())
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def _closed(self, kind: str, payload: pa.Scalar) -> pa.RecordBatch:
         schema = self.columns.schema

@@ -7,8 +7,9 @@ import polars as pl
 import pyarrow as pa
 
 from panewise.engine.registry import operator_for
+from panewise.errors import PanewiseError
 from panewise.spark.workers.step import OutputBuffer, ShardBatch, encoded, step
-from panewise.spark.workers.worker import ShortReports
+from panewise.spark.workers.worker import hide_traceback
 from panewise.spec import Specification
 
 
@@ -21,8 +22,11 @@ def whole_batch(
     """
 
     def run(key: Any, table: pa.Table) -> pa.Table:
-        with ShortReports():
+        try:
             return of_shard(key, table)
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     def of_shard(key: Any, table: pa.Table) -> pa.Table:
         shard_batch = ShardBatch.read(

@@ -5,9 +5,6 @@ import gc
 import os
 import sys
 from functools import cache
-from types import TracebackType
-
-from panewise.errors import PanewiseError
 
 _IN_WORKER = "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules
 _JEMALLOC = "_RJEM_MALLOC_CONF"
@@ -57,18 +54,12 @@ def settle(stage: str = "") -> None:
         gc.freeze()
 
 
-class ShortReports:
-    """A context in which an error of panewise has no traceback, so that the worker's report begins with it.
+def hide_traceback() -> None:
+    """Removes the traceback of an error of panewise, so that the worker's report begins with its message.
 
     The traceback would show code of Spark and panewise, and none of the user's. PySpark reads the variable
-    when it reports the error. The worker process then ends, so no other error is affected.
+    when it reports the error. The worker process then ends, so no other error is affected. Callers catch the
+    error themselves: a context would be one more step on the way of each row.
     """
-
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if _IN_WORKER and isinstance(error, PanewiseError):
-            os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+    if _IN_WORKER:
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"

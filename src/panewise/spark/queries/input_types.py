@@ -1,0 +1,90 @@
+"""The types of the columns that an operator reads, which a record has (semantics 47.21).
+
+The types of a stored state are fixed, and the worker that loads a state checks them. But then `write` has
+recorded a changed specification already. So `write` checks the types before it stores anything.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any, Final, TypeAlias
+
+from pyspark.sql.types import StructType
+
+from panewise.engine.checkpoint import types_of_tables
+from panewise.engine.evolution import other_types
+from panewise.engine.protocol import Schemas
+from panewise.engine.registry import operator_for
+from panewise.errors import SpecError
+from panewise.spark.columns.types import polars_schema
+from panewise.spark.dataflow.feeds import Upstream
+from panewise.spec import Specification
+from panewise.spec.codec import from_dict
+
+_COLUMNS: Final = "columns"  # the field of the record that has the columns that the operator reads, by port
+
+Inputs: TypeAlias = Mapping[str, StructType]
+
+
+def recorded_types(dataflow: Upstream) -> dict[str, Any]:
+    """Returns the field of the record with the columns that an operator reads."""
+    columns = dataflow.inputs(all_columns=False)
+    return {_COLUMNS: {port: schema.jsonValue() for port, schema in columns.items()}}
+
+
+def check_types_kept(
+    known: Mapping[str, Any], spec: Mapping[str, Any], dataflow: Upstream, has_state: Callable[[], bool]
+) -> None:
+    """Refuses columns by which a stored state would get other types.
+
+    `known` has what the record says of the operator, and `spec` is the specification of the state. Records of
+    earlier releases have no columns.
+
+    Raises:
+        StateError: if there are such columns; it names them with both types.
+    """
+    before = {port: StructType.fromJson(schema) for port, schema in known.get(_COLUMNS, {}).items()}
+    now = dataflow.inputs(all_columns=False)
+    changed = [*_changed(before, now)]
+    if changed and has_state() and _stores_others(spec, before, dataflow, changed):
+        kinds = [
+            f"{name}: {_kind(before, port, name)}, now {_kind(now, port, name)}" for port, name in changed
+        ]
+        raise other_types(f"columns of other types ({'; '.join(sorted(kinds))})")
+
+
+def _kind(inputs: Inputs, port: str, name: str) -> str:
+    return inputs[port][name].dataType.simpleString()
+
+
+def _changed(before: Inputs, now: Inputs) -> Iterator[tuple[str, str]]:
+    """Yields the columns that have changed their type, with their ports."""
+    for port in before.keys() & now.keys():
+        types = {field.name: field.dataType for field in now[port]}
+        yield from (
+            (port, field.name)
+            for field in before[port]
+            if types.get(field.name, field.dataType) != field.dataType
+        )
+
+
+def _stores_others(
+    spec: Mapping[str, Any], before: Inputs, dataflow: Upstream, changed: list[tuple[str, str]]
+) -> bool:
+    """Returns whether stored columns would have other types, because columns of the input have.
+
+    What an operator could not read of the columns with their old types, it does not continue.
+    """
+    old = {port: polars_schema(schema) for port, schema in before.items()}
+    now = dataflow.schemas(all_columns=False)
+    restored = {port: dict(schema) for port, schema in now.items()}
+    for port, name in changed:
+        restored[port][name] = old[port][name]
+    with suppress(SpecError):
+        stored, kept = _types(from_dict(spec), old), _types(dataflow.spec, restored)
+        here = _types(dataflow.spec, now)
+        return any(name in stored and kept.get(name) != dtype for name, dtype in here.items())
+    return False
+
+
+def _types(spec: Specification, schemas: Schemas) -> dict[str, str]:
+    return types_of_tables(operator_for(spec, schemas).state)

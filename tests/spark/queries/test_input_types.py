@@ -1,0 +1,85 @@
+"""Columns whose types a stored state fixes (semantics 47.21)."""
+
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import panewise as pw
+from panewise import functions as F
+from panewise.errors import StateError
+from panewise.spark import joined, windowed
+from panewise.spark.queries.input_types import check_types_kept, recorded_types
+from panewise.spec.codec import to_dict
+
+COUNT, SUM, MOST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")
+
+
+def frame(spark: SparkSession, **types: str) -> DataFrame:
+    kinds = {"ts": "TIMESTAMP", "k": "STRING", "v": "INT", "w": "INT", **types}
+    return spark.createDataFrame([], ", ".join(f"{name} {kind}" for name, kind in kinds.items()))
+
+
+def windows(df: DataFrame, *aggregates: Any) -> Any:
+    described = windowed(df, "ts").groupBy("k").window(pw.Tumbling("1 minute"))
+    return described.agg(*aggregates).dataflow
+
+
+def join(left: DataFrame, right: DataFrame) -> Any:
+    return (
+        joined(left, right, "ts").on("k").within(0, "1 minute").prefix(right="right_").how("inner").dataflow
+    )
+
+
+def check(before: Any, now: Any, *, has_state: bool = True) -> None:
+    check_types_kept(recorded_types(before), to_dict(before.spec), now, lambda: has_state)
+
+
+@pytest.mark.parametrize(
+    ("types", "then", "now"),
+    [
+        ({"k": "INT"}, (COUNT,), (COUNT,)),
+        ({"v": "DOUBLE"}, (SUM,), (SUM,)),
+        ({"v": "DOUBLE"}, (COUNT, SUM), (SUM, MOST)),
+        ({"v": "DECIMAL(9,2)"}, (MOST, SUM), (MOST,)),
+    ],
+)
+def test_a_stored_column_keeps_its_type(
+    spark: SparkSession, types: dict[str, str], then: tuple[Any, ...], now: tuple[Any, ...]
+) -> None:
+    before, after = windows(frame(spark), *then), windows(frame(spark, **types), *now)
+    [(name, kind)] = types.items()
+    message = (
+        rf"columns of other types \({name}: \w+, now {kind.lower()}\b.*\) \| the columns of a state have"
+    )
+    with pytest.raises(StateError, match=message.replace("(9,2)", r"\(9,2\)").replace(r"\b", "")):
+        check(before, after)
+    check(before, after, has_state=False)
+
+
+@pytest.mark.parametrize(
+    ("types", "then", "now"),
+    [
+        ({}, (COUNT, SUM), (SUM,)),
+        ({"w": "STRING"}, (SUM,), (SUM,)),  # no operator reads it
+        ({"v": "DOUBLE"}, (SUM, COUNT), (COUNT,)),  # removed with its column
+        ({"v": "DOUBLE"}, (COUNT,), (COUNT, SUM)),  # the old type is not stored
+        ({"v": "STRING"}, (SUM, COUNT), (COUNT, F.max("v").alias("m"))),
+    ],
+)
+def test_other_columns_may_have_other_types(
+    spark: SparkSession, types: dict[str, str], then: tuple[Any, ...], now: tuple[Any, ...]
+) -> None:
+    check(windows(frame(spark), *then), windows(frame(spark, **types), *now))
+
+
+def test_whole_rows_of_both_sides_keep_their_types(spark: SparkSession) -> None:
+    before = join(frame(spark), frame(spark))
+    check(before, join(frame(spark), frame(spark)))
+    with pytest.raises(StateError, match=r"^columns of other types \(w: int, now string\)"):
+        check(before, join(frame(spark), frame(spark, w="STRING")))
+
+
+def test_a_record_of_an_earlier_release_says_nothing(spark: SparkSession) -> None:
+    after = windows(frame(spark, v="DOUBLE"), SUM)
+    check_types_kept({}, to_dict(after.spec), after, lambda: True)
