@@ -9,7 +9,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
 from panewise.spark import joined, windowed
-from panewise.spark.queries.input_types import check_types_kept, recorded_types
+from panewise.spark.queries.input_types import check_stored_types, recorded_types
 from panewise.spec.codec import to_dict
 
 COUNT, SUM, MOST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")
@@ -32,7 +32,7 @@ def join(left: DataFrame, right: DataFrame) -> Any:
 
 
 def check(before: Any, now: Any, *, has_state: bool = True) -> None:
-    check_types_kept(recorded_types(before), to_dict(before.spec), now, lambda: has_state)
+    check_stored_types(recorded_types(before), to_dict(before.spec), now, lambda: has_state)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,7 @@ def check(before: Any, now: Any, *, has_state: bool = True) -> None:
 def test_a_stored_column_keeps_its_type(
     spark: SparkSession, types: dict[str, str], then: tuple[Any, ...], now: tuple[Any, ...]
 ) -> None:
+    """semantics 47.21"""
     before, after = windows(frame(spark), *then), windows(frame(spark, **types), *now)
     [(name, kind)] = types.items()
     message = (
@@ -82,4 +83,4 @@ def test_whole_rows_of_both_sides_keep_their_types(spark: SparkSession) -> None:
 
 def test_a_record_of_an_earlier_release_says_nothing(spark: SparkSession) -> None:
     after = windows(frame(spark, v="DOUBLE"), SUM)
-    check_types_kept({}, to_dict(after.spec), after, lambda: True)
+    check_stored_types({}, to_dict(after.spec), after, lambda: True)

@@ -31,7 +31,7 @@ def recorded_types(dataflow: Upstream) -> dict[str, Any]:
     return {_COLUMNS: {port: schema.jsonValue() for port, schema in columns.items()}}
 
 
-def check_types_kept(
+def check_stored_types(
     known: Mapping[str, Any], spec: Mapping[str, Any], dataflow: Upstream, has_state: Callable[[], bool]
 ) -> None:
     """Refuses columns by which a stored state would get other types.
@@ -80,9 +80,9 @@ def _stores_others(
     for port, name in changed:
         restored[port][name] = old[port][name]
     with suppress(SpecError):
-        stored, kept = _types(from_dict(spec), old), _types(dataflow.spec, restored)
+        stored, same = _types(from_dict(spec), old), _types(dataflow.spec, restored)
         here = _types(dataflow.spec, now)
-        return any(name in stored and kept.get(name) != dtype for name, dtype in here.items())
+        return any(name in stored and same.get(name) != dtype for name, dtype in here.items())
     return False
 
 

@@ -23,7 +23,7 @@ from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.queries.added_clock import add_source, sources_so_far
-from panewise.spark.queries.input_types import check_types_kept, recorded_types
+from panewise.spark.queries.input_types import check_stored_types, recorded_types
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import REMEDY, Continuation
@@ -190,7 +190,7 @@ def _check_firsts(known: Mapping[str, Any], dataflow: Upstream, has_state: Calla
             "only the last operator of a query may change",
         )
         check_same(manifest, feed.first.spec, len(feed.first.shards), f"{rule} (semantics 47.9)", REMEDY)
-        check_types_kept(record, record["spec"], feed.first, has_state)
+        check_stored_types(record, record["spec"], feed.first, has_state)
         _check_firsts(record, feed.first, has_state)
 
 

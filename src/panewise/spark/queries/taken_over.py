@@ -16,7 +16,7 @@ from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.queries.committed import NONE, has_state, last_committed, uncommitted
-from panewise.spark.queries.input_types import check_types_kept
+from panewise.spark.queries.input_types import check_stored_types
 from panewise.spark.queries.query_record import AFTER, records_of
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.evolution import Continuation
@@ -49,7 +49,7 @@ def taken_over(
         StateError: if it cannot, or not now.
     """
     before = _in_use(session, known, checkpoint)
-    check_types_kept(before.header, before.spec, dataflow, partial(has_state, session, checkpoint))
+    check_stored_types(before.header, before.spec, dataflow, partial(has_state, session, checkpoint))
     if before is not known:
         with suppress(StateError):  # the change that the newest record has may be one of no return
             change = _change(known, dataflow, added_aggregates)
