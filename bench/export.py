@@ -6,18 +6,13 @@ does. With `--checkpoint` the state of a query is exported, too.
 """
 
 import argparse
-import os
-import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 import panewise as pw
+from bench.measured_process import Taken, measured
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.exported_operator import entries_of
@@ -39,19 +34,6 @@ SPEC = pw.WindowOperator(
     window=pw.Tumbling(10),
     aggregates=[F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("most")],
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a process took.
-
-    Attributes:
-        seconds: its time.
-        resident_mb: the most memory that it had.
-    """
-
-    seconds: float
-    resident_mb: float
 
 
 def write(file: Path, windows: int) -> None:
@@ -87,22 +69,6 @@ def into_pieces(file: str) -> int:
     exported = ExportedState.open(file, SPEC, SCHEMA, list(range(OTHERS)))
     pieces = state_envelopes(exported.redistribution, exported.shards)
     return sum(len(payload) for _, _, payload in pieces)
-
-
-def measured(arguments: Sequence[str]) -> Taken:
-    """Runs a command, and waits for its end.
-
-    Raises:
-        CalledProcessError: if it fails.
-    """
-    command = [sys.executable, *arguments]
-    started = time.perf_counter()
-    process = subprocess.Popen(command)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return Taken(time.perf_counter() - started, used.ru_maxrss / 1024)
 
 
 def measure(windows: int, parent: Path, checkpoint: str | None = None) -> dict[str, Taken]:

@@ -4,12 +4,8 @@ A query stores one window for each key. Then the command reads the checkpoint in
 """
 
 import argparse
-import os
 import shutil
-import subprocess
-import sys
 import tempfile
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from bench import data, flat, ours, session
 from bench.measure import seconds_of
+from bench.measured_process import measured
 
 KEYS = 14_400_000
 
@@ -54,17 +51,10 @@ def read(checkpoint: Path, *options: str) -> Reading:
     Raises:
         CalledProcessError: if it fails.
     """
-    command = [sys.executable, "-m", "panewise.cli", "state", str(checkpoint), *options]
     with tempfile.TemporaryFile() as printed:
-        started = time.perf_counter()
-        process = subprocess.Popen(command, stdout=printed)
-        _, status, used = os.wait4(process.pid, 0)
-        seconds = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, command)
+        taken = measured(["-m", "panewise.cli", "state", str(checkpoint), *options], printed)
         printed.seek(0)
-        return Reading(seconds, used.ru_maxrss / 1024, printed.read().decode())
+        return Reading(taken.seconds, taken.resident_mb, printed.read().decode())
 
 
 def main() -> None:
