@@ -101,6 +101,22 @@ def test_spark_has_queries_in_where_without_a_range_of_time() -> None:
         assert isinstance(compile_sql(f"SELECT v FROM a WHERE {where}").stage, SparkStage)
 
 
+@pytest.mark.parametrize(
+    ("value", "selected", "stage"),
+    [
+        ("k", "k", JoinStage),
+        ("k", "", SparkStage),
+        ("k", "k, v", SparkStage),
+        ("k", "*", SparkStage),
+        ("(k, v)", "k, v", SparkStage),
+    ],
+)
+def test_in_compares_one_value_with_one_column(value: str, selected: str, stage: type) -> None:
+    """semantics 46.29"""
+    inner = f"SELECT {selected} FROM b WHERE b.ts BETWEEN a.ts AND a.ts + INTERVAL '1' HOUR"
+    assert isinstance(compile_sql(f"SELECT v FROM a WHERE {value} IN ({inner})").stage, stage)
+
+
 def test_a_window_function_in_a_subquery_needs_no_name() -> None:
     """semantics 46.29"""
     stage = compile_sql(

@@ -52,9 +52,17 @@ def subquery_of(select: Select) -> Subquery | None:
         query = query.this if isinstance(query, exp.Subquery) else query
         table = _table_of(query)
         value = node.this if isinstance(node, exp.In) else None
-        if table is not None and isinstance(query, exp.Select) and (value or query.args.get("where")):
+        if table is None or not isinstance(query, exp.Select):
+            continue
+        if query.args.get("where") if value is None else _is_one_column(value, query):
             return Subquery(part, query, table, value, negated)
     return None
+
+
+def _is_one_column(value: exp.Expr, query: exp.Select) -> bool:
+    """Returns whether IN compares one value with the only column of a query. Spark handles all else."""
+    columns = query.expressions
+    return len(columns) == 1 and not columns[0].is_star and not isinstance(value, exp.Tuple)
 
 
 def _table_of(query: object) -> exp.Table | exp.Subquery | None:
