@@ -13,7 +13,8 @@ from panewise.errors import StateError
 FORMAT: Final = 2
 READABLE: Final = (1, 2)
 REMEDY: Final = "restore the checkpoint from a copy, or start from a new one"
-# The names of fields in the header of a state that has inputs with watermarks of their own.
+# The names of fields in the header of a state that has inputs with watermarks of their own. Stored states
+# have them, so they stay, also where they are not the words of the glossary.
 SINCE: Final = "since"
 REPORTS: Final = "told"
 _OPTIONAL = ("deadline", "mark", "checksum")

@@ -1,5 +1,6 @@
 """Columns whose types a stored state fixes (semantics 47.21)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
 from panewise.spark import joined, windowed
+from panewise.spark.queries import query_record
 from panewise.spark.queries.input_types import check_stored_types, recorded_types
 from panewise.spec.codec import to_dict
+from panewise.spec.evolution import Continuation
 
 COUNT, SUM, MOST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")
 
@@ -79,6 +82,36 @@ def test_whole_rows_of_both_sides_keep_their_types(spark: SparkSession) -> None:
     check(before, join(frame(spark), frame(spark)))
     with pytest.raises(StateError, match=r"^columns of other types \(w: int, now string\)"):
         check(before, join(frame(spark), frame(spark, w="STRING")))
+
+
+def test_one_column_does_not_hide_another_one(spark: SparkSession) -> None:
+    """semantics 47.21: the sum could not read the old type, and the key is stored."""
+    before = windows(frame(spark, v="STRING"), COUNT, F.max("v").alias("m"))
+    with pytest.raises(StateError, match=r"^columns of other types \(k: string, now int\)"):
+        check(before, windows(frame(spark, k="INT"), COUNT, SUM))
+
+
+@pytest.mark.parametrize(("committed", "kept"), [(-1, "double"), (0, "integer")])
+def test_types_without_a_committed_micro_batch_are_replaced(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, committed: int, kept: str
+) -> None:
+    """semantics 47.21: else the state would have other types than its record."""
+    monkeypatch.setattr(query_record, "reads_of", lambda dataflow: {})
+    monkeypatch.setattr(query_record, "last_committed", lambda session, checkpoint: committed)
+    checkpoint, first, then = (
+        str(tmp_path),
+        windows(frame(spark), SUM),
+        windows(frame(spark, v="DOUBLE"), SUM),
+    )
+    query_record.prepare_record(spark, first, checkpoint, f"{checkpoint}/control", at_end=False)
+    known = query_record.record_of(spark, checkpoint)
+    assert known is not None
+    same = Continuation(first.spec, first.spec)
+    query_record.continue_record(spark, known, same, then, checkpoint, None)
+    newest = query_record.record_of(spark, checkpoint)
+    assert newest is not None
+    (columns,) = newest.header["columns"].values()
+    assert {field["name"]: field["type"] for field in columns["fields"]}["v"] == kept
 
 
 def test_a_record_of_an_earlier_release_says_nothing(spark: SparkSession) -> None:

@@ -1,7 +1,7 @@
 """The types of the columns that an operator reads, which a record has (semantics 47.21).
 
-The types of a stored state are fixed, and the worker that loads a state checks them. But then `write` has
-recorded a changed specification already. So `write` checks the types before it stores anything.
+The types of a stored state are fixed, and the worker that loads a state checks them. That would be too late
+for a changed specification, which `write` has recorded by then. So `write` checks the types before.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -45,11 +45,14 @@ def check_stored_types(
     before = {port: StructType.fromJson(schema) for port, schema in known.get(_COLUMNS, {}).items()}
     now = dataflow.inputs(all_columns=False)
     changed = [*_changed(before, now)]
-    if changed and has_state() and _stores_others(spec, before, dataflow, changed):
+    if changed and has_state():
         kinds = [
-            f"{name}: {_kind(before, port, name)}, now {_kind(now, port, name)}" for port, name in changed
+            f"{name}: {_kind(before, port, name)}, now {_kind(now, port, name)}"
+            for port, name in changed
+            if _changes_state(spec, before, dataflow, port, name)
         ]
-        raise other_types(f"columns of other types ({'; '.join(sorted(kinds))})")
+        if kinds:
+            raise other_types(f"columns of other types ({'; '.join(sorted(kinds))})")
 
 
 def _kind(inputs: Inputs, port: str, name: str) -> str:
@@ -67,22 +70,20 @@ def _changed(before: Inputs, now: Inputs) -> Iterator[tuple[str, str]]:
         )
 
 
-def _stores_others(
-    spec: Mapping[str, Any], before: Inputs, dataflow: Upstream, changed: list[tuple[str, str]]
-) -> bool:
-    """Returns whether stored columns would have other types, because columns of the input have.
+def _changes_state(spec: Mapping[str, Any], before: Inputs, dataflow: Upstream, port: str, name: str) -> bool:
+    """Returns whether a stored column gets another type because this column of the input has.
 
-    What an operator could not read of the columns with their old types, it does not continue.
+    If the operator cannot read the column with its old type, nothing is compared: all that it stores of the
+    column is new.
     """
-    old = {port: polars_schema(schema) for port, schema in before.items()}
+    old = {of: polars_schema(schema) for of, schema in before.items()}
     now = dataflow.schemas(all_columns=False)
-    restored = {port: dict(schema) for port, schema in now.items()}
-    for port, name in changed:
-        restored[port][name] = old[port][name]
+    restored = {**now, port: {**now[port], name: old[port][name]}}
     with suppress(SpecError):
         stored, same = _types(from_dict(spec), old), _types(dataflow.spec, restored)
         here = _types(dataflow.spec, now)
-        return any(name in stored and same.get(name) != dtype for name, dtype in here.items())
+        # Types that a changed specification changes are the same with the old type of the column.
+        return any(column in stored and same.get(column) != dtype for column, dtype in here.items())
     return False
 
 

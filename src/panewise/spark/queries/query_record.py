@@ -23,6 +23,7 @@ from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.queries.added_clock import add_source, sources_so_far
+from panewise.spark.queries.committed import NONE, last_committed
 from panewise.spark.queries.input_types import check_stored_types, recorded_types
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
@@ -95,8 +96,8 @@ def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
     """Returns the dataflow with the clock stream that its checkpoint needs (semantics 47.11).
 
     Spark fixes the number of sources. So a clock stream that is removed stays, without rows, and one that is
-    added later is the last source. The offsets of a clock stream count its interval, and must not decrease.
-    So the interval is the shortest one so far.
+    added later is the last source. Offsets of earlier releases count the interval, and must not decrease. So
+    the interval is the shortest one so far.
     """
     if _CLOCK not in known:
         return dataflow  # an earlier release has made the record
@@ -141,7 +142,10 @@ def continue_record(
     header, clock = {**known.header, **more}, dataflow.clock
     if _CLOCK in header and clock is not None and clock != _NEVER:
         header[_CLOCK] = clock.us
-    header |= {} if after is None else {AFTER: after, **recorded_types(dataflow)}
+    types = {**recorded_types(dataflow), **_fed_record(dataflow)}
+    if after is not None or _is_unused(session, known, types, checkpoint):
+        header |= types
+    header |= {} if after is None else {AFTER: after}
     if header != known.header or after is not None:
         record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
         _text(session, record).write.mode("append").text(_path(checkpoint))
@@ -149,6 +153,13 @@ def continue_record(
         add_source(session, checkpoint, header[_SOURCES])
     if change.changes:
         log_change(f"the checkpoint {checkpoint}", change)
+
+
+def _is_unused(session: SparkSession, known: Manifest, types: Mapping[str, Any], checkpoint: str) -> bool:
+    """Returns whether the types differ from those of a record with which no micro-batch was committed."""
+    if all(known.header.get(name) == value for name, value in types.items()):
+        return False
+    return last_committed(session, checkpoint) <= int(known.header.get(AFTER, NONE))
 
 
 def _fed_record(dataflow: Upstream) -> dict[str, Any]:
