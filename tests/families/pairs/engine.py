@@ -236,7 +236,7 @@ def inspect(spec: Pairs, header: Mapping[str, Any], read: TableReader) -> Inspec
         Clocks(header["processing_time"], header["watermark"], header["finished"]) if header else Clocks()
     )
     horizon = _passed_until(clocks)
-    tables = [read(name, [KEY, END], [END], [], horizon, [KEY]) for name in (LEFT, RIGHT)]
+    tables = [read(name, [KEY, END], [], horizon, [KEY]) for name in (LEFT, RIGHT)]
     rows = [table for table in tables if table.width]
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), [KEY])
 

@@ -25,7 +25,7 @@ from typing import Any, Final
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.columns import key_columns
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
-from panewise.engine.join.two_sides import HEADER_RULES, read_clocks
+from panewise.engine.join.two_sides import HEADER_RULES, inspected_windows, read_clocks
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.nested.state import header_in
 from panewise.engine.tables.division import Division
@@ -44,9 +44,7 @@ def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader)
     """Returns the live windows, with the keys of the left side."""
     windows = window_operator(spec)
     inspection = engine_parts(windows).inspect(windows, header_in(HEADER, header), read)
-    names = {row_key(place): name for place, name in enumerate(spec.keys)}
-    rows = inspection.rows.rename(names) if inspection.rows.width else inspection.rows
-    return replace(inspection, clocks=read_clocks(header), rows=rows, keys=key_columns(spec.keys))
+    return inspected_windows(spec, read_clocks(header), inspection)
 
 
 def division(operator: Any) -> dict[str, Division]:

@@ -89,11 +89,6 @@ class AwaitedAsOfJoin(AsOfJoin):
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), partners)
         return emission.rows(), after.after({}, clocks)
 
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the left rows that are not decided."""
-        overdue = state.tables[OVERDUE].all().select(*self.queue.schema)
-        return {LEFT: vstack_frames([super().live(state)[LEFT], overdue])}
-
     def furthest_behind(self) -> int | None:
         """Returns 0 if the later row of each emitted pair has not been passed; else None, any distance."""
         of_later = self.match.strategy == "forward" and self.spec.timestamp in (RIGHT, "later")

@@ -92,10 +92,6 @@ class AsOfJoin:
         self._emit(emission, EXPIRED, due, turns, state.latest(RIGHT))
         return emission.rows(), state.after({}, clocks)
 
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the left rows that are not decided."""
-        return {LEFT: state.queue(LEFT).all()}
-
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon."""
         if self.spec.timestamp not in (RIGHT, "earlier"):

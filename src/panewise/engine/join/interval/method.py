@@ -26,7 +26,6 @@ from panewise.engine.join.batch.emission import (
     changed_matches,
     first_partners,
     matches_name,
-    matches_of,
     no_matches,
     remembered_sides,
     without_partner,
@@ -142,18 +141,6 @@ class IntervalJoin:
         expiring = {side: self.expiring(state, side, clocks) for side in self.awaits}
         rows, _ = by_time(self.plan, expiring.items())
         return rows, state.after({}, clocks)
-
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the stored rows that can get a partner.
-
-        Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
-        """
-        rows = {side: state.rows(side).all() for side in self.plan.ports}
-        rows = {side: self._retained(state, side, of_side) for side, of_side in rows.items()}
-        if self.spec.how in ("semi", "anti"):
-            matched = matches_of(state, LEFT).all()[NUMBER]
-            rows[LEFT] = rows[LEFT].filter(~pl.col(NUMBER).is_in(matched.implode()))
-        return rows
 
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any."""
