@@ -20,7 +20,7 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing.panes import COMPLETE, numbering
+from panewise.engine.windowing.panes import COMPLETE, differs, numbering
 
 LAST, ON_TIME = "__last", "__on_time"
 FILLED, EMITS = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
@@ -147,10 +147,7 @@ def _evaluated(
     windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))
     if not plan.compares:
         return windows.with_columns(pl.col(FILLED).alias(EMITS))
-    same = pl.all_horizontal(
-        pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
-    )
-    news = ~(pl.col(LIVE) & same) | _requested(plan)
+    news = differs(plan.aggregation.result_types) | _requested(plan)
     return windows.with_columns(pl.col(LIVE).fill_null(False)).with_columns(
         (pl.col(FILLED) & news).alias(EMITS)
     )

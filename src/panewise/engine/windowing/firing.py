@@ -29,7 +29,7 @@ from panewise.engine.kernels.small_frames import constant_column, filter_rows, j
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.stored_table import StoredTable, any_overlaps
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.panes import COMPLETE, numbering
+from panewise.engine.windowing.panes import COMPLETE, differs, numbering
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
 from panewise.spec import Global
@@ -237,10 +237,7 @@ def _emitting_firings(plan: WindowPlan, results: pl.DataFrame) -> pl.DataFrame:
 
 def _differs(plan: WindowPlan) -> pl.Expr:
     """Returns whether a firing emits a pane, as its results differ from the live pane, or it is requested."""
-    same = pl.all_horizontal(
-        pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
-    )
-    return ~(pl.col(LIVE) & same) | pl.col(REQUESTED)
+    return differs(plan.aggregation.result_types) | pl.col(REQUESTED)
 
 
 def _numbers() -> list[pl.Expr]:

@@ -42,6 +42,8 @@ _CHECKS, _PASSING = "left checks", "right passing"
 class AwaitedAsOfJoin(AsOfJoin):
     """The method of an as-of join whose left rows wait for their partner."""
 
+    deciding = (LEFT, _CHECKS, _PASSING)
+
     def __init__(self, plan: JoinPlan, match: AsOf) -> None:
         super().__init__(plan, match)
         left, right = plan.ports[LEFT], plan.ports[RIGHT]
@@ -93,13 +95,6 @@ class AwaitedAsOfJoin(AsOfJoin):
         """Returns 0 if the later row of each emitted pair has not been passed; else None, any distance."""
         of_later = self.match.strategy == "forward" and self.spec.timestamp in (RIGHT, "later")
         return 0 if of_later and self.spec.how == "inner" else None
-
-    def next_due(self, state: JoinState) -> int | None:
-        """Returns the first watermark at which a left row can be decided."""
-        tables = [state.tables[name] for name in (LEFT, _CHECKS, _PASSING)]
-        ends = [table.next_end(table.horizon) for table in tables]
-        first = min((end for end in ends if end is not None), default=None)
-        return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
 
     def _taken(self, state: JoinState, batch: JoinBatch) -> "_Taken":
         """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""

@@ -12,6 +12,7 @@ row is stored until no left row that is still to be decided can need it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -39,8 +40,10 @@ class AsOfJoin:
     """The method of a join as of a time: :class:`panewise.engine.join.method.Method`.
 
     `count` is the number of right rows that are partners of a left one, up to the one that the match says
-    (semantics 37.6); None for one.
+    (semantics 37.6); None for one. `deciding` are the tables whose first end may decide a left row.
     """
+
+    deciding: ClassVar[tuple[str, ...]] = (LEFT,)
 
     def __init__(self, plan: JoinPlan, match: AsOf, count: int | None = None) -> None:
         self.plan, self.spec, self.match, self.count = plan, plan.spec, match, count
@@ -101,9 +104,10 @@ class AsOfJoin:
         return self.match.tolerance.us * (2 if self.match.strategy == "nearest" else 1)
 
     def next_due(self, state: JoinState) -> int | None:
-        """Returns the first watermark at which a left row is decided."""
-        table = state.tables[LEFT]
-        first = table.next_end(table.horizon)
+        """Returns the first watermark at which a left row can be decided."""
+        tables = [state.tables[name] for name in self.deciding]
+        ends = [table.next_end(table.horizon) for table in tables]
+        first = min((end for end in ends if end is not None), default=None)
         return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
 
     def _stored(self, state: JoinState, batch: JoinBatch) -> "_Stored":

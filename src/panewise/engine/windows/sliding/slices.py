@@ -61,6 +61,12 @@ class Slices:
         more = replace(self, by_time=_with(plan, self.by_time, news, near))
         return more._blocks_added(plan, news) if self.in_blocks else more
 
+    def near(self, plan: WindowPlan, rows: pl.DataFrame, time: str) -> pl.DataFrame:
+        """Returns the slices of the keys of rows, within reach of the earliest or the latest of these."""
+        first, last = rows.select(pl.col(time).min().alias("first"), pl.col(time).max().alias("last")).row(0)
+        near = self.between(plan, first - plan.slide.reach, last + plan.slide.reach)
+        return near.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+
     def between(self, plan: WindowPlan, first: int | None, last: int | None) -> pl.DataFrame:
         """Returns the slices with times from `first` to `last`, both included; None: no bound."""
         return _between(plan, self.by_time, [(first, last)])
