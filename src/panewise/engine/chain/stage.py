@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import polars as pl
 
 from panewise.engine.chain.plan import OP, TABLES, StagePlan
-from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, TOMBSTONE, live_column
+from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, live_column
 from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes
@@ -91,7 +91,7 @@ def _processed(
     )
     results = _results(plan, stored)
     evaluated = _evaluated(plan, touched, results, state.windows.find(touched[plan.identity]), clocks)
-    windows = state.windows.changed(_after(plan, evaluated), state.windows.newest.clear().drop(TOMBSTONE))
+    windows = state.windows.changed(_after(plan, evaluated))
     return _emitted_panes(plan, evaluated, clocks.processing_time), {
         "contributions": contributions,
         "windows": windows,

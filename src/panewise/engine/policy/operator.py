@@ -238,6 +238,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return replace(self._nothing, panes=panes)
 
     def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
-        self.changed = self.changed or not (put.is_empty() and removed.is_empty())
-        partitions = sealed_if_long(self.state.partitions.changed(put, removed))
-        self.state = replace(self.state, partitions=partitions)
+        partitions = self.state.partitions.changed(put, removed)
+        self.changed = self.changed or partitions is not self.state.partitions
+        self.state = replace(self.state, partitions=sealed_if_long(partitions))

@@ -246,7 +246,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             replace(effect, touched=touched, slices=slices, replaced=pl.concat([effect.replaced, others])),
             rows.height,
         )
-        self._store(key_watermarks.written(plan, moved), plan.no_windows)
+        self._store(key_watermarks.written(plan, moved))
         return replace(
             output,
             late=effect.late,
@@ -381,12 +381,12 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         if state.rebuilds:
             windows = state.windows.all()
             windows = key_watermarks.without(windows) if plan.by_key else windows
-            self._store(sliding_changes.rebuilt(plan, windows, state.sliced), plan.no_windows)
+            self._store(sliding_changes.rebuilt(plan, windows, state.sliced))
         if state.makes:
             missing = sliding_changes.incomplete_windows(
                 plan, state.sliced, state.clocks, self._key_watermarks()
             )
-            self._store(missing, plan.no_windows)
+            self._store(missing)
         self.state = replace(self.state, rebuilds=False, makes=False)
 
     def with_header(self, header: Mapping[str, Any]) -> WindowOperatorState:
@@ -411,7 +411,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             sealed = {name: sealed_if_long(table) for name, table in tables.items()}
             self.state = replace(self.state.with_tables(sealed), in_blocks=slices.in_blocks)
 
-    def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
+    def _store(self, put: pl.DataFrame, removed: pl.DataFrame | None = None) -> None:
         windows = self.state.windows.changed(put, removed)
-        self.changed = self.changed or not (put.is_empty() and removed.is_empty())
+        self.changed = self.changed or windows is not self.state.windows
         self.state = replace(self.state, windows=sealed_if_long(windows))

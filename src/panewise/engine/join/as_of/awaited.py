@@ -86,7 +86,7 @@ class AwaitedAsOfJoin(AsOfJoin):
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided, and the state after the move."""
-        none, emission = pl.DataFrame(schema=self.queue.schema), JoinEmission(self.plan)
+        none, emission = self.queue.no_rows, JoinEmission(self.plan)
         rows, partners, after = self._decided(state, none, clocks)
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), partners)
         return emission.rows(), after.after({}, clocks)
@@ -140,7 +140,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         if high == MAX_INSTANT:
             return table.all().select(*self.queue.schema)
         passing, due = (state.queue(name).between(low, high) for name in (_PASSING, _CHECKS))
-        affected = [pl.DataFrame(schema=self.overdue.schema)]
+        affected = [self.overdue.no_rows]
         if passing.height:
             affected.append(table.of_keys(keys_of(self.plan, RIGHT, passing), left.keys))
         if due.height:

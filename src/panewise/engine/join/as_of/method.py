@@ -134,7 +134,7 @@ class AsOfJoin:
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
         low, high = (of.passed(self.spec, RIGHT) for of in (before, after))
         if high is None or low == high:
-            return pl.DataFrame(schema=self.queue.schema)
+            return self.queue.no_rows
         return queue.between(low, high)
 
     def _emit(

@@ -285,10 +285,10 @@ def changed_matches(
 ) -> StoredTable:
     """Returns the table of matches with rows that got a partner, and without rows that were evicted."""
     table = matches_of(state, side)
-    put, deleted = partnered.select(*table.shape.schema), table.newest.clear().select(*table.shape.schema)
-    if evicted is not None and evicted.height:
-        put, deleted = without(put, evicted, [NUMBER]), table.find(evicted.select(NUMBER))
-    return table.changed(put, deleted) if put.height or deleted.height else table
+    put = partnered.select(*table.shape.schema)
+    if evicted is None or evicted.is_empty():
+        return table.changed(put)
+    return table.changed(without(put, evicted, [NUMBER]), table.find(evicted.select(NUMBER)))
 
 
 def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:

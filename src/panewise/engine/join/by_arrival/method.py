@@ -137,7 +137,7 @@ class ArrivalJoin:
         before, after = (self._horizon(at, side) for at in (state.clocks, clocks))
         table = state.latest(side)
         if after is None or after == before:
-            return pl.DataFrame(schema=table.shape.schema)
+            return table.shape.no_rows
         due = self.windows[side].inside(table, table.due(before, after))
         return without_partner(state, side, due)
 

@@ -171,7 +171,7 @@ class IntervalJoin:
         before, after = (at.passed(self.spec, OTHER[side]) for at in (state.clocks, clocks))
         queue = state.queue(_unmatched_name(side))
         if after is None or after == before:
-            return pl.DataFrame(schema=queue.shape.schema)
+            return queue.shape.no_rows
         due = self._retained(state, side, queue.between(before, after))
         return ordered(without_partner(state, side, due), [TIME, NUMBER])
 

@@ -247,7 +247,7 @@ def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
     )
     sought, ends = SortedKeys.from_rows(wanted, keys), np.full(wanted.height, MAX_INSTANT)
     low, high = (wanted[name].to_numpy()[sought.places] for name in (_LOW, ORDINAL))
-    placed = [table.newest.clear()[list(table.shape.schema)]]
+    placed = [table.shape.no_rows]
     for part in sought.slices(table, np.full_like(ends, MIN_INSTANT), ends):
         places = part.rows[ORDINAL].to_numpy()
         for piece in part.cut(PIECE):

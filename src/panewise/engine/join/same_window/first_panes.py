@@ -17,7 +17,7 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import END, START, TIME, TOMBSTONE
+from panewise.engine.columns import END, START, TIME
 from panewise.engine.join.same_window.groups import PREVIOUS, UNTIL, WINDOW, inside
 from panewise.engine.join.same_window.last_emissions import previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
@@ -131,7 +131,7 @@ def merged_away(table: StoredTable, sessions: pl.DataFrame) -> StoredTable:
     """Returns the table with the last panes of sessions that have merged, where they are unknown."""
     own = _as_rows(sessions, merges=True)
     unknown = _last_pane(without(own, table.find(own.select(table.shape.identity)), table.shape.identity))
-    return table.changed(unknown.select(*table.shape.schema), table.newest.clear().drop(TOMBSTONE))
+    return table.changed(unknown.select(*table.shape.schema))
 
 
 def _as_rows(windows: pl.DataFrame, merges: bool) -> pl.DataFrame:

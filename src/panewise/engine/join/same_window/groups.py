@@ -43,7 +43,7 @@ def put(table: StoredTable, merged_away: pl.DataFrame) -> StoredTable:
         return table
     rows = merged_away.with_columns(pl.col(END).alias(UNTIL), pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(END))
     rows = rows.select(*table.shape.schema)
-    return sealed_if_long(table.changed(rows, rows.clear()))
+    return sealed_if_long(table.changed(rows))
 
 
 def taken(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> tuple[StoredTable, pl.DataFrame]:

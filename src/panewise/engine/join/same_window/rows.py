@@ -111,8 +111,7 @@ class SideRows:
         places = hash_order(hashes)
         first = windows[START].to_numpy()[places]
         last = first if self.exact else _last_instants(windows)[places]
-        none = table.newest.clear()[list(self.shape.schema)]
-        frames, which = [none], [np.empty(0, dtype=np.intp)]
+        frames, which = [self.shape.no_rows], [np.empty(0, dtype=np.intp)]
         for rows, at, window in self._found(table, windows, places, Ranges(hashes[places], first, last)):
             frames.append(take_rows(rows, at))
             which.append(window)

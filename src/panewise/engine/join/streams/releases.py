@@ -140,14 +140,14 @@ class ReleaseRules:
 
     def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
         table = state.tables[waiting_name(side)]
-        return table.all() if read else pl.DataFrame(schema=table.shape.schema)
+        return table.all() if read else table.shape.no_rows
 
     def _arriving(self, side: str, state: StreamsState, batch: JoinBatch) -> pl.DataFrame:
         """Returns the applied rows of a side with the columns of its table of rows that wait."""
         port, window = self.plan.ports[side], self.match.windows[side]
         shape = waiting_shape(port)
         if side not in batch.applied or batch.applied[side].is_empty():
-            return pl.DataFrame(schema=shape.schema)
+            return shape.no_rows
         rows = with_keys(port, batch.applied[side])
         complete = _first_ends(window, rows[TIME].to_numpy())
         before = batch.watermarks.before[side][turns_of(self.plan, rows[NUMBER], batch.first_number)]
@@ -211,7 +211,7 @@ class _SideStep:
         released, table = self.positions != _NEVER, state.tables[waiting_name(side)]
         put = self.new.filter(pl.Series(~released[self.old.height :]))
         deleted = self.old.filter(pl.Series(released[: self.old.height]))
-        return sealed_if_long(table.changed(put, deleted)) if put.height or deleted.height else table
+        return sealed_if_long(table.changed(put, deleted))
 
     def waiting(self, state: StreamsState, side: str) -> LeastWaiting:
         """Returns the least event time, release time and end of a window of these rows."""

@@ -25,7 +25,6 @@ from panewise.engine.columns import (
     SLIDE_CODE,
     START,
     TIME,
-    TOMBSTONE,
 )
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows
@@ -89,7 +88,7 @@ def _near(
     The slices are returned because reading them may have led to blocks of them.
     """
     if rows.is_empty():
-        return as_pieces(slices.by_time.newest.clear().drop(TOMBSTONE)), slices
+        return as_pieces(plan.slices.no_rows), slices
     if plan.slices.by == plan.keys:
         behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
         return slices.of_rows(plan, rows, in_time=behind.is_empty())

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
-from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
+from panewise.engine.columns import END, IS_BLOCK, START, TIME
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.tables.stored_table import StoredTable, Stretches
 from panewise.engine.windowing.plan import WindowPlan
@@ -161,7 +161,7 @@ def _with(
         known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     else:
         known = table.find(news)
-    return table.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])), news.clear())
+    return table.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])))
 
 
 def _merged(plan: WindowPlan, lines: pl.DataFrame) -> pl.DataFrame:
@@ -185,7 +185,7 @@ def _between(
         ]
     )
     if not bounds:
-        return table.newest.clear().drop(TOMBSTONE)
+        return table.shape.no_rows
     test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)
     ends = plan.slide.lasts, plan.slide.block_lasts
     needed = [tuple(map(saturating_add, bound, ends)) for bound in bounds]
