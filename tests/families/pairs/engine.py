@@ -17,7 +17,7 @@ from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, va
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.protocol import Schemas
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec import Inputs
@@ -84,9 +84,8 @@ class PairsOperator(UncombinedOperator):
 
     def __init__(self, spec: Pairs, schemas: Schemas) -> None:
         self.spec, self.plan, self.changed = spec, PairsPlan(spec, schemas), False
-        library = MemoryLibrary()
-        waiting = {name: TimeQueue.nothing(port.queue, library) for name, port in self.plan.ports.items()}
-        self.state = PairsState(StoredTable.nothing(self.plan.counts, MemoryLibrary()), waiting)
+        waiting = {name: TimeQueue.nothing(port.queue) for name, port in self.plan.ports.items()}
+        self.state = PairsState(StoredTable.nothing(self.plan.counts), waiting)
 
     def header(self) -> dict[str, Any]:
         clocks, ended = self.state.clocks, sorted(self.state.ended)

@@ -18,7 +18,6 @@ from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, live_colum
 from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.panes import COMPLETE, differs, numbering
 
@@ -43,10 +42,8 @@ class StageEngine:
 
     def __init__(self, plan: StagePlan) -> None:
         self.plan = plan
-        contributions = StoredTable.nothing(plan.contributions, MemoryLibrary())
-        self.state = StageState(
-            contributions=contributions, windows=StoredTable.nothing(plan.windows, MemoryLibrary())
-        )
+        contributions = StoredTable.nothing(plan.contributions)
+        self.state = StageState(contributions=contributions, windows=StoredTable.nothing(plan.windows))
 
     def header(self) -> dict[str, Any]:
         """Returns an empty header."""

@@ -24,7 +24,6 @@ from panewise.engine.policy.pool import Tuples, bare, comparable
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
 from panewise.spec.operators.panes import BOUNDS
@@ -39,7 +38,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         plan = PolicyPlan(spec, schema)
-        partitions = StoredTable.nothing(plan.shape, MemoryLibrary())
+        partitions = StoredTable.nothing(plan.shape)
         super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.initial(spec.tuples)))
 
     @property

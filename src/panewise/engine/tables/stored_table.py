@@ -35,6 +35,7 @@ from panewise.engine.tables.compaction import Merge, allowance, next_merge
 from panewise.engine.tables.run import (
     FoundRows,
     Library,
+    MemoryLibrary,
     RunRows,
     Shape,
     Wanted,
@@ -75,9 +76,9 @@ class StoredTable:
     optional: bool = False
 
     @classmethod
-    def nothing(cls, shape: Shape, library: Library) -> Self:
-        """Returns a table without windows."""
-        return cls(shape, library, pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
+    def nothing(cls, shape: Shape) -> Self:
+        """Returns a table without windows, in memory."""
+        return cls(shape, MemoryLibrary(), pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
 
     def find(self, wanted: pl.DataFrame) -> pl.DataFrame:
         """Returns the wanted windows that are stored.

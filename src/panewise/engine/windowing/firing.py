@@ -15,6 +15,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import (
+    BORN,
     CLOSED,
     END,
     FIRED,
@@ -297,3 +298,16 @@ def _cleared(plan: WindowPlan, fired: pl.Expr) -> list[pl.Expr]:
         return []
     closes = pl.col(CLOSES)
     return plan.aggregation.cleared((fired & discards) | closes, fired | closes)
+
+
+def with_new_trigger(plan: WindowPlan, clocks: Clocks, windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows of the window table with the trigger of the plan, as if their pending rows arrived now.
+
+    Their trigger starts anew, after a change of the specification (semantics 47.4).
+    """
+    if plan.tree:
+        now = TriggerContext.at(plan.spec, clocks)
+        passed = now.complete & ~pl.col(UNFLIPPED) & (pl.col(INDEX) > 0)
+        windows = plan.tree.resumed(windows, now, passed)
+    at = pl.lit(clocks.processing_time, dtype=pl.Int64)
+    return windows.with_columns(at.alias(BORN), pl.when(pl.col(INDEX) > 0).then(at).alias(FIRED))

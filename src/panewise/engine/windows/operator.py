@@ -23,7 +23,6 @@ from panewise.engine.kernels.small_frames import joined, vstack_frames, without
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering, window_limit
 from panewise.engine.windowing.plan import WindowPlan
@@ -49,14 +48,10 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
         plan = plan or WindowPlan(spec, schema)
-        state = WindowOperatorState(
-            windows=StoredTable.nothing(plan.shape, MemoryLibrary()), clocks=Clocks.initial(spec)
-        )
+        state = WindowOperatorState(windows=StoredTable.nothing(plan.shape), clocks=Clocks.initial(spec))
         if plan.sliding:
             names = (SLICES, BLOCKS)
-            state = state.with_tables(
-                {name: StoredTable.nothing(plan.slices, MemoryLibrary()) for name in names}
-            )
+            state = state.with_tables({name: StoredTable.nothing(plan.slices) for name in names})
         super().__init__(spec, plan, state)
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}

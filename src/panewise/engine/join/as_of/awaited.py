@@ -29,7 +29,7 @@ from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, vstack_frames, without
 from panewise.engine.tables.latest_by_key import LatestByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -58,9 +58,9 @@ class AwaitedAsOfJoin(AsOfJoin):
         """Returns the tables of an as-of join, the overdue rows, their checks, and the right rows to pass."""
         return {
             **super().tables(),
-            OVERDUE: StoredTable.nothing(self.overdue, MemoryLibrary()),
-            _CHECKS: TimeQueue.nothing(self.checks, MemoryLibrary()),
-            _PASSING: TimeQueue.nothing(self.passing, MemoryLibrary()),
+            OVERDUE: StoredTable.nothing(self.overdue),
+            _CHECKS: TimeQueue.nothing(self.checks),
+            _PASSING: TimeQueue.nothing(self.passing),
         }
 
     def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:

@@ -29,7 +29,7 @@ from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.latest_by_key import LatestByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, RIGHT
@@ -55,8 +55,8 @@ class AsOfJoin:
     def tables(self) -> dict[str, StoredTable]:
         """Returns the queue of left rows, and the table of right rows."""
         return {
-            LEFT: TimeQueue.nothing(self.queue, MemoryLibrary()),
-            RIGHT: replace(LatestByKey.nothing(self.rows, MemoryLibrary()), latest=self.count or 1),
+            LEFT: TimeQueue.nothing(self.queue),
+            RIGHT: replace(LatestByKey.nothing(self.rows), latest=self.count or 1),
         }
 
     def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:

@@ -29,7 +29,7 @@ from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import output_key, take_rows, vstack_frames, without
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
@@ -272,7 +272,7 @@ def matches_name(side: str) -> str:
 def no_matches() -> StoredTable:
     """Returns a table of matches without rows."""
     shape = Shape({NUMBER: pl.Int64(), END: pl.Int64()}, [NUMBER], [NUMBER])
-    return StoredTable.nothing(shape, MemoryLibrary())
+    return StoredTable.nothing(shape)
 
 
 def matches_of(state: JoinState, side: str) -> StoredTable:

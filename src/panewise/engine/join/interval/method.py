@@ -48,7 +48,7 @@ from panewise.engine.join.search.matching import Matching
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.tables.rows_by_key import RowsByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import UNLIMITED, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -108,11 +108,9 @@ class IntervalJoin:
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the tables of rows, those of matched rows, the queues, and the counts of retained rows."""
-        tables: dict[str, StoredTable] = {
-            side: RowsByKey.nothing(shape, MemoryLibrary()) for side, shape in self.rows.items()
-        }
+        tables: dict[str, StoredTable] = {side: RowsByKey.nothing(shape) for side, shape in self.rows.items()}
         for side in self.counted:
-            nothing = RetainedRows.nothing(self.rows[side], MemoryLibrary())
+            nothing = RetainedRows.nothing(self.rows[side])
             tables[side] = replace(nothing, latest=self.match.retain_rows or 1)
         for side in self.remembers:
             tables[matches_name(side)] = no_matches()

@@ -24,7 +24,7 @@ from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.search.candidate_slices import steps
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import closed_at_end, merging
@@ -101,7 +101,7 @@ def nothing(plan: WindowPlan) -> StoredTable:
     numbers = dict.fromkeys((START, UNTIL, *_NUMBERS, END), pl.Int64())
     identity = [*plan.keys, START, UNTIL]
     by = plan.keys if merging(plan.spec.window) else identity
-    return StoredTable.nothing(Shape({**keys, **numbers}, identity, by), MemoryLibrary())
+    return StoredTable.nothing(Shape({**keys, **numbers}, identity, by))
 
 
 def origins_of(table: StoredTable, windows: pl.DataFrame, plan: WindowPlan) -> tuple[StoredTable, Origins]:

@@ -28,7 +28,7 @@ from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsCl
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import order
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import Every, Hopping, JoinWindow, Tumbling
 from panewise.spec.operators.join.columns import OTHER
@@ -93,7 +93,7 @@ def waiting_shape(port: SidePort) -> Shape:
 
 def none_waiting(port: SidePort) -> StoredTable:
     """Returns a table of rows that wait, without rows."""
-    return StoredTable.nothing(waiting_shape(port), MemoryLibrary())
+    return StoredTable.nothing(waiting_shape(port))
 
 
 @dataclass(frozen=True)
