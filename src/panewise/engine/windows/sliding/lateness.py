@@ -67,7 +67,7 @@ def split_late(
     behind = rows.filter(clocks.expired(spec, pl.col(TIME) + 1))
     if behind.is_empty():
         return LateSplit(rows, pl.DataFrame(schema=columns), 0)
-    near = key_watermarks.with_watermarks(near, behind, plan.keys) if plan.by_key else near
+    near = key_watermarks.marked(plan, near, behind)
     chosen = behind.with_columns(_accepted(plan, near, rows, behind, clocks))
     lost = chosen.filter(~pl.col(_ACCEPTED)).drop(_ACCEPTED)
     applied = rows.join(lost, on=ORDER, how="anti", maintain_order="left")
