@@ -145,8 +145,10 @@ class _OverCompiler:
     def _order(self, window: exp.Expr, ordered: exp.Expr) -> str:
         name = column_name(ordered.this, self.aliases)
         if name is None:
-            rule, shown = "rows are ordered by columns", "an expression in ORDER BY"
-            raise self.parser.fail(shown, rule, "compute it in FROM", self._span(window))
+            rule = "rows are ordered by columns"
+            raise self.parser.fail(
+                "an expression in ORDER BY", rule, "compute it in FROM", self._span(window)
+            )
         return name
 
     def _what(self, window: exp.Window, name: str) -> Any:
