@@ -289,6 +289,7 @@ class EntryPort:
     Attributes:
         assign: assigns valid rows to their windows; None if rows have none.
         compared: the columns of deltas, in which each row has a value (semantics 10.4).
+        key_types: the types of the columns `keys`.
 
     Raises:
         SpecError: if a column is missing.
@@ -300,6 +301,7 @@ class EntryPort:
     def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(entry, schema)
         self.entry, self.schema, self.keys = entry, dict(schema), key_columns(entry.keys)
+        self.key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.row_driven_inputs = row_driven(entry.watermark)
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import END, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
+from panewise.engine.columns import END, KEY_WATERMARK, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
 from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import joined, take_rows
@@ -157,7 +157,7 @@ def _late_for_some(
     stored row, or one that arrived earlier.
     """
     slide, arrival = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_ARRIVAL)
-    watermark = [name for name in ("__watermark",) if name in rows.columns]
+    watermark = [KEY_WATERMARK] if plan.by_key else []
     mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
     stored = near.select(*plan.keys, START, *watermark, pl.lit(-1, dtype=pl.Int64).alias(_ARRIVAL))
     every = slide.windows_of(
