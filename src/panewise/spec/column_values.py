@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from panewise.chrono import instant_us
 from panewise.errors import InputError, SpecError
+from panewise.spec.fields import is_whole
 from panewise.spec.type_text import TypeTree, field_name, parse
 
 MISFIT: Final = object()  # the result of `ColumnType.fit` for a value of another type
@@ -177,7 +178,7 @@ def _local_time(value: Any) -> Any:
 def is_whole_of(value: Any, bits: int) -> bool:
     """Returns whether the value is a whole number that fits in so many bits."""
     most = 2 ** (bits - 1)
-    return isinstance(value, int) and not isinstance(value, bool) and -most <= value < most
+    return is_whole(value) and -most <= value < most
 
 
 def is_long(value: Any) -> bool:

@@ -58,9 +58,7 @@ def _x(at: float) -> int:
 def _drawn(window: object) -> tuple[Sequence[Bar], Sequence[float]]:
     """Returns the bars of windows, and where rows are that make them."""
     match window:
-        case Tumbling():
-            return _equal(1, 1), ()
-        case Calendar():
+        case Tumbling() | Calendar():
             return _equal(1, 1), ()
         case Hopping():
             return _equal(_length(window.size), _length(window.hop)), ()

@@ -125,11 +125,12 @@ class SpecParts(ABC, Generic[S]):
         """
         return spec
 
-    def renamed(self, spec: S, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None) -> S:
-        """Returns the specification with other names of the columns of a port. Names of panes stay.
+    def renamed(self, spec: S, port: str, names: Mapping[str, str]) -> S:
+        """Returns the specification with other names of the columns of a port. Names of panes stay."""
+        return spec
 
-        All columns of the port, if given, take the place of "all columns" in a delta.
-        """
+    def with_whole_rows(self, spec: S, columns: tuple[str, ...]) -> S:
+        """Returns the specification, whose panes list these columns of a row instead of all columns."""
         return spec
 
     def with_position(self, spec: S, position: Position) -> S:

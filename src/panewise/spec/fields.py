@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError, SpecWarning
@@ -144,13 +144,22 @@ def is_name(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def is_count(value: Any, least: int = 1) -> bool:
+def is_whole(value: Any) -> TypeGuard[int]:
+    """Returns whether a value is a whole number of any size, which a Boolean is not.
+
+    >>> is_whole(2**70), is_whole(True), is_whole(1.0)
+    (True, False, False)
+    """
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def is_count(value: Any, least: int = 1) -> TypeGuard[int]:
     """Returns whether a value is a whole number that is not below the least one.
 
     >>> [is_count(value) for value in (1, 0, True, 1.0)]
     [True, False, False, False]
     """
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return is_whole(value) and value >= least
 
 
 def refuse_fields(

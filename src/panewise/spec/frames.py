@@ -5,6 +5,7 @@ from typing import Final, Literal
 
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
+from panewise.spec.fields import is_whole
 
 EXCLUSIONS: Final = ("no others", "current row", "group", "ties")
 
@@ -51,7 +52,7 @@ class Frame:
             rule = f"a frame excludes one of {', '.join(map(repr, EXCLUSIONS))}"
             raise SpecError(f"exclude={self.exclude!r}", rule, "give one of these")
         for name, bound in (("start", self.start), ("end", self.end)):
-            if bound is not None and not _is_whole(bound):
+            if bound is not None and not (is_whole(bound) and abs(bound) < MAX_INSTANT):
                 rule = "the bounds of a frame are whole numbers of 64 bits, or unbounded (None)"
                 raise SpecError(f"{name}={bound!r}", rule, "give a number of rows, or of microseconds")
         self._check_bounds()
@@ -75,7 +76,3 @@ class Frame:
     def __repr__(self) -> str:
         excluded = "" if self.exclude == "no others" else f", exclude={self.exclude!r}"
         return f"Frame(kind={self.kind!r}, start={self.start!r}, end={self.end!r}{excluded})"
-
-
-def _is_whole(bound: object) -> bool:
-    return isinstance(bound, int) and not isinstance(bound, bool) and abs(bound) < MAX_INSTANT

@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
 from panewise.spec.column_expressions import Expression, names_of
+from panewise.spec.fields import is_whole
 from panewise.spec.frames import EXCLUSIONS, Frame
 from panewise.spec.whole_columns import WholeColumn
 
@@ -115,7 +116,7 @@ class WindowSpec:
             SpecError: for a bound that is not a whole number, and for an unbounded `end`.
         """
         for name, bound in (("start", start), ("end", end)):
-            if isinstance(bound, bool) or not isinstance(bound, int):
+            if not is_whole(bound):
                 raise SpecError(
                     f"rowsBetween({name}={bound!r})",
                     "a bound of rowsBetween is a whole number of rows",
@@ -264,6 +265,6 @@ def _names(columns: tuple[Any, ...]) -> tuple[str, ...]:
 
 
 def _time(bound: Any, name: str) -> int:
-    if isinstance(bound, int) and not isinstance(bound, bool):
+    if is_whole(bound):
         return bound  # negative, or Window.unboundedPreceding or unboundedFollowing
     return signed_duration(bound, name).us

@@ -38,7 +38,7 @@ def with_own_names(spec: Any, names: Mapping[str, Any]) -> Any:
     plain = {name: own for name, own in names.items() if type(own) is str}  # an expression is one, too
     spec = renamed(spec, plain)
     others = {name: own for name, own in names.items() if name not in plain}
-    return parts(spec).renamed(spec, INPUT, others, None) if others else spec
+    return parts(spec).renamed(spec, INPUT, others) if others else spec
 
 
 def with_window_time(stage: WindowsStage, time: str | None) -> WindowsStage:

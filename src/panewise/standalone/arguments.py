@@ -6,6 +6,7 @@ from typing import Any
 from panewise.errors import InputError
 from panewise.families import WRONG_WORDS
 from panewise.spec import Inputs
+from panewise.spec.fields import is_count
 
 
 def check_input(spec: Any, name: str | None) -> None:
@@ -42,5 +43,5 @@ def check_number(name: str, value: Any) -> None:
     """Checks a number of rows. None is allowed for the buffer alone."""
     if value is None and name == "buffer":
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if not is_count(value):
         raise InputError(f"{name}={value!r}", f"{name} is a whole number above zero", "give 1 or more")

@@ -20,6 +20,7 @@ from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
 from panewise.spec import Entry
 from panewise.spec.column_values import MISFIT, is_text
+from panewise.spec.fields import is_whole
 from panewise.standalone.value_types import in_microseconds, kind_of
 
 Message: TypeAlias = Mapping[str, Any]
@@ -179,12 +180,3 @@ def _flags(
         pl.Series(OUT_OF_RANGE, [times.get(row) is True for row in rows], pl.Boolean()),
         pl.Series(BAD_TYPE, [firsts.get(row) for row in rows], pl.String()),
     ]
-
-
-def is_whole(value: Any) -> bool:
-    """Returns whether a value is a whole number of any size.
-
-    >>> is_whole(2**70), is_whole(True), is_whole(1.0)
-    (True, False, False)
-    """
-    return isinstance(value, int) and not isinstance(value, bool)

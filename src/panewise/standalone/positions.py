@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from panewise.errors import InputError
+from panewise.spec.fields import is_whole
 
 Position: TypeAlias = tuple[Any, ...]  # (source, partition, offset) or (partition, offset)
 _RULE = "a position is (partition, offset) or (source, partition, offset), with a whole number as its offset"
@@ -61,6 +62,6 @@ def checked(position: Any) -> Position | None:
         raise InputError(f"position={position!r}", _RULE, "give such a tuple")
     *origin, offset = position
     texts = all(isinstance(part, (str, int)) for part in origin)
-    if not texts or isinstance(offset, bool) or not isinstance(offset, int):
+    if not texts or not is_whole(offset):
         raise InputError(f"position={position!r}", _RULE, "give such a tuple")
     return tuple(position)

@@ -31,7 +31,7 @@ class _PairsParts(SpecParts[Pairs]):
         if None not in kinds and kinds[0] != kinds[1]:
             raise SpecError(f"keys of {kinds[0]} and {kinds[1]}", "keys have one type", "cast one of them")
 
-    def renamed(self, spec: Pairs, port: str, names: Mapping[str, str], all_columns: Any) -> Pairs:
+    def renamed(self, spec: Pairs, port: str, names: Mapping[str, str]) -> Pairs:
         side = spec.ports[port]
         changed = replace(side, key=names.get(side.key, side.key))
         return replace(spec, left=changed) if port == LEFT else replace(spec, right=changed)

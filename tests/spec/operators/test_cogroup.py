@@ -243,7 +243,7 @@ def test_facts() -> None:
 
 def test_columns_have_other_names() -> None:
     spec = cogroup(both_aggregates=[BOTH("v", "w")], right_aggregates=[F.sum("w"), F.max("w").alias("m")])
-    made = parts(spec).renamed(spec, "right", {"w": "x", "k": "id"}, None)
+    made = parts(spec).renamed(spec, "right", {"w": "x", "k": "id"})
     assert made.right.keys == ("id",)
     assert [one.name for one in made.outputs] == ["n", "sum(x)", "m", "surplus(v, x)"]
     assert made.ports["right"].columns_read == ("id", "event_time", "x")

@@ -379,11 +379,11 @@ def test_compared_columns_have_one_type() -> None:
 def test_columns_are_renamed_on_their_side() -> None:
     made = join(condition=left("v") > right("v"), select=[Selected("either", "id"), Selected("right", "v")])
     names = {"id": "ID", "v": "V", "order_id": "OID", "shipped": "T"}
-    found = parts(made).renamed(made, "right", names, None)
+    found = parts(made).renamed(made, "right", names)
     assert (found.left, found.right.keys, found.right.event_time) == (made.left, ("OID",), "T")
     assert found.condition == (left("v") > right("V")).node
     assert found.select == (Selected("either", "id"), Selected("right", "V", "v"))
-    found = parts(made).renamed(made, "left", names, None)
+    found = parts(made).renamed(made, "left", names)
     assert found.select == (Selected("either", "ID", "id"), Selected("right", "v"))
 
 
@@ -451,8 +451,8 @@ def test_latest_is_refused_on_a_batch_and_its_columns_are_renamed() -> None:
     assert error[0].startswith("Latest(ttl=Duration('1 hour')")
     assert made.ports["left"].columns_read == ("id", "ordered")
     assert made.ports["right"].columns_read == ("order_id", "shipped", "v")
-    assert parts(made).renamed(made, "right", {"v": "V"}, None).match == Latest("1 hour", (None, "V"))
-    assert parts(made).renamed(made, "left", {"v": "V"}, None).match == made.match
+    assert parts(made).renamed(made, "right", {"v": "V"}).match == Latest("1 hour", (None, "V"))
+    assert parts(made).renamed(made, "left", {"v": "V"}).match == made.match
 
 
 def test_columns_of_windows_are_read_and_renamed() -> None:
@@ -460,7 +460,7 @@ def test_columns_of_windows_are_read_and_renamed() -> None:
     made = join(match=LastRows(delta("v", 1), left=delta("v", 2)), select=[Selected("left", "w")])
     assert made.ports["left"].columns_read == ("id", "ordered", "v", "w")
     assert (made.ports["left"].compared, made.ports["right"].compared) == (("v",), ("v",))
-    found = parts(made).renamed(made, "right", {"v": "V"}, None)
+    found = parts(made).renamed(made, "right", {"v": "V"})
     assert found.match == LastRows(delta("V", 1), left=delta("v", 2))
     types = {"left": {"v": Type("string")}, "right": {"v": Type("bigint")}}
     with pytest.raises(SpecError, match=r"delta over v: string .* cast v"):
@@ -518,7 +518,7 @@ def test_a_join_without_event_times() -> None:
     assert parts(made).output_time(made)[0] == "a join with event_time=None before a second operator"
     assert (parts(made).instants(made), PARTS.timely_column(made)) == ((), None)
     assert parts(made).for_delays(made, {"left": Duration(5), "right": Duration(5)}) == made
-    assert parts(made).renamed(made, "left", {"event_time": "t"}, None) == made
+    assert parts(made).renamed(made, "left", {"event_time": "t"}) == made
     assert from_dict(to_dict(made)) == made
     text = describe(made)
     assert "Columns: those of both sides, op and missing." in text

@@ -6,7 +6,6 @@ Users import them from :mod:`panewise.functions`.
 from typing import Any
 
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
-from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.column_expressions import ColumnOrName, Expression, checked_column
 
 # The public functions, which panewise.functions has.
@@ -37,13 +36,6 @@ def over_column(fn: str, column: ColumnOrName, *arguments: Any, **options: Any) 
     """Returns the aggregate over a column. Its default name shows the arguments."""
     name = checked_column(column)
     return Aggregate(fn, name, default_name(fn, name, *arguments), **options)
-
-
-def user(aggregate: UserFunctions, column: ColumnOrName, *more: ColumnOrName) -> Aggregate:
-    """Returns a user-defined aggregate over a column or several."""
-    name, further = checked_column(column), tuple(map(checked_column, more))
-    shown = default_name(aggregate.name, name, *further)
-    return Aggregate("user", name, shown, user=aggregate, more=further)
 
 
 def count(column: ColumnOrName = "*") -> Aggregate:

@@ -118,10 +118,10 @@ def order_columns(fn: str, by: Any, *, ascending: bool) -> tuple[OrderColumn, ..
     return tuple(orders)
 
 
-def names_of(orders: Iterable[OrderColumn], *, ascending: bool) -> list[str]:
+def directed_names(orders: Iterable[OrderColumn], *, ascending: bool) -> list[str]:
     """Returns the columns as the names of aggregates show them: with a direction if it is another one.
 
-    >>> names_of([desc("score"), asc("ts")], ascending=False)
+    >>> directed_names([desc("score"), asc("ts")], ascending=False)
     ['score', 'ts ASC']
     """
     return [

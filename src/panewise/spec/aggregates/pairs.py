@@ -4,7 +4,8 @@ Only rows in which neither value is null count. In `regr_*` y is the value that 
 that of `regr_count` are doubles, and null without rows.
 """
 
-from panewise.spec.aggregates.aggregate import Aggregate, default_name
+from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.functions import over_column
 from panewise.spec.column_expressions import ColumnOrName, checked_column
 
 # The public functions, which panewise.functions has.
@@ -25,8 +26,8 @@ __all__ = [
 
 
 def _of_pairs(fn: str, first: ColumnOrName, second: ColumnOrName) -> Aggregate:
-    column, by = checked_column(first), checked_column(second)
-    return Aggregate(fn, column, default_name(fn, column, by), by=by)
+    by = checked_column(second)
+    return over_column(fn, first, by, by=by)
 
 
 def corr(col1: ColumnOrName, col2: ColumnOrName) -> Aggregate:

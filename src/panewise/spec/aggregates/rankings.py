@@ -5,7 +5,8 @@ from typing import Any, TypeAlias
 
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
-from panewise.spec.aggregates.order_columns import OrderColumn, names_of, order_columns
+from panewise.spec.aggregates.functions import over_column
+from panewise.spec.aggregates.order_columns import OrderColumn, directed_names, order_columns
 from panewise.spec.column_expressions import ColumnOrName, checked_column
 
 # The public functions, which panewise.functions has.
@@ -72,7 +73,7 @@ def _extreme(fn: str, column: ColumnOrName, by: By, k: int | None) -> Aggregate:
         raise SpecError(problem, rule, f"use {other}")
     if k is not None:
         return top_n_by(column, [first, *rest], k)
-    name = default_name(fn, column, *names_of([first, *rest], ascending=ascending))
+    name = default_name(fn, column, *directed_names([first, *rest], ascending=ascending))
     return Aggregate(fn, column, name, by=first.column, then_by=tuple(rest))
 
 
@@ -90,8 +91,7 @@ def top_n(column: ColumnOrName, n: int, ascending: bool = False) -> Aggregate:
 
     Source: semantics 24.11; S4 TopN.
     """
-    column = checked_column(column)
-    return Aggregate("top_n", column, default_name("top_n", column, n), n=n, ascending=ascending)
+    return over_column("top_n", column, n, n=n, ascending=ascending)
 
 
 def top_n_by(
@@ -130,7 +130,7 @@ def top_n_by(
     """
     column = checked_column(column)
     first, *rest = order_columns("top_n_by", by, ascending=ascending)
-    name = default_name("top_n_by", column, *names_of([first, *rest], ascending=first.ascending), n)
+    name = default_name("top_n_by", column, *directed_names([first, *rest], ascending=first.ascending), n)
     options: dict[str, Any] = {"n": n, "ascending": first.ascending, "distinct": distinct}
     return Aggregate("top_n_by", column, name, by=first.column, then_by=tuple(rest), **options)
 
@@ -147,5 +147,4 @@ def sort_list(column: ColumnOrName, ascending: bool = True) -> Aggregate:
 
     Source: semantics 24.13; S4 Sort.
     """
-    column = checked_column(column)
-    return Aggregate("sort_list", column, default_name("sort_list", column), ascending=ascending)
+    return over_column("sort_list", column, ascending=ascending)

@@ -5,8 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from panewise.errors import SpecError
-from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.aggregates.functions import user
+from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.user_functions import (
     JsonValue,
     ResultType,
@@ -15,7 +14,7 @@ from panewise.spec.aggregates.user_functions import (
     check_function,
 )
 from panewise.spec.aggregates.user_values import is_json
-from panewise.spec.column_expressions import ColumnOrName
+from panewise.spec.column_expressions import ColumnOrName, checked_column
 
 
 class UserAggregate(UserFunctions):
@@ -69,7 +68,9 @@ class UserAggregate(UserFunctions):
         """
         if more:
             check_arguments(self.name, self.accumulate, 1 + len(more))
-        return user(self, column, *more)
+        name, further = checked_column(column), tuple(map(checked_column, more))
+        shown = default_name(self.name, name, *further)
+        return Aggregate("user", name, shown, user=self, more=further)
 
     @classmethod
     def reduce(

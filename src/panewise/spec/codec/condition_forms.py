@@ -5,7 +5,7 @@ from typing import Any, Final, get_args
 from panewise.errors import SpecError
 from panewise.spec.codec.by_fields import ANYTHING, Decoder, Form, Forms, plain
 from panewise.spec.conditions import literals, nodes
-from panewise.spec.fields import kind_of, text, wrong
+from panewise.spec.fields import is_whole, kind_of, text, wrong
 
 
 def _node(decoder: Decoder, value: Any, where: str) -> Any:
@@ -44,7 +44,7 @@ def _column_name(value: Any, where: str) -> str:
 
 def _literal(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> literals.Literal:
     kind, value = values["type"], values["value"]
-    if kind == "double" and isinstance(value, int) and not isinstance(value, bool):
+    if kind == "double" and is_whole(value):
         value = float(value)  # other writers of JSON write 1.0 as 1
     if not literals.is_literal(kind, value):
         known = f"a value of type {kind!r}; the types are {', '.join(literals.TYPES)}"

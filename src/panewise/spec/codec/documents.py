@@ -53,7 +53,7 @@ class DocumentedParts(SpecParts[S]):
         """Returns the specification as a dict of plain values."""
         return dict(write(spec))
 
-    def renamed(self, spec: S, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None) -> S:
+    def renamed(self, spec: S, port: str, names: Mapping[str, str]) -> S:
         """Returns the specification with other names of the columns of a port. Names of panes stay."""
         return silently_replaced(spec, **renamed_fields(spec, port, names))
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, get_args
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import FUNCTIONS, Aggregate, default_name
-from panewise.spec.aggregates.order_columns import OrderColumn, names_of
+from panewise.spec.aggregates.order_columns import OrderColumn, directed_names
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggregate
 from panewise.spec.codec.by_fields import ANYTHING, Decoder, Encoder, Form, plain
@@ -179,7 +179,7 @@ def _aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -
     if user is not None:
         values["user"] = _of_user(decoder, "aggregates", user, f"{where}.user")
     ascending = fn == "min_by" or values.get("ascending") is True
-    further = (*names_of(values.get("then_by", ()), ascending=ascending), *values.get("more", ()))
+    further = (*directed_names(values.get("then_by", ()), ascending=ascending), *values.get("more", ()))
     arguments = [values.get("by"), *further, values.get("n"), values.get("percentage")]
     return Aggregate(**_named(values, user or fn, values["column"], *arguments))
 

@@ -10,7 +10,7 @@ from panewise.spec.triggers.composite import (
     OrFinally,
     Repeatedly,
     Trigger,
-    parts,
+    parts_of_trigger,
 )
 from panewise.spec.triggers.simple import (
     AfterCount,
@@ -35,7 +35,7 @@ def when(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
     """
     return (
         _composite(trigger, evaluate)
-        if parts(trigger) or isinstance(trigger, AfterWatermark)
+        if parts_of_trigger(trigger) or isinstance(trigger, AfterWatermark)
         else _leaf(trigger, evaluate)
     )
 

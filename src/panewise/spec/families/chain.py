@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -12,7 +13,7 @@ from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.forms import has_stages
 from panewise.spec.column_types import check_bytes
 from panewise.spec.families import windows
-from panewise.spec.families.input_changes import Check
+from panewise.spec.families.input_changes import of_part
 from panewise.spec.families.window_changes import CHANGEABLE, OF_CHAINS
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.windows import WindowOperator
@@ -21,13 +22,11 @@ from panewise.spec.source_position import Position
 from panewise.spec.type_checks import check_kinds
 
 
-def _of_first(check: Check) -> Check:
-    return lambda old, new: check(old.first, new.first)
-
-
 class _ChainParts(windows.PaneParts[Chain]):
     kind = Chain
-    changeable = MappingProxyType({name: _of_first(CHANGEABLE[name]) for name in OF_CHAINS})
+    changeable = MappingProxyType(
+        {name: of_part(attrgetter("first"), CHANGEABLE[name]) for name in OF_CHAINS}
+    )
 
     def operator(self, spec: Chain) -> WindowOperator:
         return spec.first
@@ -49,10 +48,8 @@ class _ChainParts(windows.PaneParts[Chain]):
     def boolean_columns(self, spec: Chain) -> set[str]:
         return windows.PARTS.boolean_columns(spec.first)
 
-    def renamed(
-        self, spec: Chain, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-    ) -> Chain:
-        return replace(spec, first=windows.PARTS.renamed(spec.first, port, names, all_columns))
+    def renamed(self, spec: Chain, port: str, names: Mapping[str, str]) -> Chain:
+        return replace(spec, first=windows.PARTS.renamed(spec.first, port, names))
 
     def with_position(self, spec: Chain, position: Position) -> Chain:
         return replace(spec, first=windows.PARTS.with_position(spec.first, position))

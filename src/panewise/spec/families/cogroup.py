@@ -8,8 +8,8 @@ from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, columns_of_booleans
 from panewise.spec.carried_values import Carried, Known, carried_values
 from panewise.spec.codec.same_aggregates import marked_aggregates
-from panewise.spec.families.input_changes import SIDE_CHANGES, Check
-from panewise.spec.families.two_sides import SideParts, check_sides
+from panewise.spec.families.input_changes import SIDE_CHANGES, of_part
+from panewise.spec.families.two_sides import SideParts, check_types_of_sides
 from panewise.spec.families.window_changes import CHANGEABLE
 from panewise.spec.families.windows import PaneParts, punctuations
 from panewise.spec.fields import silently_replaced
@@ -23,14 +23,11 @@ from panewise.spec.type_checks import check_triggers
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow
 
-
-def _of_windows(check: Check) -> Check:
-    return lambda old, new: check(window_operator(old), window_operator(new))
-
-
-_OF_WINDOWS: Final = {name: _of_windows(CHANGEABLE[name]) for name in FIELDS_OF_WINDOWS if name in CHANGEABLE}
+_OF_WINDOWS: Final = {
+    name: of_part(window_operator, CHANGEABLE[name]) for name in FIELDS_OF_WINDOWS if name in CHANGEABLE
+}
 _LISTS: Final = ("left_aggregates", "right_aggregates", "both_aggregates")
-_AGGREGATES: Final = dict.fromkeys(_LISTS, _of_windows(CHANGEABLE["aggregates"]))
+_AGGREGATES: Final = dict.fromkeys(_LISTS, of_part(window_operator, CHANGEABLE["aggregates"]))
 
 
 class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
@@ -42,7 +39,7 @@ class _CogroupParts(SideParts[CogroupOperator], PaneParts[CogroupOperator]):
 
     def check_types(self, spec: CogroupOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side. Compared columns, and those that windows read, have one type."""
-        check_sides(spec, types)
+        check_types_of_sides(spec, types)
         for name in spec.sides:
             check_aggregates(spec.aggregates_of(name), types[name])
             check_triggers(spec.trigger, types[name])

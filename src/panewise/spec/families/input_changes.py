@@ -13,6 +13,11 @@ def always(old: Any, new: Any) -> None:
     """Allows the change."""
 
 
+def of_part(part: Callable[[Any], Any], check: Check) -> Check:
+    """Returns a check of a part of both specifications, such as the window operator of a chain."""
+    return lambda old, new: check(part(old), part(new))
+
+
 def only_delays(old: Any, new: Any) -> str | None:
     """Refuses a change of anything but the delays of a watermark."""
     same = _without_delays(old.watermark) == _without_delays(new.watermark)

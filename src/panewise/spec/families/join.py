@@ -8,7 +8,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec.conditions import check_condition, columns_of
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
-from panewise.spec.families.two_sides import SideParts, check_sides
+from panewise.spec.families.two_sides import SideParts, check_types_of_sides
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, SIDES, Selected
 from panewise.spec.operators.join.match_parts import OF_ONE_MATCH, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
@@ -54,7 +54,7 @@ class _JoinParts(SideParts[JoinOperator]):
 
     def check_types(self, spec: JoinOperator, types: Mapping[str, Types]) -> None:
         """Checks the columns of each side, and that emitted columns have different names."""
-        check_sides(spec, types)
+        check_types_of_sides(spec, types)
         match_parts(spec.match).check_types(spec.match, types)
         if spec.condition is not None:
             check_condition(spec.condition, types["left"], types["right"])

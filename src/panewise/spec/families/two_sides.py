@@ -76,7 +76,7 @@ class SideParts(DocumentedParts[T]):
         return None
 
 
-def check_sides(spec: TwoSided, types: Mapping[str, Types]) -> None:
+def check_types_of_sides(spec: TwoSided, types: Mapping[str, Types]) -> None:
     """Checks the columns of each side. Keys that are compared have one type."""
     for name, entry in spec.ports.items():
         check_entry(entry, types[name])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
@@ -11,7 +12,7 @@ from panewise.families import INPUT
 from panewise.spec.carried_values import Carried, Known
 from panewise.spec.column_types import BIGINT, STRING
 from panewise.spec.families import join
-from panewise.spec.families.input_changes import SIDE_CHANGES, Check, of_side
+from panewise.spec.families.input_changes import SIDE_CHANGES, of_part, of_side
 from panewise.spec.families.windows import PaneParts
 from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, SIDES
@@ -21,17 +22,14 @@ from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
 from panewise.spec.source_position import Position
 
-
-def _of_join(check: Check) -> Check:
-    return lambda old, new: check(old.join, new.join)
-
-
 _CHANGES: Final = {**SIDE_CHANGES, **{side: of_side(side, ("allowed_lateness",)) for side in SIDES}}
 
 
 class _WindowedJoinParts(PaneParts[WindowedJoin]):
     kind, own_fields = WindowedJoin, ("match", "then")
-    changeable = MappingProxyType({name: _of_join(check) for name, check in _CHANGES.items()})
+    changeable = MappingProxyType(
+        {name: of_part(attrgetter("join"), check) for name, check in _CHANGES.items()}
+    )
 
     def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
         """Returns the field of the windows, if both have windows of the same family."""
@@ -73,10 +71,8 @@ class _WindowedJoinParts(PaneParts[WindowedJoin]):
     def for_delays(self, spec: WindowedJoin, delays: Mapping[str, Duration | None]) -> WindowedJoin:
         return replace(spec, join=join.PARTS.for_delays(spec.join, delays))
 
-    def renamed(
-        self, spec: WindowedJoin, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-    ) -> WindowedJoin:
-        return replace(spec, join=join.PARTS.renamed(spec.join, port, names, all_columns))
+    def renamed(self, spec: WindowedJoin, port: str, names: Mapping[str, str]) -> WindowedJoin:
+        return replace(spec, join=join.PARTS.renamed(spec.join, port, names))
 
     def with_position(self, spec: WindowedJoin, position: Position) -> WindowedJoin:
         return replace(spec, join=join.PARTS.with_position(spec.join, position))

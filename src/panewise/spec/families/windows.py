@@ -142,15 +142,14 @@ class _WindowParts(PaneParts[WindowOperator]):
         timed: WindowOperator = with_event_time(spec, columns[INPUT])
         return timed
 
-    def renamed(
-        self, spec: WindowOperator, port: str, names: Mapping[str, str], all_columns: tuple[str, ...] | None
-    ) -> WindowOperator:
+    def renamed(self, spec: WindowOperator, port: str, names: Mapping[str, str]) -> WindowOperator:
         changes = renamed_fields(spec, port, names)
         if not spec.accumulation_given:
             changes["accumulation"] = None  # a chain may still choose its own default
-        if all_columns is not None and spec.delta is True:
-            changes["delta"] = all_columns
         return silently_replaced(spec, **changes)
+
+    def with_whole_rows(self, spec: WindowOperator, columns: tuple[str, ...]) -> WindowOperator:
+        return silently_replaced(spec, delta=columns) if spec.whole_rows else spec
 
     def with_position(self, spec: WindowOperator, position: Position) -> WindowOperator:
         return silently_replaced(spec, position=position)

@@ -24,10 +24,10 @@ from panewise.spec.triggers.composite import (
     DEFAULT_TRIGGER,
     AfterWatermark,
     Trigger,
-    columns,
     default_on_time,
     finish,
     idle_part,
+    trigger_columns,
     waits_for_end,
 )
 from panewise.spec.triggers.simple import AfterCount
@@ -217,7 +217,7 @@ class WindowOperator(Shown):
         others = (
             *columns_of(self.window),
             *values,
-            *columns(self.trigger),
+            *trigger_columns(self.trigger),
             *evictor_columns(self.evictor),
             *delta_columns,
         )

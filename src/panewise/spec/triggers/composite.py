@@ -182,7 +182,7 @@ def _check(value: Any, name: str) -> None:
         )
 
 
-def parts(trigger: Trigger) -> tuple[Trigger, ...]:
+def parts_of_trigger(trigger: Trigger) -> tuple[Trigger, ...]:
     """Returns the triggers directly inside a trigger."""
     match trigger:
         case AfterWatermark():
@@ -199,7 +199,7 @@ def parts(trigger: Trigger) -> tuple[Trigger, ...]:
 def walk(trigger: Trigger) -> Iterator[Trigger]:
     """Yields the trigger and all triggers inside it, each before its parts."""
     yield trigger
-    for part in parts(trigger):
+    for part in parts_of_trigger(trigger):
         yield from walk(part)
 
 
@@ -216,7 +216,7 @@ def fires_early(trigger: Trigger) -> bool:
     """
     if isinstance(trigger, AfterWatermark):
         return trigger.early is not None and can_fire(trigger.early)
-    return _fires_if(fires_early, trigger) if parts(trigger) else can_fire(trigger)
+    return _fires_if(fires_early, trigger) if parts_of_trigger(trigger) else can_fire(trigger)
 
 
 def _fires_if(test: Callable[[Trigger], bool], composite: Trigger) -> bool:
@@ -226,7 +226,7 @@ def _fires_if(test: Callable[[Trigger], bool], composite: Trigger) -> bool:
             return all(map(test, composite.triggers))
         case AfterEach():
             return test(composite.triggers[0])
-    return any(map(test, parts(composite)))
+    return any(map(test, parts_of_trigger(composite)))
 
 
 def default_on_time(trigger: Trigger) -> Literal["if_pending", "always"]:
@@ -240,7 +240,7 @@ def default_on_time(trigger: Trigger) -> Literal["if_pending", "always"]:
     return "always" if waits_for_end(trigger) and fires_early(trigger) else "if_pending"
 
 
-def columns(trigger: Trigger) -> tuple[str, ...]:
+def trigger_columns(trigger: Trigger) -> tuple[str, ...]:
     """Returns the input columns that the trigger reads."""
     return tuple(node.column for node in walk(trigger) if isinstance(node, (OnPunctuation, OnDelta)))
 
@@ -281,7 +281,7 @@ def finish(trigger: Trigger) -> Finish:
 
 def can_fire(trigger: Trigger) -> bool:
     """Returns whether the trigger can ever fire. The firing at expiry (semantics 16.6) does not count."""
-    if isinstance(trigger, AfterWatermark) or not parts(trigger):
+    if isinstance(trigger, AfterWatermark) or not parts_of_trigger(trigger):
         return not isinstance(trigger, Never)
     return _fires_if(can_fire, trigger)
 

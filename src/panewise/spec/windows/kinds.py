@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, looks_iso, time_zone
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, check_flag, is_count, set_fields
+from panewise.spec.fields import check_choice, check_flag, is_count, is_whole, set_fields
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
@@ -42,7 +42,7 @@ def _origin(value: InstantLike, size: Duration | Rows) -> int:
     """Returns an origin: an instant in microseconds or, for windows of rows, a row number."""
     if not isinstance(size, Rows):
         return instant_us(value, "origin")
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > _FURTHEST:
+    if not is_whole(value) or abs(value) > _FURTHEST:
         rule = f"the origin of windows of rows is a row number, a whole number of {_FURTHEST} at most"
         raise SpecError(
             f"size={size!r}, origin={value!r}", rule, "give one such as origin=0, or leave it out"

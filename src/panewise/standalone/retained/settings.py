@@ -9,6 +9,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec import AfterProcessingTime, Always, Every
 from panewise.spec.column_values import is_long
+from panewise.spec.fields import check_flag, is_count, is_whole
 from panewise.stores.message_layout import KeyLayout, Measure, WindowScale, message_key_layout
 
 FullSize: TypeAlias = Literal["past_end", "at_size"]
@@ -81,7 +82,7 @@ class AggregatorSettings:
         _one_of("measure", self.measure, ("time", "tuple"))
         _one_of("full", self.full, get_args(FullSize))
         if self.message_store is not None:
-            _check_flag("message_store", self.message_store)
+            check_flag("message_store", self.message_store)
         self._check_sizes()
         self._check_update_policies()
 
@@ -133,7 +134,7 @@ class AggregatorSettings:
     def _length(self, name: str, value: Any) -> int:
         if self.by_time:
             length = Duration.of(value, name).us
-        elif isinstance(value, bool) or not isinstance(value, int):
+        elif not is_whole(value):
             rule = f"with measure='tuple' the {name} is a number of messages"
             raise SpecError(f"{name}={value!r}", rule, "give a whole number")
         else:
@@ -153,9 +154,8 @@ class AggregatorSettings:
         if self.session_key is None and self.step > length:
             rule = "windows leave no gaps, so the advance is at most the size"
             raise SpecError(f"advance={self.advance!r}, size={self.size!r}", rule, "give a smaller advance")
-        whole = isinstance(self.retention_size, int) and not isinstance(self.retention_size, bool)
         least = length if not self.by_time and self.session_key is None else 1
-        if not whole or self.retention_size < least:
+        if not is_count(self.retention_size, least):
             rule = f"retention_size is a number of messages, at least {least} for these windows"
             raise SpecError(f"retention_size={self.retention_size!r}", rule, f"give {least} or more")
         if self.retained_us < 0:
@@ -224,7 +224,7 @@ class JoinWindowSettings(AggregatorSettings):
             rule = "a join of sessions compares the session key, or it would read every session (S1)"
             given_both = f"session_key={self.session_key!r}, keyed_message_store={columns!r}"
             raise SpecError(given_both, rule, f"add {self.session_key!r}, or leave keyed_message_store out")
-        _check_flag("time_range_join", self.time_range_join)
+        check_flag("time_range_join", self.time_range_join)
         if self.time_range_join and not self.equal_fields:
             rule = "without equal fields a range of time changes no key of a message"
             raise SpecError(f"time_range_join=True, keyed_message_store={columns!r}", rule, "leave it out")
@@ -256,11 +256,6 @@ class JoinWindowSettings(AggregatorSettings):
 def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
     if value not in known:
         raise SpecError(f"{name}={value!r}", f"{name} is one of {list(known)}", f"give {known[0]!r}")
-
-
-def _check_flag(name: str, value: Any) -> None:
-    if not isinstance(value, bool):
-        raise SpecError(f"{name}={value!r}", f"{name} is True or False", "give one of these, or leave it out")
 
 
 def _update_policy(policy: Any, name: Literal["early", "late"]) -> UpdatePolicy:

@@ -12,7 +12,7 @@ from panewise.spec import DEFAULT_TRIGGER, UNLIMITED, Global, Session
 from panewise.spec.fields import silently
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
-from panewise.spec.triggers.composite import columns
+from panewise.spec.triggers.composite import trigger_columns
 from panewise.testing.matches.parts import MatchTests
 from panewise.testing.samples import SHIFTS, SHIFTS_ONCE, STEPS
 from panewise.testing.triggers import triggers
@@ -51,7 +51,7 @@ def _changed(draw: st.DrawFn, match: SameWindow) -> SameWindow:
     with suppress(SpecError), silently():
         return SameWindow(
             match.window,
-            trigger=trigger if {*columns(trigger)} <= {*match.columns_read} else match.trigger,
+            trigger=trigger if {*trigger_columns(trigger)} <= {*match.columns_read} else match.trigger,
             accumulation=match.accumulation,
             allowed_lateness=lateness,
             drop_by=drop,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise import functions as F
 from panewise.spec import WindowOperator
-from panewise.spec.triggers.composite import Composite, parts, walk
+from panewise.spec.triggers.composite import Composite, parts_of_trigger, walk
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing import run
 from panewise.testing.strategies import ALL_KINDS, composites, events, specs, types_of
@@ -62,7 +62,7 @@ def classes(spec: WindowOperator, script: list[dict[str, Any]], outputs: list[di
 
 
 def _depth(trigger: Any) -> int:
-    inner = parts(trigger)
+    inner = parts_of_trigger(trigger)
     return 1 + max(map(_depth, inner), default=0)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import END, LATE_BY, NUMBER, REASON, TIME
+from panewise.engine.columns import END, KEY_WATERMARK, LATE_BY, NUMBER, REASON, TIME
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.late_output import NO_WINDOWS
@@ -289,8 +289,8 @@ def _late(
     port, ended = plan.ports[side], state.clocks.sides[side].ended
     if not mask.any():
         return no_rows(port.late_schema)
-    late = filter_rows(rows.with_columns(pl.Series("__watermark", watermarks, dtype=pl.Int64)), mask)
-    ahead = (pl.col("__watermark").cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)
+    late = filter_rows(rows.with_columns(pl.Series(KEY_WATERMARK, watermarks, dtype=pl.Int64)), mask)
+    ahead = (pl.col(KEY_WATERMARK).cast(pl.Int128) - pl.col(TIME).cast(pl.Int128)).clip(0, MAX_INSTANT)
     values = {
         REASON: pl.lit("finished" if ended else "behind"),
         LATE_BY: pl.lit(None) if ended else ahead,

@@ -22,7 +22,7 @@ from panewise.engine.windowing.trigger.leaves_of_time import Periodic
 from panewise.engine.windowing.trigger.periods import latest
 from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
-from panewise.spec.triggers.composite import parts as parts_of_trigger
+from panewise.spec.triggers.composite import parts_of_trigger
 
 # Columns that windows have only while a batch is applied to them.
 BEFORE = "__before"  # the number of rows that were pending before the batch

@@ -23,7 +23,7 @@ from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 from panewise.spec.operators.windows import WindowOperator
-from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, columns
+from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, trigger_columns
 from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.kinds import AnyWindow, positive
 from panewise.spec.windows.traits import columns_of, counted
@@ -163,7 +163,7 @@ class CogroupOperator(TwoSided):
     @property
     def shared_columns(self) -> tuple[str, ...]:
         """The columns of either side that the windows and the trigger read."""
-        return tuple(dict.fromkeys((*columns_of(self.window), *columns(self.trigger))))
+        return tuple(dict.fromkeys((*columns_of(self.window), *trigger_columns(self.trigger))))
 
     def aggregates_of(self, side: str) -> tuple[Aggregate, ...]:
         """Returns the aggregates over the rows of one side."""

@@ -7,6 +7,7 @@ from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
 from panewise.spec.aggregates.order_sensitive import first, last
 from panewise.spec.column_expressions import ColumnOrName, checked_column
+from panewise.spec.fields import is_whole
 from panewise.spec.operators.over.row_function import RowFunction
 
 
@@ -126,7 +127,7 @@ def last_value(column: ColumnOrName, ignoreNulls: bool = False) -> Aggregate:  #
 def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls: bool) -> RowFunction:
     """Returns `lag` or `lead`. With a negative offset it is the other one, under the name of the first."""
     name = default_name(fn, column, offset, default) + _suffix(ignorenulls)
-    if isinstance(offset, bool) or not isinstance(offset, int) or abs(offset) >= MAX_INSTANT:
+    if not is_whole(offset) or abs(offset) >= MAX_INSTANT:
         raise SpecError(
             f"{fn}(offset={offset!r})", f"{fn} takes a whole number of rows", "give such a number, below 2^63"
         )

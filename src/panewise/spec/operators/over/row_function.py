@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
-from panewise.spec.fields import check_alias, check_flag
+from panewise.spec.fields import check_alias, check_flag, is_count
 from panewise.spec.window_spec import Over, WindowSpec
 
 NUMBERINGS: Final = ("row_number", "rank", "dense_rank")
@@ -60,7 +60,7 @@ class RowFunction:
 
     def _check_number(self) -> None:
         reads, least = self.fn not in NUMBERINGS, 1 if self.fn == "nth_value" else 0
-        counts = isinstance(self.n, int) and not isinstance(self.n, bool) and least <= self.n < MAX_INSTANT
+        counts = is_count(self.n, least) and self.n < MAX_INSTANT
         if counts == reads and (reads or self.n is None):
             return
         rule = f"{self.fn} takes a number of rows, {least} or more" if reads else f"{self.fn} takes no number"
