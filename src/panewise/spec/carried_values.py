@@ -1,4 +1,4 @@
-"""What is known of the columns that an operator emits, from what is known of those that it reads."""
+"""The types of emitted columns that carry values of input columns unchanged, in any type system."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeAlias
@@ -6,7 +6,9 @@ from typing import Any, Protocol, TypeAlias
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 
-Known: TypeAlias = Mapping[str, Mapping[str, Any]]  # what is known of the columns of each port, by name
+Known: TypeAlias = Mapping[
+    str, Mapping[str, Any]
+]  # the types of the columns of each port that are known, by name
 
 
 class Carried(Protocol):
@@ -42,6 +44,6 @@ def carried_values(functions: tuple[Any, ...], known: Mapping[str, Any], kinds: 
 
 VALUE_FUNCTIONS = frozenset({"first", "last", "max_by", "min_by", "lag", "lead", "nth_value"})
 LIST_FUNCTIONS = frozenset({"collect_list", "first_n", "last_n", "top_n_by"})
-# With those that compare the values.
+# Also the functions that compare the values.
 _VALUES = VALUE_FUNCTIONS | {"min", "max", "mode"}
 _LISTS = LIST_FUNCTIONS | {"collect_set", "sort_list", "top_n"}

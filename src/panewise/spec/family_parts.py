@@ -85,7 +85,7 @@ class SpecParts(ABC, Generic[S]):
         """Checks the types of columns, which are given by port and name (semantics 24.19)."""
 
     def check_names(self, spec: S, names: Mapping[str, str]) -> None:
-        """Refuses other names of columns, given by the user's names, that the user would see."""
+        """Refuses to rename columns if the user would see the new names. `names` has them by the old ones."""
 
     def drawn_windows(self, spec: S) -> AnyWindow | None:
         """Returns the windows that a timeline shows in notebooks; None if there are none."""
@@ -189,12 +189,12 @@ class SpecParts(ABC, Generic[S]):
         return Duration(0)
 
     def lengths_ahead(self, spec: S) -> tuple[int, ...]:
-        """Returns lengths of time, in microseconds, by which an operator looks ahead, that no field has."""
+        """Returns how far the operator looks ahead in event time, in microseconds, if no field says so."""
         return ()
 
-    def deferrable(self, spec: S) -> S | None:
-        """Returns the window operator whose messages may wait, if nothing else prevents it, or None."""
-        return None
+    def deferrable(self, spec: S) -> bool:
+        """Returns whether it is a window operator whose messages may wait, if nothing else prevents it."""
+        return False
 
     def result_windows(self, spec: S) -> ResultWindows | Refusal | None:
         """Returns the windows that have current results, or why they have none; None without windows."""
@@ -261,6 +261,12 @@ class SpecParts(ABC, Generic[S]):
     def more_names(self, spec: S) -> tuple[str, ...]:
         """Returns names of emitted columns that are in no field of the specification."""
         return ()
+
+
+def emitted_again(field: str, remedy: str) -> Refusal:
+    """Returns why rows that may be retracted or emitted again, because of a field, are no further input."""
+    rule = "a second operator takes rows that are emitted once, and are not retracted"
+    return f"{field} before a second operator", rule, remedy
 
 
 def parts(spec: S) -> SpecParts[S]:

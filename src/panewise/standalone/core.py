@@ -1,4 +1,4 @@
-"""What the front of an operator in process, which callers use, needs of its core."""
+"""The interface of the core of an operator in process. Callers use its front, which calls the core."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -80,7 +80,7 @@ class WindowEnds:
 
 def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
     """Returns where the windows of an operator end; None if its messages cannot wait."""
-    if parts(spec).deferrable(spec) is None or not has_no_other_rules(spec) or spec.evaluate != "batch":
+    if not parts(spec).deferrable(spec) or not has_no_other_rules(spec) or spec.evaluate != "batch":
         return None
     if not isinstance(spec.trigger, AfterWatermark) or spec.trigger.early is not None:
         return None

@@ -181,12 +181,6 @@ class Numbering:
         )
         return emission, after
 
-    def of_panes(
-        self, columns: PaneColumns, panes: list[tuple[Any, ...]], port: str, counts: Counts
-    ) -> Emission:
-        """Returns the panes of a message or a clock with their numbers."""
-        return PaneEmission(columns, panes, self, port, counts)
-
     def after_panes(self, panes: int) -> "Numbering":
         """Returns the numbers after a step that emits so many panes and nothing else."""
         return Numbering(self.step + 1, self.row + panes, self.late, self.invalid)

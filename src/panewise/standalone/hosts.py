@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import StoredOperator
@@ -19,7 +19,7 @@ from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
 from panewise.spec.fields import check_choice
-from panewise.standalone.initial_state import IMPORTED, StateInProcess, check_same
+from panewise.standalone.initial_state import FIELD, IMPORTED, StateInProcess, check_same
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.state import Manifest
 from panewise.state.export_file import ExportedFrom, writing
@@ -27,7 +27,6 @@ from panewise.state.export_file import ExportedFrom, writing
 Notes: TypeAlias = Mapping[str, Any]
 # An operator with a saved state, its notes, and whether its specification has changed since.
 Saved: TypeAlias = tuple[Operator, Notes, bool]
-FIELD: Final = "standalone"  # the field of the manifest with what this package stores there
 
 
 class Host:
@@ -65,7 +64,7 @@ class Host:
         if store is None:
             self.operator = operator_for(spec, schemas)
             if initial_state is not None:
-                initial = StateInProcess.open(initial_state, spec, schemas, FIELD)
+                initial = StateInProcess.open(initial_state, spec, schemas)
                 self._spec = initial.marked
                 self.operator, self.notes = initial.in_memory(), initial.notes()
             return
@@ -98,7 +97,7 @@ class Host:
         if text is not None:
             check_same(file, Manifest.decode(text).header.get(IMPORTED))
             return
-        initial = StateInProcess.open(file, self._spec, self._schemas, FIELD)
+        initial = StateInProcess.open(file, self._spec, self._schemas)
         library = RunLibrary(self._observed, self._cache)
         with self._store.commit():
             initial.in_store(library)

@@ -12,26 +12,24 @@ from panewise.engine.run_library import RunLibrary
 from panewise.spec import Specification
 from panewise.state.export_file import origin_of
 
+FIELD: Final = (
+    "standalone"  # the field of the header with what an operator in process stores beside its state
+)
 IMPORTED: Final = "imported"  # the field of the header with the id of the file with which a state began
 _SHARD: Final = 0
 
 
 @dataclass(frozen=True)
 class StateInProcess:
-    """An exported state, all of which is in one shard.
-
-    Attributes:
-        field: the field of the header with what an operator in process stores beside its state.
-    """
+    """An exported state, all of which is in one shard."""
 
     schemas: Schemas
-    field: str
     exported: ExportedState
 
     @classmethod
-    def open(cls, file: str | Path, spec: Specification, schemas: Schemas, field: str) -> "StateInProcess":
+    def open(cls, file: str | Path, spec: Specification, schemas: Schemas) -> "StateInProcess":
         """Opens a file. Errors are those of :meth:`ExportedState.open`."""
-        return cls(schemas, field, ExportedState.open(file, spec, schemas, [_SHARD]))
+        return cls(schemas, ExportedState.open(file, spec, schemas, [_SHARD]))
 
     @property
     def marked(self) -> Specification:
@@ -45,11 +43,11 @@ class StateInProcess:
     def notes(self) -> dict[str, Any]:
         """Returns what an operator in process has stored beside its state; empty if it comes from Spark."""
         headers = (manifest.header for manifest in self.exported.redistribution.manifests.values())
-        return next((header[self.field] for header in headers if self.field in header), {})
+        return next((header[FIELD] for header in headers if FIELD in header), {})
 
     def in_store(self, library: RunLibrary) -> None:
         """Puts the state into an empty store."""
-        more = {self.field: self.notes(), IMPORTED: self.exported.origin.id}
+        more = {FIELD: self.notes(), IMPORTED: self.exported.origin.id}
         plan = self.exported.redistribution
         begin(library.store, plan.spec, 1, plan.header(_SHARD) | more)
         shard = ImportedShard(

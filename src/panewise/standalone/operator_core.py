@@ -30,7 +30,7 @@ from panewise.standalone.core import Core
 from panewise.standalone.deferral import Deferral
 from panewise.standalone.delivery import Delivery
 from panewise.standalone.direct_path import DirectPath
-from panewise.standalone.emission import APPLIED, Emission, Numbering
+from panewise.standalone.emission import APPLIED, Emission, Numbering, PaneEmission
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
@@ -253,8 +253,7 @@ class OperatorCore(Core):
         try:
             if self._materialized is not None and self.is_durable:
                 self._materialized.commit()
-            counts = {port: vars(counts) for port, counts in self.totals.items()}
-            self.host.commit({**self._notes(), "counts": counts})
+            self.host.commit(self._notes_with_counts())
         except BaseException:
             self._close(failed=True)
             raise
@@ -283,8 +282,7 @@ class OperatorCore(Core):
     def export(self, file: str | Path, *, replace: bool) -> None:
         """Writes the whole state to a file, with positions, numbers of the next step and counts."""
         self.prepare()
-        counts = {port: vars(counts) for port, counts in self.totals.items()}
-        self.host.export(file, {**self._notes(), "counts": counts}, replace=replace)
+        self.host.export(file, self._notes_with_counts(), replace=replace)
 
     def restore(self, name: str | None) -> bool:
         """Returns to a saved state, or to the initial one, and emits what is due there at the present clock.
@@ -335,7 +333,7 @@ class OperatorCore(Core):
         numbering = self.numbering
         if panes:
             columns = self.records.formats[port]
-            self._delivery.outputs.append(numbering.of_panes(columns, panes, port, counts))
+            self._delivery.outputs.append(PaneEmission(columns, panes, numbering, port, counts))
         self.numbering = numbering.after_panes(len(panes))
         self.uncommitted += 1
 
@@ -409,3 +407,7 @@ class OperatorCore(Core):
     def _notes(self) -> dict[str, Any]:
         """Returns what is stored beside every copy of the state."""
         return {"positions": self.positions.to_json(), "numbers": vars(self.numbering)}
+
+    def _notes_with_counts(self) -> dict[str, Any]:
+        """Returns what is stored beside a state that another operator continues."""
+        return {**self._notes(), "counts": {port: vars(counts) for port, counts in self.totals.items()}}

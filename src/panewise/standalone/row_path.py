@@ -1,14 +1,12 @@
 """Rows that are emitted message by message, without a step of the engine for each (semantics 31.31).
 
-An operator that emits rows, and no windows, could evaluate each message only by a step of the engine,
-which takes some milliseconds. Here Python objects, which a family supplies, say what a message or a
-watermark emits
-(:class:`panewise.engine.over.records.RecordRows`,
-:class:`panewise.engine.join.record_pairs.RecordPairs`). They have a copy of the state.
+An operator that emits rows could evaluate each message only by a step of the engine, which takes some
+milliseconds. Here Python objects decide what a message or a watermark emits. A family supplies them
+(:class:`panewise.engine.over.records.RecordRows`, :class:`panewise.engine.join.record_pairs.RecordPairs`).
+They have a copy of the state.
 
-The messages wait. They are added to the state before anything else happens: as one batch, after
-which the clocks move once, for each input that has reported. What this batch emits is dropped, as it has been
-emitted before.
+The messages wait. They are added to the state before anything else happens, as one batch. Then the clocks
+move once for each input that has reported. What this batch emits is dropped, as it has been emitted before.
 
 Invariant: the state is then that of the same messages, cut into batches in another way (semantics 3.1).
 

@@ -1,7 +1,7 @@
 """The columns of an operator's inputs: type names or Polars types, by port."""
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -15,8 +15,6 @@ from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
 from panewise.spec.reserved_names import is_pattern, names_in
 from panewise.standalone.value_types import kind_of
-
-ColumnTypes: TypeAlias = Mapping[str, Any]  # a type name or a Polars type by column
 
 
 def schemas_of(spec: Specification, schema: Any) -> Schemas:
@@ -33,7 +31,7 @@ def schemas_of(spec: Specification, schema: Any) -> Schemas:
     return {port: _columns(schema[port]) for port in ports}
 
 
-def _columns(types: ColumnTypes) -> dict[str, pl.DataType]:
+def _columns(types: Mapping[str, Any]) -> dict[str, pl.DataType]:
     if not types:
         raise InputError("a schema without columns", "a schema has a type for each column", "add a column")
     return {name: dtype_of(name, kind) for name, kind in types.items()}

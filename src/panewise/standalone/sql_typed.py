@@ -59,12 +59,8 @@ def refused(what: str, rule: str) -> SqlError:
     return SqlError(what, rule, _REMEDY)
 
 
-def shown(name: str, arguments: Sequence[Typed]) -> str:
-    """Returns a function with the types of its arguments, for errors."""
-    return f"{name} of {', '.join(str(argument.dtype) for argument in arguments)}"
-
-
 def check(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -> None:
-    """Refuses types of arguments."""
+    """Refuses the types of the arguments of a function, unless they are accepted."""
     if not accepted:
-        raise refused(shown(name, arguments), f"in process {rule}")
+        types = ", ".join(str(argument.dtype) for argument in arguments)
+        raise refused(f"{name} of {types}", f"in process {rule}")

@@ -167,13 +167,9 @@ def _column(side: nodes.SideName, name: str) -> Term:
 
 
 def _node(value: TermLike) -> nodes.Node:
-    return (
-        value.node
-        if isinstance(value, Term)
-        else value
-        if isinstance(value, nodes.Node)
-        else literal_of(value)
-    )
+    if isinstance(value, Term):
+        return value.node
+    return value if isinstance(value, nodes.Node) else literal_of(value)
 
 
 def _parts(kind: type[nodes.And] | type[nodes.Or], node: nodes.Node) -> tuple[nodes.Node, ...]:

@@ -204,19 +204,15 @@ def _numbers(spec: OverOperator) -> bool:
 
 
 def _rows_behind(spec: OverOperator) -> int:
-    fn = "lead" if spec.backwards else "lag"
-    shifts = [what.n or 0 for what in _functions(spec) if what.fn == fn and not what.skips]
-    return max([0, *shifts, *_starts(spec, "rows")])
+    """Returns how many rows of the stream before a row the columns read, if it is a fixed number."""
+    fixed = [column for column in spec.columns if column.frame is not None or not _skips(column)]
+    return max((it.rows_ahead if spec.backwards else it.rows_behind for it in fixed), default=0)
 
 
 def _us_behind(spec: OverOperator) -> int:
-    return max([0, *_starts(spec, "range")])
+    """Returns how far the ranges reach back in the stream, in microseconds."""
+    return max((it.us_ahead if spec.backwards else it.us_behind for it in spec.columns), default=0)
 
 
-def _starts(spec: OverOperator, kind: str) -> list[int]:
-    """Returns how far the frames of a kind reach back in the stream."""
-    frames = [column.frame for column in spec.columns if column.frame is not None]
-    bounds = [
-        (frame.end or 0) if spec.backwards else -(frame.start or 0) for frame in frames if frame.kind == kind
-    ]
-    return [max(0, bound) for bound in bounds]
+def _skips(column: OverColumn) -> bool:
+    return isinstance(column.what, RowFunction) and column.what.skips

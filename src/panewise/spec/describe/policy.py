@@ -1,4 +1,4 @@
-"""The text that describes policy windows."""
+"""Describes policy windows in words."""
 
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.listing import listed

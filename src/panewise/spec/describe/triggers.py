@@ -1,4 +1,4 @@
-"""The text that says when a trigger fires, for :func:`panewise.spec.describe.describe`."""
+"""Describes in words when a trigger fires."""
 
 from typing import Literal
 

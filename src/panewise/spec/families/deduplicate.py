@@ -6,6 +6,7 @@ from typing import Final
 from panewise.families import INPUT
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.families.input_changes import INPUT_CHANGES
+from panewise.spec.family_parts import emitted_again
 from panewise.spec.operators.deduplicate import OP, DeduplicateOperator
 from panewise.spec.protocol import Refusal, Types
 from panewise.spec.type_checks import check_row_order
@@ -20,10 +21,7 @@ class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
         check_row_order(spec, types[INPUT])
 
     def emits_again(self, spec: DeduplicateOperator) -> Refusal | None:
-        if spec.emit != "retracting":
-            return None
-        rule = "a second operator takes rows that are emitted once, and are not retracted"
-        return "emit='retracting' before a second operator", rule, "use emit='complete'"
+        return emitted_again("emit='retracting'", "use emit='complete'") if self.has_op(spec) else None
 
     def row_key(self, spec: DeduplicateOperator) -> tuple[str, ...]:
         """Returns the keys, if all rows of the same keys are one group."""
@@ -46,7 +44,7 @@ class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
 
     def new_columns(self, spec: DeduplicateOperator) -> tuple[str, ...]:
         """Returns the column that marks retractions."""
-        return (OP,) if spec.emit == "retracting" else ()
+        return (OP,) if self.has_op(spec) else ()
 
 
 PARTS: Final = _DeduplicateParts()

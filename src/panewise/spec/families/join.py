@@ -9,6 +9,7 @@ from panewise.errors import SpecError
 from panewise.spec.conditions import check_condition, columns_of
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_types_of_sides
+from panewise.spec.family_parts import emitted_again
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, SIDES, Selected
 from panewise.spec.operators.join.match_parts import OF_ONE_MATCH, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
@@ -86,14 +87,7 @@ class _JoinParts(SideParts[JoinOperator]):
 
     def emits_again(self, spec: JoinOperator) -> Refusal | None:
         """Refuses what makes the join retract rows, or emit them again."""
-        if spec.emits_again is None:
-            return None
-        problem = f"{spec.emits_again} before a second operator"
-        return (
-            problem,
-            "a second operator takes rows that are emitted once, and are not retracted",
-            "leave it out",
-        )
+        return None if spec.emits_again is None else emitted_again(spec.emits_again, "leave it out")
 
     def has_op(self, spec: JoinOperator) -> bool:
         """Returns True: emitted rows have it."""

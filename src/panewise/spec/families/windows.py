@@ -14,13 +14,12 @@ from panewise.spec.codec.same_aggregates import marked_aggregates
 from panewise.spec.evictors import DeltaEvictor
 from panewise.spec.families.current_results import result_windows
 from panewise.spec.families.window_changes import CHANGEABLE
-from panewise.spec.family_parts import ResultWindows, S
+from panewise.spec.family_parts import ResultWindows, S, emitted_again
 from panewise.spec.fields import silently_replaced
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Refusal, Types
 from panewise.spec.renaming import renamed_fields
-from panewise.spec.rules.never_late_on_spark import ends_above
 from panewise.spec.rules.row_numbering import with_event_time
 from panewise.spec.source_position import Position
 from panewise.spec.triggers.composite import Trigger, can_fire, fires_early, walk
@@ -29,6 +28,7 @@ from panewise.spec.type_checks import check_distance, check_entry, check_trigger
 from panewise.spec.watermarks import has_key_watermarks, row_driven
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import AnyWindow
+from panewise.spec.windows.never_late_on_spark import ends_above
 from panewise.spec.windows.traits import counted, merging
 
 
@@ -52,14 +52,9 @@ class PaneParts(DocumentedParts[S]):
 
     def emits_again(self, spec: S) -> Refusal | None:
         """Returns why panes may be retracted, None if they are not."""
-        accumulation = self.operator(spec).accumulation
-        if accumulation != "retracting":
+        if self.operator(spec).accumulation != "retracting":
             return None
-        field, rule = (
-            f"accumulation={accumulation!r}",
-            "a second operator takes rows that are emitted once, and are not retracted",
-        )
-        return f"{field} before a second operator", rule, "use another accumulation, or result.then(...)"
+        return emitted_again("accumulation='retracting'", "use another accumulation, or result.then(...)")
 
     def row_key(self, spec: S) -> tuple[str, ...]:
         """Returns the keys of panes, and the bounds of their windows."""
@@ -178,8 +173,8 @@ class _WindowParts(PaneParts[WindowOperator]):
         aggregates = marked_aggregates(old.aggregates, new.aggregates, added_aggregates)
         return new if aggregates == new.aggregates else silently_replaced(new, aggregates=aggregates)
 
-    def deferrable(self, spec: WindowOperator) -> WindowOperator | None:
-        return None if spec.max_windows is not None else spec
+    def deferrable(self, spec: WindowOperator) -> bool:
+        return not self.limits_windows(spec)
 
     def result_windows(self, spec: WindowOperator) -> ResultWindows | Refusal:
         return result_windows(spec)

@@ -12,11 +12,11 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow, fires_once, has_ends
 from panewise.spec.operators.join.windowing import window_operator
 from panewise.spec.operators.windows import data_loss_reason
-from panewise.spec.rules.never_late_on_spark import on_milliseconds
 from panewise.spec.triggers.composite import AfterWatermark
 from panewise.spec.triggers.simple import Never
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.kinds import Global
+from panewise.spec.windows.never_late_on_spark import on_milliseconds
 
 _RETRACTED: Final = "and retracted at a later firing if a partner comes"
 

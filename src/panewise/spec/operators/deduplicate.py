@@ -9,11 +9,11 @@ from panewise.errors import SpecError
 from panewise.families import DEDUPLICATE, Family
 from panewise.spec.fields import check_choice, set_fields, several, skew_of
 from panewise.spec.operators.row_operator import RowOperator, check_input
+from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.source_position import Position
 from panewise.spec.watermarks import Watermark
 from panewise.spec.windows.kinds import positive
 
-UNLIMITED: Final = "unlimited"
 OP: Final = "op"  # the column that marks retractions
 Keep: TypeAlias = Literal["first", "last"]
 By: TypeAlias = Literal["arrival", "event_time"]

@@ -1,4 +1,4 @@
-"""What the operators have in common that emit the rows of their one input, and sides of joins."""
+"""The fields and checks of operators that emit the rows of their input, and of sides of joins."""
 
 from typing import Any, ClassVar, Literal, Self
 
@@ -11,7 +11,7 @@ from panewise.spec.watermarks import Watermark, check_input_column, has_key_wate
 
 
 class InputFields:
-    """Fields of an operator or a side that say what is read of its rows, if it assigns them to no windows.
+    """The fields that say what an operator without windows, or a side, reads of its rows.
 
     Attributes:
         keys: the columns of the key.

@@ -18,7 +18,7 @@ from panewise.standalone.retained.outputs import Firing, WindowMetadata, WindowO
 from panewise.standalone.retained.results import Results, row_of
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.state import RetainedState
-from panewise.standalone.retained.validator import checked
+from panewise.standalone.retained.validator import validating_spec
 from panewise.standalone.retained.window import Arrival, Message, RetainedWindow, to_bytes
 
 
@@ -83,8 +83,8 @@ class WindowedAggregator(RetainedWindows):
             )
         callbacks = callbacks or Callbacks()
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
-        spec, columns = checked(settings, aggregates, schema)
-        results = Results(spec.aggregates, spec, columns)
+        spec, columns = validating_spec(settings, aggregates, schema)
+        results = Results(spec, columns)
         from_messages = results.need_messages(sessions=settings.session_key is not None)
         if from_messages and settings.message_store is False:
             rule = "some of the aggregates are computed from the messages of a window"

@@ -35,7 +35,10 @@ class Placement:
 
 
 class Grid(ABC):
-    """The windows of a measure. Windows that have no instants do not end before a floor."""
+    """Assigns messages to the windows of one measure.
+
+    Windows of time that end at a `floor` or before it have expired. Windows of messages do not depend on it.
+    """
 
     @abstractmethod
     def place(self, windows: RetainedTable, arrival: Arrival, floor: int) -> Placement:
@@ -43,7 +46,7 @@ class Grid(ABC):
 
     @abstractmethod
     def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
-        """Returns the windows that `place` would combine with the message, for each of its windows."""
+        """Returns for each window that `place` would return the present windows that become a part of it."""
 
     def is_out(self, windows: RetainedTable, arrival: Arrival, floor: int) -> bool:
         """Returns whether all windows of a message have expired: they end at `floor` or before."""

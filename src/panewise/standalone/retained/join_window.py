@@ -15,7 +15,7 @@ from panewise.standalone.retained.operator import RetainedWindows
 from panewise.standalone.retained.outputs import Firing, RetainedMessage, WindowMetadata, WindowOutput
 from panewise.standalone.retained.settings import JoinWindowSettings
 from panewise.standalone.retained.state import RetainedState
-from panewise.standalone.retained.validator import checked
+from panewise.standalone.retained.validator import validating_spec
 from panewise.standalone.retained.window import Arrival, FreshMessage, RetainedWindow
 from panewise.stores.keys import decode_key
 from panewise.stores.message_codec import MessageKey, encode_fields
@@ -75,7 +75,7 @@ class JoinWindowOperator(RetainedWindows):
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
         # A specification has an aggregate. This one, whose name differs from the key's, is never computed.
         unused = count().alias("count" if settings.session_key == "messages" else "messages")
-        spec, columns = checked(settings, [unused], schema)
+        spec, columns = validating_spec(settings, [unused], schema)
         fields = settings.equal_fields
         state = RetainedState(
             settings, spec, columns, stores_messages=True, join_keys=fields, store=store, callbacks=callbacks

@@ -15,7 +15,7 @@ from panewise.engine.kernels.small_frames import grouped
 from panewise.engine.protocol import Schema
 from panewise.engine.tables.run import Shape
 from panewise.errors import InputError
-from panewise.spec import Aggregate, Entry
+from panewise.spec import WindowOperator
 from panewise.standalone.messages import fitted
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.window import Message, RetainedWindow, from_bytes
@@ -30,11 +30,11 @@ class Results:
         is_safe: whether aggregating a message cannot raise an error.
     """
 
-    def __init__(self, aggregates: Sequence[Aggregate], entry: Entry, schema: Schema) -> None:
-        self._aggregation = Aggregation(tuple(aggregates), dict(schema))
-        self._entry, self._schema = entry, schema
+    def __init__(self, spec: WindowOperator, schema: Schema) -> None:
+        self._aggregation = Aggregation(spec.aggregates, dict(schema))
+        self._spec, self._schema = spec, schema
         self._shape = Shape(self._aggregation.schema, [], [])
-        self._of_users = [aggregate.name for aggregate in aggregates if aggregate.fn == "user"]
+        self._of_users = [aggregate.name for aggregate in spec.aggregates if aggregate.fn == "user"]
         self.is_safe = not self._of_users
 
     def need_messages(self, *, sessions: bool) -> bool:
@@ -123,7 +123,7 @@ class Results:
             return False
 
     def _lifted(self, messages: Sequence[Message], places: list[int]) -> pl.DataFrame:
-        frame = fitted(self._entry, self._schema, messages).frame
+        frame = fitted(self._spec, self._schema, messages).frame
         numbered = frame.with_columns(pl.Series(_WINDOW, places, dtype=pl.Int64))
         return self._aggregation.lift(numbered, [_WINDOW])
 

@@ -31,7 +31,7 @@ class ValidMessage(NamedTuple):
     time: int
 
 
-def checked(
+def validating_spec(
     settings: AggregatorSettings, aggregates: Iterable[Aggregate], types: Any
 ) -> tuple[WindowOperator, Schema]:
     """Returns a specification that validates messages, and their columns with their types of Polars."""

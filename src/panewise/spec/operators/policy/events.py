@@ -209,7 +209,7 @@ def name_of(partition: Any, partition_by: tuple[str, ...], call: str) -> Name:
     Args:
         partition: the columns of the partition, by name.
         partition_by: the columns of the specification.
-        given: the call or document that named the partition, for the error.
+        call: the call or document that named the partition, for the error.
 
     Raises:
         InputError: if `partition_by` is empty, if `partition` is not a dict of exactly these columns, or if a

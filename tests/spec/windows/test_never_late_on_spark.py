@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import panewise as pw
-from panewise.spec.rules.never_late_on_spark import ends_above, on_milliseconds
+from panewise.spec.windows.never_late_on_spark import ends_above, on_milliseconds
 
 ODD = pw.Duration(1_000_001)
 
