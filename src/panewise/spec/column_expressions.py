@@ -81,8 +81,12 @@ def names_of(columns: Sequence[Any]) -> tuple[Any, ...]:
     >>> names_of((["a", "`b.c`"],)), names_of(("a", "b"))
     (('a', 'b.c'), ('a', 'b'))
     """
-    one_list = len(columns) == 1 and isinstance(columns[0], (list, tuple))
-    return tuple(map(name_of, columns[0] if one_list else columns))
+    return tuple(map(name_of, one_by_one(columns)))
+
+
+def one_by_one(values: Sequence[Any]) -> Sequence[Any]:
+    """Returns the arguments of a call, which are given one by one or as one list."""
+    return values[0] if len(values) == 1 and isinstance(values[0], (list, tuple)) else values
 
 
 def _is_connect_literal(column: Any) -> bool:

@@ -193,7 +193,7 @@ class SpecParts(ABC, Generic[S]):
         return ()
 
     def deferrable(self, spec: S) -> bool:
-        """Returns whether it is a window operator whose messages may wait, if nothing else prevents it."""
+        """Returns whether messages may wait (semantics 31.30). Other fields can still prevent it."""
         return False
 
     def result_windows(self, spec: S) -> ResultWindows | Refusal | None:
@@ -264,7 +264,10 @@ class SpecParts(ABC, Generic[S]):
 
 
 def emitted_again(field: str, remedy: str) -> Refusal:
-    """Returns why rows that may be retracted or emitted again, because of a field, are no further input."""
+    """Returns why a second operator cannot take the emitted rows.
+
+    Because of the field they may be retracted, or emitted again.
+    """
     rule = "a second operator takes rows that are emitted once, and are not retracted"
     return f"{field} before a second operator", rule, remedy
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration, signed_duration
 from panewise.errors import SpecError
-from panewise.spec.column_expressions import Expression, names_of
+from panewise.spec.column_expressions import Expression, names_of, one_by_one
 from panewise.spec.fields import is_whole
 from panewise.spec.frames import EXCLUSIONS, Frame
 from panewise.spec.whole_columns import WholeColumn
@@ -93,7 +93,7 @@ class WindowSpec:
         >>> Window.orderBy("ts", F.desc("v")).descending
         ('v',)
         """
-        terms = columns[0] if len(columns) == 1 and isinstance(columns[0], (list, tuple)) else columns
+        terms = one_by_one(columns)
         directed = {term.column: term for term in terms if isinstance(term, DirectedColumn)}
         names = [term.column if isinstance(term, DirectedColumn) else term for term in terms]
         return replace(

@@ -40,8 +40,6 @@ def check_words(call: str, others: Mapping[str, object]) -> None:
 
 
 def check_number(name: str, value: Any) -> None:
-    """Checks a number of rows. None is allowed for the buffer alone."""
-    if value is None and name == "buffer":
-        return
+    """Refuses a number that is not whole and above zero."""
     if not is_count(value):
         raise InputError(f"{name}={value!r}", f"{name} is a whole number above zero", "give 1 or more")

@@ -9,7 +9,7 @@ import polars as pl
 from panewise.engine.protocol import Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
-from panewise.standalone.messages import Message, fitted
+from panewise.standalone.messages import Message, fitted, no_mapping
 from panewise.standalone.positions import Position
 
 
@@ -71,8 +71,7 @@ class Buffer:
     def add(self, message: Any, port: str, position: Position | None) -> None:
         """Adds a message."""
         if not isinstance(message, Mapping):
-            fault = f"a message of the type {type(message).__name__}"
-            raise InputError(fault, "a message has a value for each column", "give a dict")
+            raise no_mapping(message)
         message = dict(message)  # the caller may change its own while this one waits
         for name in self._nested[port]:
             if name in message:

@@ -43,7 +43,7 @@ class Deferral:
     def takes(self, message: Any) -> bool:
         """Returns whether a message may wait. The caller then adds it to those that wait.
 
-        What is no dict is no message.
+        Values that are no dicts may not.
         """
         if self._ends is None or type(message) is not dict:
             return False

@@ -12,10 +12,10 @@ from panewise.engine.run_library import RunLibrary
 from panewise.spec import Specification
 from panewise.state.export_file import origin_of
 
-FIELD: Final = (
-    "standalone"  # the field of the header with what an operator in process stores beside its state
-)
-IMPORTED: Final = "imported"  # the field of the header with the id of the file with which a state began
+# Fields of the header: what an operator in process stores beside its state, and the id of the file with which
+# a state began.
+FIELD: Final = "standalone"
+IMPORTED: Final = "imported"
 _SHARD: Final = 0
 
 

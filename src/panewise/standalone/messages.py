@@ -68,6 +68,12 @@ class Fitted:
     misfits: tuple[Message, ...] = ()
 
 
+def no_mapping(message: object) -> InputError:
+    """Returns the error of a message that is no mapping."""
+    fault = f"a message of the type {type(message).__name__}"
+    return InputError(fault, "a message has a value for each column", "give a dict")
+
+
 def check_columns(message: Message, known: Collection[Any]) -> None:
     """Refuses a message with a column that the schema does not have: a likely typing error."""
     unknown = [name for name in message if name not in known]

@@ -107,7 +107,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         initial_state: str | Path | None = None,
         added_aggregates: AddedAggregates = "null",
     ) -> None:
-        check_number("buffer", buffer)
+        if buffer is not None:
+            check_number("buffer", buffer)
         check_number("commit_rows", commit_rows)
         callbacks = callbacks or Callbacks()
         delivery = Delivery(mode, downstream, callbacks, kind="emission")

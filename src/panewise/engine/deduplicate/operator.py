@@ -26,7 +26,7 @@ from panewise.engine.kernels.sorting import Places
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.spec import DeduplicateOperator
-from panewise.spec.operators.deduplicate import OP
+from panewise.spec.operators.panes import OP
 
 
 class DeduplicateEngine(RowEngine[DeduplicatePlan, DeduplicateState]):

@@ -12,7 +12,7 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.run import Shape
 from panewise.errors import SpecError
 from panewise.spec import DeduplicateOperator
-from panewise.spec.operators.deduplicate import OP
+from panewise.spec.operators.panes import OP
 from panewise.spec.type_checks import check_types
 
 

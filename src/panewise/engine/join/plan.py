@@ -28,7 +28,6 @@ from panewise.spec.operators.join.columns import (
     LEFT,
     MISSING,
     NONSPECULATIVE_INDEX,
-    OP,
     OTHER,
     RIGHT,
     TIMING,
@@ -36,7 +35,7 @@ from panewise.spec.operators.join.columns import (
 )
 from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.join.windowing import window_operator
-from panewise.spec.operators.panes import BOUNDS
+from panewise.spec.operators.panes import BOUNDS, OP
 
 
 class SidePort(UncombinedPort, EntryPort):

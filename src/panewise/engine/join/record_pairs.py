@@ -23,7 +23,8 @@ from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.python_rows import KEY_TYPES, python_rows
 from panewise.engine.tables.copied_tables import MOST, CopiedTables, stored_rows
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OTHER, RIGHT
+from panewise.spec.operators.panes import OP
 
 Row: TypeAlias = tuple[Any, ...]
 

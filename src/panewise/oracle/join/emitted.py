@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from panewise.oracle.rows import Row, as_key
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, RIGHT, Selected
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, RIGHT, Selected
 from panewise.spec.operators.join.operator import JoinOperator
+from panewise.spec.operators.panes import OP
 from panewise.spec.windows.traits import closed_at_end
 
 Pane = Mapping[str, Any]

@@ -2,7 +2,6 @@
 
 from typing import Any, Final, get_args
 
-from panewise.errors import SpecError
 from panewise.spec.codec.by_fields import ANYTHING, Decoder, Form, Forms, plain
 from panewise.spec.conditions import literals, nodes
 from panewise.spec.fields import is_whole, kind_of, text, wrong
@@ -10,8 +9,7 @@ from panewise.spec.fields import is_whole, kind_of, text, wrong
 
 def _node(decoder: Decoder, value: Any, where: str) -> Any:
     if where.count(".") >= nodes.MAX_DEPTH:  # each node is in a field of another one
-        rule = f"a condition is nested up to {nodes.MAX_DEPTH} deep"
-        raise SpecError(f"{where[:60]}... is deeper", rule, "compute parts of it as columns before the join")
+        raise nodes.too_deep(f"{where[:60]}... is deeper")
     return decoder.fields(_NODES[kind_of(value, where, _NODES)], value, where)
 
 

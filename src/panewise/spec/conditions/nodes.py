@@ -175,6 +175,12 @@ def depth(node: Node) -> int:
     return depth
 
 
+def too_deep(what: str) -> SpecError:
+    """Returns the error of a condition that is nested too deeply."""
+    rule = f"a condition is nested up to {MAX_DEPTH} deep"
+    return SpecError(what, rule, "compute parts of it as columns before the join")
+
+
 def columns_of(condition: Node, side: str) -> tuple[str, ...]:
     """Returns the columns of one side that a condition reads, each once, in the order in which they occur."""
     names = (node.name for node in walk(condition) if isinstance(node, Column) and node.side == side)

@@ -192,10 +192,7 @@ def as_condition(value: TermLike) -> nodes.Node:
         raise SpecError(f"condition={value!r}", rule, "write one such as left('amount') > right('limit')")
     node = _node(value)
     if nodes.depth(node) > nodes.MAX_DEPTH:
-        rule = f"a condition is nested up to {nodes.MAX_DEPTH} deep"
-        raise SpecError(
-            f"a condition {nodes.depth(node)} deep", rule, "compute parts of it as columns before the join"
-        )
+        raise nodes.too_deep(f"a condition {nodes.depth(node)} deep")
     if not nodes.columns_of(node, "left") and not nodes.columns_of(node, "right"):
         rule = "a condition reads a column (semantics 38.1)"
         raise SpecError(f"condition {sql_text(node)}", rule, "leave it out, or compare a column")

@@ -47,8 +47,6 @@ def _longest(window: AnyWindow) -> int:
     match window:
         case Calendar():
             return saturating_add(window.n * LONGEST_DAYS[window.unit] * _DAY, _CLOCK_CHANGE)
-        case Session(gap=Duration(us=length)) | Tumbling(size=Duration(us=length)):
-            return length
-        case Hopping(size=Duration(us=length)) | Sliding(size=Duration(us=length)):
-            return length
+        case Session(gap=length) | Tumbling(size=length) | Hopping(size=length) | Sliding(size=length):
+            return length.us if isinstance(length, Duration) else 0
     return 0

@@ -7,7 +7,8 @@ from panewise.families import INPUT
 from panewise.spec.codec.documents import DocumentedParts
 from panewise.spec.families.input_changes import INPUT_CHANGES
 from panewise.spec.family_parts import emitted_again
-from panewise.spec.operators.deduplicate import OP, DeduplicateOperator
+from panewise.spec.operators.deduplicate import DeduplicateOperator
+from panewise.spec.operators.panes import OP
 from panewise.spec.protocol import Refusal, Types
 from panewise.spec.type_checks import check_row_order
 
@@ -25,7 +26,7 @@ class _DeduplicateParts(DocumentedParts[DeduplicateOperator]):
 
     def row_key(self, spec: DeduplicateOperator) -> tuple[str, ...]:
         """Returns the keys, if all rows of the same keys are one group."""
-        return spec.keys if spec.within == "unlimited" else ()
+        return spec.keys if spec.within_us is None else ()
 
     def has_op(self, spec: DeduplicateOperator) -> bool:
         """Returns whether a chosen row may be retracted."""

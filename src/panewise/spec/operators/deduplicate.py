@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
@@ -14,7 +14,6 @@ from panewise.spec.source_position import Position
 from panewise.spec.watermarks import Watermark
 from panewise.spec.windows.kinds import positive
 
-OP: Final = "op"  # the column that marks retractions
 Keep: TypeAlias = Literal["first", "last"]
 By: TypeAlias = Literal["arrival", "event_time"]
 Emit: TypeAlias = Literal["at_once", "complete", "retracting"]

@@ -10,7 +10,7 @@ from panewise.spec.aggregates.functions import min as min_
 from panewise.spec.windows.sliding import Sliding
 from panewise.spec.windows.traits import counted
 
-OP: Final = "op"
+OP: Final = "op"  # the column that marks retractions
 BOUNDS: Final = ("window_start", "window_end")
 PANE_COLUMNS = (
     *BOUNDS,

@@ -72,10 +72,7 @@ class AfterProcessingTime:
     """
 
     kind: ClassVar[str] = "after_processing_time"
-    _clock_fields: ClassVar[tuple[str, ...]] = (
-        "delay",
-        "align",
-    )
+    _clock_fields: ClassVar[tuple[str, ...]] = ("delay", "align")
     delay: Duration
     align: Duration | None
 
@@ -143,10 +140,7 @@ class Every:
     """
 
     kind: ClassVar[str] = "every"
-    _clock_fields: ClassVar[tuple[str, ...]] = (
-        "period",
-        "offset",
-    )
+    _clock_fields: ClassVar[tuple[str, ...]] = ("period", "offset")
     period: Duration
     aligned: bool
     offset: Duration

@@ -8,7 +8,7 @@ from panewise.standalone.retained.window import Arrival, RetainedWindow
 
 
 class Content(ABC):
-    """The results of windows, or their new messages."""
+    """Computes from the messages of windows what these emit: results, or the new messages themselves."""
 
     def loaded(self, windows: Iterable[RetainedWindow]) -> None:
         """Completes windows that were loaded: an older release stored partials with fewer columns."""

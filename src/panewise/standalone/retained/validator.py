@@ -14,10 +14,9 @@ from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import REASON, TIME
 from panewise.engine.ingest.validate import validate
 from panewise.engine.protocol import Schema
-from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import Aggregate, Global, WindowOperator
-from panewise.standalone.messages import LIMITS, PLAIN, check_columns, fitted
+from panewise.standalone.messages import LIMITS, PLAIN, check_columns, fitted, no_mapping
 from panewise.standalone.retained.codec import rows_of
 from panewise.standalone.retained.settings import AggregatorSettings
 from panewise.standalone.retained.window import Message
@@ -62,8 +61,7 @@ class MessageValidator:
     def check(self, message: Any, clock: int) -> ValidMessage | str:
         """Returns a valid message with all columns, or why it is invalid."""
         if not isinstance(message, Mapping):
-            fault = f"a message of the type {type(message).__name__}"
-            raise InputError(fault, "a message has a value for each column", "give a dict")
+            raise no_mapping(message)
         if not self._names.issuperset(message):
             check_columns(message, self._names)
         quick = self._quick(message) if self._plain_time else None

@@ -32,7 +32,8 @@ from panewise.engine.kernels.sorting import Places
 from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OTHER, RIGHT, Selected
+from panewise.spec.operators.panes import OP
 
 # The number of the row in whose turn a row is emitted: the later row of its first pair or, if it expires or
 # is evicted, the row after which it is.

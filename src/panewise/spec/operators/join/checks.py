@@ -88,7 +88,7 @@ def has_event_times(*sides: Any) -> bool:
     return not all(isinstance(side, Side) and side.event_time is None for side in sides)
 
 
-def check_event_times(spec: TwoSided, match: Any) -> None:
+def check_event_times(spec: Any) -> None:
     """Refuses sides of a join without event times, if the match or something else needs them."""
     without = [name for name, side in spec.sides.items() if side.event_time is None]
     if not without:
@@ -97,13 +97,13 @@ def check_event_times(spec: TwoSided, match: Any) -> None:
         rule = "both sides of a join have event times, or neither has (semantics 36.13)"
         remedy = "name the event time, or give event_time=None on both sides"
         raise SpecError(f"event_time=None of the {without[0]} only", rule, remedy)
-    if not match_parts(match).by_arrival(match):
+    if not match_parts(spec.match).by_arrival(spec.match):
         rule = "only Latest, and LastRows by arrival, match without event times (semantics 36.13)"
         remedy = (
             "use one of these; or add a column with the time of arrival, such as current_timestamp(), "
             "and watermark=FixedLag(0)"
         )
-        raise SpecError(f"event_time=None, {match!r}", rule, remedy)
+        raise SpecError(f"event_time=None, {spec.match!r}", rule, remedy)
     refused = {
         name: (getattr(spec, name) is not None, f"{name} needs event times (semantics 36.13)")
         for name in ("timestamp", "watermark", "idle_after")

@@ -17,7 +17,6 @@ RIGHT: Final = "right"
 EITHER: Final = "either"
 SIDES: Final = (LEFT, RIGHT)
 OTHER: Final = {LEFT: RIGHT, RIGHT: LEFT}  # the other side of each side
-OP: Final = "op"
 MISSING: Final = "missing"
 JOIN_TIME: Final = "join_time"
 TIMING: Final = "timing"

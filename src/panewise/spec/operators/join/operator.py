@@ -25,7 +25,6 @@ from panewise.spec.operators.join.columns import (
     LEFT,
     MISSING,
     ONE_SIDED,
-    OP,
     RIGHT,
     How,
     Selected,
@@ -36,6 +35,7 @@ from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
+from panewise.spec.operators.panes import OP
 from panewise.spec.operators.windowed_join import WindowedJoin
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.watermarks import StreamTime
@@ -131,7 +131,7 @@ class JoinOperator(TwoSided):
         match_parts(match).check(self)
         _check_timestamp(self)
         _check_effects(self)
-        check_event_times(self, self.match)
+        check_event_times(self)
         check_keys(self)
         check_watermarks(self)
         _check_selected(self)

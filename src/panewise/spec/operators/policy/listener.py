@@ -16,8 +16,6 @@ from panewise.spec.fields import is_name, set_fields
 from panewise.spec.operators.policy.events import WindowEvent
 from panewise.spec.operators.policy.listener_state import written
 
-RESULT_TYPES: tuple[str, ...] = SIMPLE
-
 
 @dataclass(frozen=True, init=False)
 class WindowListener:
@@ -72,9 +70,9 @@ class WindowListener:
             )
         if not is_name(name):
             raise SpecError(f"name={name!r}", "a listener has a name", "give a non-empty string")
-        rule = f"a listener's outputs are columns by name, one or more, of the types {list(RESULT_TYPES)}"
+        rule = f"a listener's outputs are columns by name, one or more, of the types {list(SIMPLE)}"
         named = isinstance(outputs, Mapping) and all(map(is_name, outputs))
-        if not named or not outputs or not all(kind in RESULT_TYPES for kind in outputs.values()):
+        if not named or not outputs or not all(kind in SIMPLE for kind in outputs.values()):
             raise SpecError(f"outputs={outputs!r}", rule, "give some such as {'total': 'bigint'}")
         set_fields(self, make=make, name=name, outputs=tuple(outputs.items()))
 
@@ -140,7 +138,7 @@ class WindowListener:
         }
 
 
-_KINDS = {kind: ColumnType(kind) for kind in RESULT_TYPES}
+_KINDS = {kind: ColumnType(kind) for kind in SIMPLE}
 _EXACTLY: dict[str, Callable[[Any], Any]] = {
     "bigint": int,
     "double": float,
