@@ -39,7 +39,7 @@ def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> t
 
 
 def _words(emit: Emit | None) -> set[tuple[str, ...]]:
-    return {phrase.words for phrase in (() if emit is None else emit.phrases)}
+    return set() if emit is None else emit.words
 
 
 class DeduplicateCompiler:

@@ -6,16 +6,14 @@ from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
-from panewise.sql.emit import PLAIN
+from panewise.sql.emit import check_plain
 from panewise.sql.function_calls import windows_in
 from panewise.sql.join_queries import join_query, probe_of
 from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
-from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import WrittenText, add_emit, compiled_again
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.sources import names_of, operator_input
-from panewise.sql.spark_queries import expressions_of
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
 from panewise.sql.stars import check_stars
@@ -105,23 +103,14 @@ def distinct_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage
     if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
         return None
     stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
-    if stars or any(windows_in(expr.node) for expr in expressions_of(select)):
+    if stars or any(windows_in(expr.node) for expr in select.expressions):
         return None
     source = operator_input(select, None, scope)
     if source.time is None:
         return None
-    if emit is not None:
-        check_plain(emit, scope.parser)
+    check_plain(emit, scope.parser.fail)
     options = options_of(select.source, scope.parser)
     return DeduplicateCompiler(scope.parser, select, source, None, options).distinct()
-
-
-def check_plain(emit: Emit, parser: QueryParser) -> None:
-    """Refuses an EMIT of rows that are emitted more than once."""
-    words = {phrase.words for phrase in emit.phrases}
-    if not words <= PLAIN:
-        rule = "a row is emitted once, when the watermark has passed it"
-        raise parser.fail("EMIT", rule, "write EMIT AFTER WATERMARK, or leave it out", emit.span)
 
 
 def groups_of_first_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:

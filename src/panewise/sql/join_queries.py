@@ -19,7 +19,7 @@ from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, names_of, single_input
-from panewise.sql.spark_queries import expressions_of, simple_rows, spark_query
+from panewise.sql.spark_queries import simple_rows, spark_query
 from panewise.sql.stages import JoinStage, Stage, walk
 from panewise.sql.syntax import (
     Derived,
@@ -178,7 +178,7 @@ def _items_of(
     select: Select, join: Join, members: frozenset[str], parser: QueryParser
 ) -> tuple[list[exp.Column], tuple[SelectItem, ...]]:
     """Returns the columns that a SELECT reads, and those of these tables with their new names."""
-    exprs = [*expressions_of(select), join.on, join.match_condition, system_time(join)]
+    exprs = [*select.expressions, join.on, join.match_condition, system_time(join)]
     nodes = [node for expr in exprs if expr is not None for node in columns_in(expr.node)]
     columns = {joined_name(node): parser.expr_of(node) for node in nodes if node.table.lower() in members}
     return nodes, tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
@@ -231,4 +231,4 @@ def _is_plain(select: Select) -> bool:
     """Returns whether a SELECT only selects rows and computes columns of each."""
     if select.group or select.having or select.qualify or select.distinct or select.others:
         return False
-    return not any(windows_in(expr.node) or has_aggregate(expr.node) for expr in expressions_of(select))
+    return not any(windows_in(expr.node) or has_aggregate(expr.node) for expr in select.expressions)

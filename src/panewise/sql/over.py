@@ -232,9 +232,7 @@ class _OverCompiler:
 
     def _output(self, item: SelectItem) -> OutputColumn:
         original = self.parser.characters(item.expr.span)
-        name = item.alias
-        if name is None and isinstance(item.expr.node, exp.Column):
-            name = column_name(item.expr.node, frozenset())
+        name = item.alias or column_name(item.expr.node, frozenset())
         return OutputColumn(self._text(item.expr), name, original)
 
     def _naming(self) -> tuple[str, str]:

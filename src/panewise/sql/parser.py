@@ -348,6 +348,18 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     return query, parser
 
 
+def parse_expression(text: str) -> tuple[Expr, QueryParser]:
+    """Returns an expression of a text, and the parser, which knows its characters.
+
+    Raises:
+        SqlError: if the text does not begin with an expression.
+        ParseError: for what sqlglot refuses.
+    """
+    parser = QueryParser(dialect="spark")
+    parser.begin(text, tokens_of(text))
+    return parser.expr(), parser
+
+
 def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query:
     """Returns what `parse` returns; errors of sqlglot become ours."""
     try:

@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from panewise.spec import OverOperator
 from panewise.sql.chained import chained, timed
-from panewise.sql.emit import is_changes
-from panewise.sql.first_rows import check_plain, distinct_rows, groups_of_first_rows, top_n_rows
+from panewise.sql.emit import check_plain, is_changes
+from panewise.sql.first_rows import distinct_rows, groups_of_first_rows, top_n_rows
 from panewise.sql.function_calls import (
     aggregate_call,
     check_no_window,
@@ -25,7 +25,7 @@ from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
 from panewise.sql.select_clauses import calls_window, time_of
 from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input
-from panewise.sql.spark_queries import expressions_of, is_simple, select_over, simple_rows, spark_query
+from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spark_query
 from panewise.sql.stages import (
     WATERMARKED,
     Endless,
@@ -72,7 +72,7 @@ def _without_join(select: Select, emit: Emit | None, scope: QueryScope) -> Stage
     grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
     if grouped:
         return _grouped(select, emit, scope)
-    over = any(windows_in(expr.node) for expr in expressions_of(select))
+    over = any(windows_in(expr.node) for expr in select.expressions)
     if not over and is_changes(emit):
         emit = None  # such a row is emitted once, when it arrives
     distinct = _distinct_of_windows(select, emit, scope) if select.distinct else None
@@ -192,7 +192,7 @@ def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, wind
         rule = "groups without windows change as long as rows arrive, so no function can read them once"
         remedy = "add a window to GROUP BY, such as window(ts, '1 hour')"
         raise scope.parser.fail("OVER or QUALIFY", rule, remedy, select.span)
-    for expr in expressions_of(select):
+    for expr in select.expressions:
         for node in expr.node.walk():
             call = aggregate_call(node, scope.parser)
             for argument in () if call is None or isinstance(node.parent, exp.Window) else call.arguments:
@@ -233,8 +233,7 @@ def _rows_of_windows(select: Select, table: TableFunction, scope: QueryScope, *,
 def _over(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     _refuse(select, scope.parser, distinct=True, qualify=False)
     source = operator_input(select, None, scope)
-    if emit is not None:
-        check_plain(emit, scope.parser)
+    check_plain(emit, scope.parser.fail)
     check_stars(select.items, source.names, scope.parser)
     options = options_of(select.source, scope.parser)
     return over_stage(scope.parser, select, source.stage, source.alias, source.names, options)
@@ -242,7 +241,7 @@ def _over(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
 
 def _ordered(select: Select, emit: Emit, scope: QueryScope) -> Stage:
     """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""
-    check_plain(emit, scope.parser)
+    check_plain(emit, scope.parser.fail)
     source = operator_input(select, None, scope)
     _refuse(select, scope.parser, distinct=True, qualify=True)
     check_stars(select.items, source.names, scope.parser)

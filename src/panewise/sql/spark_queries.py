@@ -49,7 +49,7 @@ def is_simple(select: Select) -> bool:
     """Returns whether a SELECT without aggregates is a filter and a SELECT list over one table."""
     plain = not (select.distinct or select.others or select.having or select.qualify)
     single = isinstance(select.source, (NamedTable, Derived))
-    return plain and single and not any(expr.node.find(exp.Query) for expr in expressions_of(select))
+    return plain and single and not any(expr.node.find(exp.Query) for expr in select.expressions)
 
 
 def simple_rows(select: Select, scope: QueryScope) -> Stage:
@@ -79,10 +79,7 @@ def select_over(
 
 def _output(item: SelectItem, parser: QueryParser) -> OutputColumn:
     text = parser.characters(item.expr.span)
-    name = item.alias
-    if name is None and isinstance(item.expr.node, exp.Column):
-        name = column_name(item.expr.node, frozenset())
-    return OutputColumn(text, name, text)
+    return OutputColumn(text, item.alias or column_name(item.expr.node, frozenset()), text)
 
 
 def _leaves_of(body: Body, scope: QueryScope) -> Iterator[Source]:
@@ -96,7 +93,7 @@ def _leaves_of(body: Body, scope: QueryScope) -> Iterator[Source]:
             yield from _side(side, scope)
     elif isinstance(body, Select):
         yield from leaves(body.source) if body.source is not None else ()
-        for expr in expressions_of(body):
+        for expr in body.expressions:
             yield from _tables_in(expr)
 
 
@@ -109,12 +106,6 @@ def _side(side: Body, scope: QueryScope) -> Iterator[Source]:
         yield Derived(alone, None, (), None, side.span)
     else:
         yield from _leaves_of(side, scope)
-
-
-def expressions_of(select: Select) -> list[Expr]:
-    """Returns the expressions of a SELECT list and of WHERE, HAVING and QUALIFY."""
-    others = [select.where, select.having, select.qualify]
-    return [*(item.expr for item in select.items), *(expr for expr in others if expr is not None)]
 
 
 def _tables_in(expr: Expr) -> Iterator[NamedTable]:

@@ -196,10 +196,7 @@ class WindowCompiler:
             rule = "the columns of a query with GROUP BY are keys, bounds and aggregates"
             raise self.parser.fail("*", rule, "name the columns", item.span)
         original = self.parser.characters(item.expr.span)
-        name = item.alias
-        if name is None and isinstance(item.expr.node, exp.Column):
-            name = item.expr.node.name
-        return OutputColumn(panes.text(item.expr), name, original)
+        return OutputColumn(panes.text(item.expr), item.name, original)
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator | Chain:
         fields = self._fields(window)
