@@ -24,7 +24,6 @@ from panewise.engine.policy.pool import Tuples, bare, comparable
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
 from panewise.spec.operators.panes import BOUNDS
@@ -39,7 +38,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         plan = PolicyPlan(spec, schema)
-        partitions = StoredTable.nothing(plan.shape, MemoryLibrary())
+        partitions = StoredTable.nothing(plan.shape)
         super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.initial(spec.tuples)))
 
     @property
@@ -238,6 +237,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return replace(self._nothing, panes=panes)
 
     def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
-        self.changed = self.changed or not (put.is_empty() and removed.is_empty())
-        partitions = sealed_if_long(self.state.partitions.changed(put, removed))
-        self.state = replace(self.state, partitions=partitions)
+        partitions = self.state.partitions.changed(put, removed)
+        self.changed = self.changed or partitions is not self.state.partitions
+        self.state = replace(self.state, partitions=sealed_if_long(partitions))

@@ -35,6 +35,7 @@ from panewise.engine.tables.compaction import Merge, allowance, next_merge
 from panewise.engine.tables.run import (
     FoundRows,
     Library,
+    MemoryLibrary,
     RunRows,
     Shape,
     Wanted,
@@ -75,9 +76,9 @@ class StoredTable:
     optional: bool = False
 
     @classmethod
-    def nothing(cls, shape: Shape, library: Library) -> Self:
-        """Returns a table without windows."""
-        return cls(shape, library, pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
+    def nothing(cls, shape: Shape) -> Self:
+        """Returns a table without windows, in memory."""
+        return cls(shape, MemoryLibrary(), pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
 
     def find(self, wanted: pl.DataFrame) -> pl.DataFrame:
         """Returns the wanted windows that are stored.
@@ -177,11 +178,14 @@ class StoredTable:
                 deadlines.append(self.library.read(run, self.shape).frame.select(later).item())
         return min((at for at in deadlines if isinstance(at, int)), default=None)
 
-    def changed(self, put: pl.DataFrame, deleted: pl.DataFrame) -> Self:
+    def changed(self, put: pl.DataFrame, deleted: pl.DataFrame | None = None) -> Self:
         """Returns the table with the windows `put` added or replaced, and without the windows `deleted`.
 
         A window in both is put.
         """
+        deleted = self.shape.no_rows if deleted is None else deleted
+        if put.is_empty() and deleted.is_empty():
+            return self
         rows = put.hstack([constant_column(TOMBSTONE, False, pl.Boolean(), put.height)])
         # Without runs nothing older can reappear, so a deleted window needs no tombstone.
         if self.runs and not deleted.is_empty():

@@ -99,7 +99,7 @@ class WindowPlan(InputPort):
         self.shape = Shape(
             self.table_schema,
             self.identity,
-            self.keys if stored_by_key(spec) else self.identity,
+            self.keys if _stored_by_key(spec) else self.identity,
         )
 
     def _set_panes(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
@@ -189,7 +189,7 @@ class WindowPlan(InputPort):
         )
 
 
-def stored_by_key(spec: WindowOperator) -> bool:
+def _stored_by_key(spec: WindowOperator) -> bool:
     """Returns whether windows are hashed by their keys alone, as a step reads all those of a key."""
     return merging(spec.window) or Clocks.initial(spec).by_key or spec.max_windows is not None
 

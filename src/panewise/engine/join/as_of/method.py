@@ -12,6 +12,7 @@ row is stored until no left row that is still to be decided can need it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -28,7 +29,7 @@ from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.latest_by_key import LatestByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, RIGHT
@@ -39,8 +40,10 @@ class AsOfJoin:
     """The method of a join as of a time: :class:`panewise.engine.join.method.Method`.
 
     `count` is the number of right rows that are partners of a left one, up to the one that the match says
-    (semantics 37.6); None for one.
+    (semantics 37.6); None for one. `deciding` are the tables whose first end may decide a left row.
     """
+
+    deciding: ClassVar[tuple[str, ...]] = (LEFT,)
 
     def __init__(self, plan: JoinPlan, match: AsOf, count: int | None = None) -> None:
         self.plan, self.spec, self.match, self.count = plan, plan.spec, match, count
@@ -52,8 +55,8 @@ class AsOfJoin:
     def tables(self) -> dict[str, StoredTable]:
         """Returns the queue of left rows, and the table of right rows."""
         return {
-            LEFT: TimeQueue.nothing(self.queue, MemoryLibrary()),
-            RIGHT: replace(LatestByKey.nothing(self.rows, MemoryLibrary()), latest=self.count or 1),
+            LEFT: TimeQueue.nothing(self.queue),
+            RIGHT: replace(LatestByKey.nothing(self.rows), latest=self.count or 1),
         }
 
     def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
@@ -92,10 +95,6 @@ class AsOfJoin:
         self._emit(emission, EXPIRED, due, turns, state.latest(RIGHT))
         return emission.rows(), state.after({}, clocks)
 
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the left rows that are not decided."""
-        return {LEFT: state.queue(LEFT).all()}
-
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon."""
         if self.spec.timestamp not in (RIGHT, "earlier"):
@@ -105,9 +104,10 @@ class AsOfJoin:
         return self.match.tolerance.us * (2 if self.match.strategy == "nearest" else 1)
 
     def next_due(self, state: JoinState) -> int | None:
-        """Returns the first watermark at which a left row is decided."""
-        table = state.tables[LEFT]
-        first = table.next_end(table.horizon)
+        """Returns the first watermark at which a left row can be decided."""
+        tables = [state.tables[name] for name in self.deciding]
+        ends = [table.next_end(table.horizon) for table in tables]
+        first = min((end for end in ends if end is not None), default=None)
         return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
 
     def _stored(self, state: JoinState, batch: JoinBatch) -> "_Stored":
@@ -134,7 +134,7 @@ class AsOfJoin:
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
         low, high = (of.passed(self.spec, RIGHT) for of in (before, after))
         if high is None or low == high:
-            return pl.DataFrame(schema=self.queue.schema)
+            return self.queue.no_rows
         return queue.between(low, high)
 
     def _emit(

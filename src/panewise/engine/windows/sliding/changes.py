@@ -11,9 +11,9 @@ from panewise.engine.columns import SLIDE_CODE
 from panewise.engine.kernels.small_frames import typed
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks, window_table
+from panewise.engine.windowing.firing import with_new_trigger
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, in_order
-from panewise.engine.windows.new_trigger import with_new_trigger
 from panewise.engine.windows.sliding.completion import waiting
 from panewise.engine.windows.sliding.piece_ranges import PieceRanges
 from panewise.engine.windows.sliding.slices import Slices

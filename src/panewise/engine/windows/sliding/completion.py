@@ -138,9 +138,7 @@ def unmade_with(
 def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
     if plan.slices.by == plan.keys:
         return slices.by_time.of_keys(news, plan.keys)
-    first, last = news.select(pl.col(START).min().alias("first"), pl.col(START).max().alias("last")).row(0)
-    slices_near = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
-    return slices_near.join(news, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    return slices.near(plan, news, START)
 
 
 def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
