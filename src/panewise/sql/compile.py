@@ -15,13 +15,12 @@ from panewise.sql.selects import select_stage
 from panewise.sql.sources import renamed_columns
 from panewise.sql.spark_queries import spark_query, tailed_query
 from panewise.sql.stages import (
-    OURS,
     UNSORTED,
     CompiledQuery,
     Endless,
     SparkStage,
     Stage,
-    walk,
+    has_operator,
 )
 from panewise.sql.stream_queries import (
     streamed_rows,
@@ -71,7 +70,7 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
-    if not any(isinstance(inner, OURS) for inner in walk(stage)):
+    if not has_operator(stage):
         return CompiledQuery(scope.query(query), sql=sql)
     tail = replaced(sql, span, selected_orders(query, parser))
     return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
@@ -123,7 +122,7 @@ def _body_stage(body: Body, emit: Emit | None, scope: QueryScope) -> Stage:
 def _sorted(stage: Stage, query: Query, scope: QueryScope) -> Stage:
     """Returns a query with its tail, which is Spark's."""
     first, last, parser = query.tail[0][1], query.tail[-1][1], scope.parser
-    if any(isinstance(inner, OURS) for inner in walk(stage)):
+    if has_operator(stage):
         raise parser.fail(parser.characters(first), *UNSORTED, first)
     text = parser.characters(TextSpan(first.start, last.end))
     sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)

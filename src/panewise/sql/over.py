@@ -10,8 +10,8 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.spec import OverColumn, OverOperator
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.chained import timed
 from panewise.sql.error_places import Placing
+from panewise.sql.event_times import timed
 from panewise.sql.function_calls import (
     aggregate_call,
     column_name,

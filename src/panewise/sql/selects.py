@@ -5,8 +5,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from panewise.spec import OverOperator
-from panewise.sql.chained import chained, timed
+from panewise.sql.chained import chained
 from panewise.sql.emit import check_plain, is_changes
+from panewise.sql.event_times import timed, with_timestamp
 from panewise.sql.first_rows import distinct_rows, groups_of_first_rows, top_n_rows
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -23,6 +24,7 @@ from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
+from panewise.sql.second_windows import groups_of_windows
 from panewise.sql.select_clauses import calls_window, time_of
 from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input
 from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spark_query
@@ -51,8 +53,6 @@ from panewise.sql.syntax import (
     TableFunction,
     TextSpan,
 )
-from panewise.sql.top_n.groups import groups_of_windows
-from panewise.sql.top_n.once import with_timestamp
 from panewise.sql.window_functions import identifies, window_of_table
 from panewise.sql.window_rows import groups_of_rows
 from panewise.sql.windows import WindowCompiler

@@ -10,14 +10,13 @@ from panewise.sql.scope import QueryScope
 from panewise.sql.sources import cut_at_tables, leaves, operator_input
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import (
-    OURS,
     OutputColumn,
     RowsStage,
     SparkStage,
     Stage,
     WatermarkedStage,
+    has_operator,
     is_ours,
-    walk,
 )
 from panewise.sql.stars import check_stars
 from panewise.sql.syntax import (
@@ -101,7 +100,7 @@ def _side(side: Body, scope: QueryScope) -> Iterator[Source]:
     """Yields the inputs of a part of a UNION. One with windows, which Spark lacks, is an input itself."""
     alone = Query((), side, (), None, side.span)
     if isinstance(side, Select) and id(side) not in scope.ours:
-        scope.ours[id(side)] = any(isinstance(inner, OURS) for inner in walk(scope.query(alone)))
+        scope.ours[id(side)] = has_operator(scope.query(alone))
     if scope.ours.get(id(side)):
         yield Derived(alone, None, (), None, side.span)
     else:

@@ -1,6 +1,7 @@
 """A SELECT with windows and GROUP BY as a window operator, with what Spark computes before and after it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeGuard
 
 from sqlglot import exp
@@ -255,6 +256,13 @@ def retracts(spec: WindowOperator | Chain) -> bool:
 def is_first(spec: WindowOperator | Chain) -> TypeGuard[WindowOperator]:
     """Returns whether an operator has no stages behind it."""
     return spec.ports[INPUT] is spec
+
+
+def respecified(spec: WindowOperator, **fields: Any) -> WindowOperator:
+    """Returns the operator with other fields. An accumulation that was not given may still be chosen."""
+    if not spec.accumulation_given:
+        fields = {"accumulation": None, **fields}
+    return replace(spec, **fields)
 
 
 def _count() -> Aggregate:

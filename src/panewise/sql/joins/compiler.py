@@ -9,8 +9,8 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
 from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.chained import JOIN_TIME, timed, with_join_time
 from panewise.sql.emit import emission
+from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
 from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time

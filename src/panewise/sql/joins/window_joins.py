@@ -8,13 +8,13 @@ from sqlglot import exp
 from panewise.spec import Session
 from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.bound_columns import STRUCT, bound_columns
+from panewise.sql.event_times import rows_once, window_of_rows
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
 from panewise.sql.panes import BOUND_OF
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import Stage
 from panewise.sql.syntax import Select
-from panewise.sql.top_n.once import rows_once, window_of_rows
 from panewise.sql.window_functions import identifies
 from panewise.sql.window_rows import WindowRows, window_rows
 
