@@ -14,27 +14,9 @@ from panewise.sql.select_clauses import selected_orders
 from panewise.sql.selects import select_stage
 from panewise.sql.sources import renamed_columns
 from panewise.sql.spark_queries import spark_query, tailed_query
-from panewise.sql.stages import (
-    UNSORTED,
-    CompiledQuery,
-    Endless,
-    SparkStage,
-    Stage,
-    has_operator,
-)
-from panewise.sql.stream_queries import (
-    streamed_rows,
-    with_accumulation,
-)
-from panewise.sql.syntax import (
-    Body,
-    Cte,
-    Emit,
-    Query,
-    Select,
-    Streamed,
-    TextSpan,
-)
+from panewise.sql.stages import UNSORTED, CompiledQuery, Endless, SparkStage, Stage, has_operator
+from panewise.sql.stream_queries import streamed_rows, with_accumulation
+from panewise.sql.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
 from panewise.sql.texts import replaced
 from panewise.sql.top_n import pattern_is_possible
 

@@ -19,16 +19,7 @@ from panewise.sql.stages import (
     WatermarkedStage,
     is_ours,
 )
-from panewise.sql.syntax import (
-    Derived,
-    Join,
-    NamedTable,
-    Select,
-    Source,
-    TableFunction,
-    TextSpan,
-    Watermark,
-)
+from panewise.sql.syntax import Derived, Join, NamedTable, Select, Source, TableFunction, TextSpan, Watermark
 from panewise.sql.window_functions import window_of_table
 
 
