@@ -124,6 +124,6 @@ class DeduplicateCompiler:
                 "a query that removes duplicates has one function over a window, that which numbers its rows"
             )
             raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
-        if isinstance(item.expr.node, exp.Star):
+        if item.is_star:
             return OutputColumn(text, None, text)
         return OutputColumn(text, item.alias or column_name(item.expr.node, self.source.names), text)

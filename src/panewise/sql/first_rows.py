@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.emit import check_plain
@@ -13,7 +11,7 @@ from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
 from panewise.sql.rewriting import WrittenText, compiled_again, with_part
 from panewise.sql.scope import QueryScope, WithQuery
-from panewise.sql.sources import names_of, operator_input
+from panewise.sql.sources import operator_input, table_names
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
 from panewise.sql.stars import check_stars
@@ -64,7 +62,7 @@ def _numbered_join(select: Select, emit: Emit | None, scope: QueryScope) -> Stag
         return None
     if join_query(probe_of(numbered.source, numbered.where), None, scope) is None:
         return None
-    tables = frozenset(name.lower() for name in names_of(numbered.source))
+    tables = table_names(numbered.source)
     text = BehindJoin(scope.parser, numbered, None, tables).written()
     return compiled_again(with_part(select, emit, numbered.span, text, scope.parser.sql), scope)
 
@@ -93,7 +91,7 @@ def distinct_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage
     """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
     if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
         return None
-    stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+    stars = any(item.is_star for item in select.items)
     if stars or any(windows_in(expr.node) for expr in select.expressions):
         return None
     source = operator_input(select, None, scope)

@@ -70,7 +70,7 @@ def select_over(
 ) -> RowsStage:
     """Returns the filter and the SELECT list of a SELECT."""
     where = None if select.where is None else parser.characters(select.where.span)
-    stars = [item for item in select.items if isinstance(item.expr.node, exp.Star)]
+    stars = [item for item in select.items if item.is_star]
     if len(select.items) == 1 and stars and parser.characters(select.items[0].span) == "*":
         return RowsStage(input, alias, where, None)
     return over_rows(input, alias, where, tuple(_output(item, parser) for item in select.items))

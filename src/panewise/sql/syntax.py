@@ -40,6 +40,11 @@ class SelectItem:
         """The name that AS or a column without AS says, None for another expression."""
         return self.alias or (self.expr.node.name if isinstance(self.expr.node, exp.Column) else None)
 
+    @property
+    def is_star(self) -> bool:
+        """Whether it stands for several columns, as `*` and `t.*` do."""
+        return isinstance(self.expr.node, exp.Star)
+
 
 @dataclass(frozen=True)
 class Watermark:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from sqlglot import exp
-
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
 from panewise.sql.emit import emission
@@ -193,7 +191,7 @@ class WindowCompiler:
         return names
 
     def _output(self, item: SelectItem, panes: Panes) -> OutputColumn:
-        if isinstance(item.expr.node, exp.Star):
+        if item.is_star:
             rule = "the columns of a query with GROUP BY are keys, bounds and aggregates"
             raise self.parser.fail("*", rule, "name the columns", item.span)
         original = self.parser.characters(item.expr.span)

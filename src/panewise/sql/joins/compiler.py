@@ -198,7 +198,7 @@ class JoinCompiler:
     def _items(self) -> tuple[Referring, ...]:
         using, items = self.join.using, list[Referring]()
         for item in self.select.items:
-            star = isinstance(item.expr.node, exp.Star)
+            star = item.is_star
             whole = self.columns.referring(item.expr, item.alias, using)
             items += self._columns_of_panes(whole) if star and self.panes is not None else [whole]
         return tuple(items)

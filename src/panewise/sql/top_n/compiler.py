@@ -125,7 +125,7 @@ class TopNCompiler:
             return None
         if windows.conditions:
             raise self._fail("bounds in WHERE of a query in FROM", *_BEFORE_WINDOWS)
-        stars = any(isinstance(item.expr.node, exp.Star) for item in self.pattern.inner.items)
+        stars = any(item.is_star for item in self.pattern.inner.items)
         if stars and windows.hidden:
             rule = "`*` has the columns of the query in FROM, which has no event time"
             raise self._fail("`*` in a Top-N", rule, "name the columns, or select the event time there")
@@ -236,7 +236,7 @@ class TopNCompiler:
 
     def _field(self, item: SelectItem, name: str | None) -> str:
         text = self.parser.characters(item.expr.span)
-        if isinstance(item.expr.node, exp.Star) or (item.alias is None and name is not None):
+        if item.is_star or (item.alias is None and name is not None):
             return text
         if item.alias is None:
             rule = "the columns of a Top-N have names"
@@ -248,7 +248,7 @@ class TopNCompiler:
         ends = list[tuple[str, str]]()
         for item in self.pattern.inner.items:
             name = plain_name(item.expr.node, names)
-            if isinstance(item.expr.node, exp.Star):
+            if item.is_star:
                 ends += texts.items()
             elif name in texts:
                 ends.append((item.alias or name, texts[name]))

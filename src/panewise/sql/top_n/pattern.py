@@ -173,7 +173,7 @@ def _with_rest(
     if any(windows_in(part) for part in others):
         return None
     items = pattern.inner.items
-    if any(isinstance(item.expr.node, exp.Star) for item in items):
+    if any(item.is_star for item in items):
         return pattern
     names = [item.alias or item.expr.node.name for item in items]
     known, further = {name.lower() for name in names}, list[SelectItem]()
