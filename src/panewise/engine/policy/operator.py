@@ -16,6 +16,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.input_state import SingleInput, UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.validate import all_valid
 from panewise.engine.policy import events
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Partitions
@@ -127,8 +128,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         if self.state.clocks.finished:
             own_columns = {REASON: pl.lit("finished"), **NO_WINDOWS}
             late = rows.select(late_columns(self.plan.late_schema, own_columns, self.state.clocks))
-            invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
-            invalid = invalid.select(*self.plan.invalid_schema, PLACE)
+            invalid = all_valid(rows)[1].select(*self.plan.invalid_schema, PLACE)
             counts = Counts(rows_in=rows.height, late=rows.height)
             return replace(self._nothing, late=late, invalid=invalid, counts=counts)
         accepted, refused = split(self.plan, rows)

@@ -206,9 +206,7 @@ class StoredTable:
 
     def _dead(self, put: pl.DataFrame, deleted: pl.DataFrame) -> pl.DataFrame:
         """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
-        left = self._unexpired(deleted)
-        if not left.is_empty():
-            left = without(left, put, self.shape.identity)
+        left = without(self._unexpired(deleted), put, self.shape.identity)
         return left.with_columns_seq(pl.lit(True).alias(TOMBSTONE))
 
     def expired(self, horizon: int | None) -> Self:
@@ -324,8 +322,7 @@ class StoredTable:
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
         """Returns the rows of a run that no newer row hides. `newer` are the newer runs."""
         identity = self.shape.identity
-        if not self.newest.is_empty():
-            rows = without(rows, self.newest, identity)
+        rows = without(rows, self.newest, identity)
         remaining = Wanted(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
         for run in newer:
             _, which = remaining.places_in(run, self.library.read(run, self.shape))

@@ -173,8 +173,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Returns the live windows: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
         keys, bounds = panes.identity(spec, self.plan.schema)
-        windows = self.state.windows.all()
-        windows = key_watermarks.without(windows) if self.plan.by_key else windows
+        windows = key_watermarks.windows_of(self.plan, self.state.windows.all())
         if self.plan.made_when_complete:
             waiting = unmade(self.plan, self.state.sliced, self.state.clocks, self._key_watermarks())
             windows = pl.concat([windows.select(waiting.columns), waiting])
@@ -374,8 +373,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Stores what a change of the specification needs of sliding windows (semantics 47.18)."""
         plan, state = self.plan, self.state
         if state.rebuilds:
-            windows = state.windows.all()
-            windows = key_watermarks.without(windows) if plan.by_key else windows
+            windows = key_watermarks.windows_of(plan, state.windows.all())
             self._store(sliding_changes.rebuilt(plan, windows, state.sliced))
         if state.makes:
             missing = sliding_changes.incomplete_windows(

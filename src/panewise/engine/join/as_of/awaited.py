@@ -24,7 +24,7 @@ from panewise.engine.join.as_of.partners import Candidates, distance, partners_o
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, last_match, with_keys
+from panewise.engine.join.plan import JoinPlan, ending_after, keys_of, last_match
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, vstack_frames, without
@@ -98,11 +98,9 @@ class AwaitedAsOfJoin(AsOfJoin):
 
     def _taken(self, state: JoinState, batch: JoinBatch) -> "_Taken":
         """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""
-        left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
-        rows = as_stored(batch.applied.get(LEFT), self.queue.schema, self.ends[LEFT])
-        keyed, queue, stored = with_keys(left, rows), state.queue(LEFT), state.latest(RIGHT)
+        rows, keyed, arrived = self._arrived(batch)
+        queue, stored = state.queue(LEFT), state.latest(RIGHT)
         waits = ending_after(keyed, queue.horizon)
-        arrived = with_keys(right, as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT]))
         passing = arrived.with_columns(pl.col(TIME).alias(END)).select(*self.passing.schema)
         after = state.with_tables(
             {

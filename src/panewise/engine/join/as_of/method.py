@@ -26,7 +26,7 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames, without
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
@@ -112,18 +112,17 @@ class AsOfJoin:
 
     def _stored(self, state: JoinState, batch: JoinBatch) -> "_Stored":
         """Stores the rows of a batch, but not the left rows that are decided at once."""
-        left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
+        rows, keyed, arrived = self._arrived(batch)
+        queue, stored = state.queue(LEFT), state.latest(RIGHT)
+        waits = ending_after(keyed, queue.horizon)
+        right = stored.put(ending_after(arrived, stored.horizon))
+        return _Stored(queue.put(waits), right, without(rows, waits, [NUMBER]))
+
+    def _arrived(self, batch: JoinBatch) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Returns the left rows of a batch, and those with keys, left and right, as the tables store them."""
         rows = as_stored(batch.applied.get(LEFT), self.queue.schema, self.ends[LEFT])
-        keyed = with_keys(left, rows)
-        waits = ending_after(keyed, state.tables[LEFT].horizon)
-        decided = rows
-        if waits.height:
-            decided = rows.join(waits.select(NUMBER), on=NUMBER, how="anti", maintain_order="left")
-        queue = state.queue(LEFT).put(waits)
-        stored = state.latest(RIGHT)
-        arrived = as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT])
-        new = ending_after(with_keys(right, arrived), stored.horizon)
-        return _Stored(queue, stored.put(new), decided)
+        right = as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT])
+        return rows, with_keys(self.plan.ports[LEFT], rows), with_keys(self.plan.ports[RIGHT], right)
 
     def _settled_until(self, right: LatestByKey, clocks: JoinClocks) -> LatestByKey:
         """Returns the table of right rows, which are looked up from these clocks on."""

@@ -298,7 +298,7 @@ def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataF
     """
     rows = _not_matched_at_once(rows)
     matched = matches_of(state, side).find(rows.select(NUMBER)) if rows.height else rows
-    return without(rows, matched, [NUMBER]) if matched.height else rows
+    return without(rows, matched, [NUMBER])
 
 
 def first_partners(

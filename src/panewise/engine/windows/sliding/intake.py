@@ -118,7 +118,7 @@ def _touched(
     """
     stored_pieces = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
     pieces = pl.concat([stored_pieces, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
-    pieces = key_watermarks.with_watermarks(pieces, rows, plan.keys) if plan.by_key else pieces
+    pieces = key_watermarks.marked(plan, pieces, rows)
     got, whole = _affected(plan, in_order(*coded(plan.keys, pieces)), clocks)
     known = stored.look_up(whole.windows[plan.identity])
     is_stored = np.zeros(whole.windows.height, dtype=np.bool_)
