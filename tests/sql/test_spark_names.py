@@ -10,6 +10,7 @@ AGGREGATES = {
     "count(*)": "count(1)",
     "COUNT( * )": "count(1)",
     "count(1)": "count(1)",
+    "count(null)": "count(NULL)",
     "count(v)": "count(v)",
     "count(t.v)": "count(v)",
     "Count(V)": "count(V)",
@@ -173,6 +174,8 @@ PLAIN = {
     "substring(k, 1)": "substring(k, 1, 2147483647)",
     "SUBSTRING(k FROM 2 FOR 1)": "substring(k, 2, 1)",
     "v + 1": "(v + 1)",
+    "v + 2L": "(v + 2)",
+    "f < 400.0D": "(f < 400.0)",
     "upper(k)": "upper(k)",
     "v * 2 > 3": "((v * 2) > 3)",
     "r.x": "x",
@@ -197,7 +200,16 @@ PLAIN = {
 }
 
 UNKNOWN = (
-    *("v[0]", "max(t.r.x)", "max(1e3)", "max(TIMESTAMP '2024-01-01')", "sum(v) OVER w", "(SELECT 1)", "1 +"),
+    *(
+        "v[0]",
+        "max(1e30D)",
+        "max(t.r.x)",
+        "max(1e3)",
+        "max(TIMESTAMP '2024-01-01')",
+        "sum(v) OVER w",
+        "(SELECT 1)",
+        "1 +",
+    ),
     *("unix_timestamp(ts)", "ts + INTERVAL '1 day 2 hours'", "v IN (SELECT 1)", "trim(BOTH 'x' FROM k)"),
     *(
         "if(b, 1)",

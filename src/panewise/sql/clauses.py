@@ -112,12 +112,6 @@ class ClauseParser(ExpressionParser):
                 return
             self._advance()
 
-    def skip_hint(self) -> None:
-        """Skips a hint."""
-        while self._curr and self._curr.text != "*/":
-            self._advance()
-        self._advance()
-
     def ordered(self) -> Expr:
         """Parses an expression of ORDER BY, and the words behind it. Spark sorts by them."""
         expr = self.expr("an expression follows ORDER BY")

@@ -205,8 +205,8 @@ class QueryCompiler(FirstRowsCompiler):
         top_n = self.top_n(select, emit, known)
         if top_n is not None:
             return top_n
-        grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
-        if grouped:
+        aggregates = any(has_aggregate(item.expr.node) for item in select.items)
+        if select.group is not None or select.having is not None or aggregates:
             return self._grouped(select, emit, known)
         over = any(windows_in(expr.node) for expr in expressions_of(select))
         if not over and is_changes(emit):

@@ -193,6 +193,8 @@ class _TreeReader:
                 return ConstantNode(instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC))
             if not node.this.is_string and kind in ("DOUBLE", "FLOAT"):
                 return ConstantNode(float(text))
+            if kind.startswith("DECIMAL") and self.parser.characters_of(node)[:1].isdigit():  # such as 2BD
+                return ConstantNode(Decimal(text))
         except ValueError:
             raise self._refused(node) from None
         return None

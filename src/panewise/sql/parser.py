@@ -148,8 +148,7 @@ class QueryParser(GroupParser):
     def _select(self) -> Select:
         index = self._index
         self._advance()
-        if self.at(TokenType.HINT):
-            self.skip_hint()
+        self.take(TokenType.HINT)  # it has no effect on rows
         self._check_stream()
         distinct = self._distinct()
         items = self.separated(self._item)

@@ -10,6 +10,7 @@ from sqlglot.errors import ParseError
 from panewise.errors import SqlError
 from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import OPERATORS, function_name
+from panewise.sql.panes import STRUCTS, window_call
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn
 from panewise.sql.texts import one_line
@@ -65,6 +66,7 @@ class _Names:
         self.parser = parser
         self.special: dict[type[exp.Expr], Callable[[Any], str]] = {
             exp.Column: self._column,
+            exp.Dot: self._field,
             exp.Literal: self._literal,
             exp.Null: lambda node: "NULL",
             exp.Boolean: lambda node: str(bool(node.this)).lower(),
@@ -110,7 +112,14 @@ class _Names:
         """Returns the name without its table. Before a field it is not known whether a table stands there."""
         if len(node.parts) > 2:
             raise _UnknownNameError
-        return node.name
+        of_window = node.table.lower() in STRUCTS  # which hardly is the name of a table
+        return f"{node.table}.{node.name}" if of_window else node.name
+
+    def _field(self, node: exp.Dot) -> str:
+        """Returns the bound in a call of a window: Spark names it by the column with both bounds."""
+        if window_call(node) is None:
+            raise _UnknownNameError
+        return f"window.{node.expression.name}"
 
     def _literal(self, node: exp.Literal) -> str:
         text = str(node.this)
@@ -156,12 +165,22 @@ class _Names:
     def _cast(self, node: exp.Cast) -> str:
         """Returns CAST or TRY_CAST. One of a literal may be a constant with a type."""
         kind = node.args["to"].sql("spark").upper()
+        if self.parser.characters_of(node)[:1].isdigit():
+            return self._suffixed(str(node.this.name), kind)
         if isinstance(node.this, exp.Literal):
             if kind != "DATE" or type(node) is exp.TryCast:
                 raise _UnknownNameError
             return f"DATE '{node.this.name}'"
         word = "TRY_CAST" if node.args.get("safe") else "CAST"
         return f"{word}({self.name(node.this)} AS {kind})"
+
+    def _suffixed(self, text: str, kind: str) -> str:
+        """Returns a number with a suffix, such as 2L or 1.5D. Spark leaves the suffix out."""
+        if kind not in ("DOUBLE", "FLOAT"):
+            return text
+        if not 1e-3 <= float(text) < 1e7:
+            raise _UnknownNameError  # Java writes it with an exponent
+        return repr(float(text))
 
     def _trim(self, node: exp.Trim) -> str:
         if [*node.iter_expressions()] != [node.this]:
