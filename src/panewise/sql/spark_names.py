@@ -9,7 +9,7 @@ from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
 from panewise.sql.expressions import tokens_of
-from panewise.sql.function_calls import OPERATORS, function_name
+from panewise.sql.function_calls import CASTS, OPERATORS, function_name
 from panewise.sql.panes import STRUCTS, window_call
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import OutputColumn
@@ -74,10 +74,13 @@ class _Names:
             exp.Neg: self._negative,
             exp.Not: self._not,
             exp.NEQ: lambda node: f"(NOT ({self.name(node.this)} = {self.name(node.expression)}))",
-            exp.Is: lambda node: f"({self.name(node.this)} IS NULL)",
+            exp.Is: self._is,
+            exp.NullSafeNEQ: lambda node: f"(NOT ({self.name(node.this)} <=> {self.name(node.expression)}))",
+            exp.IntDiv: lambda node: f"({self.name(node.this)} div {self.name(node.expression)})",
             exp.In: self._in,
             exp.Between: lambda node: self._list("between", node.this, node.args["low"], node.args["high"]),
             exp.Like: self._like,
+            exp.ILike: lambda node: self._negated(node, self._list("ilike", node.this, node.expression)),
             exp.DPipe: lambda node: self._list("concat", node.this, node.expression),
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
@@ -149,9 +152,15 @@ class _Names:
         return f"-{inner}" if isinstance(node.this, exp.Literal) else f"(- {inner})"
 
     def _not(self, node: exp.Not) -> str:
-        if isinstance(node.this, exp.Is):
+        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
             return f"({self.name(node.this.this)} IS NOT NULL)"
         return f"(NOT {self.name(node.this)})"
+
+    def _is(self, node: exp.Is) -> str:
+        """Returns IS NULL, or IS TRUE and the like, which are `<=>` on Spark."""
+        if isinstance(node.expression, exp.Null):
+            return f"({self.name(node.this)} IS NULL)"
+        return f"({self.name(node.this)} <=> {self.name(node.expression)})"
 
     def _in(self, node: exp.In) -> str:
         if not node.expressions:
@@ -159,7 +168,9 @@ class _Names:
         return f"({self.name(node.this)} {self._list('IN ', *node.expressions)})"
 
     def _like(self, node: exp.Like) -> str:
-        text = f"{self.name(node.this)} LIKE {self.name(node.expression)}"
+        return self._negated(node, f"{self.name(node.this)} LIKE {self.name(node.expression)}")
+
+    def _negated(self, node: exp.Expr, text: str) -> str:
         return f"(NOT {text})" if node.args.get("negate") else text
 
     def _cast(self, node: exp.Cast) -> str:
@@ -220,6 +231,8 @@ class _Names:
     def _call(self, name: str, arguments: list[exp.Expr]) -> str:
         if name in _UNKNOWN:
             raise _UnknownNameError
+        if name in CASTS and len(arguments) == 1:
+            return self.name(arguments[0])
         if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
             return "count(1)"
         if name in ("isnull", "isnotnull") and len(arguments) == 1:
