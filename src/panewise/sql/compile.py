@@ -11,6 +11,7 @@ from panewise.spec import OverOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import chained, timed
 from panewise.sql.emit import is_changes
+from panewise.sql.error_places import error_at
 from panewise.sql.first_rows import FirstRowsCompiler
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -26,6 +27,7 @@ from panewise.sql.over import over_stage
 from panewise.sql.over_behind_groups import GroupedSelect
 from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.parser import parse
+from panewise.sql.pipes import place_in_pipe, without_pipes
 from panewise.sql.retracted import check_retractions
 from panewise.sql.select_clauses import calls_window, selected_orders, time_of
 from panewise.sql.sources import WithQuery, leaves
@@ -92,9 +94,20 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
     """
     with compiling():
         try:
-            return _compiled(sql, update)
+            return _unpiped(sql, update)
         except RecursionError:
             raise too_deep(sql, 0, len(sql)) from None
+
+
+def _unpiped(sql: str, update: DurationLike | None) -> CompiledQuery:
+    """Compiles a text that may have pipes. Errors have their places in the text that was written."""
+    plain = without_pipes(sql)
+    try:
+        return _compiled(plain, update)
+    except SqlError as error:
+        if plain is sql:
+            raise
+        raise error_at(error, sql, place_in_pipe(error, plain, sql)) from None
 
 
 def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
@@ -135,7 +148,8 @@ class QueryCompiler(FirstRowsCompiler):
         sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)
         endless = None
         if sorts is not None:
-            endless = Endless(self.parser.characters(sorts), *UNSORTED, sorts.start, sorts.end)
+            written = self.parser.characters(sorts)
+            endless = Endless(written, *UNSORTED, sorts.start, sorts.end, written)
         if query.ctes:
             return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
         return replace(self.tailed(query, known, text), endless=endless)
@@ -266,7 +280,8 @@ class QueryCompiler(FirstRowsCompiler):
         span = select.span if select.group is None else select.group.span
         rule = "without a window the groups of a stream have no end"
         remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
-        endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
+        written = self.parser.characters(span)
+        endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end, written)
         return replace(self.spark(select, known), endless=endless)
 
     def _behind_groups(

@@ -231,6 +231,8 @@ class _Names:
     def _call(self, name: str, arguments: list[exp.Expr]) -> str:
         if name in _UNKNOWN:
             raise _UnknownNameError
+        if name in STRUCTS:
+            return name
         if name in CASTS and len(arguments) == 1:
             return self.name(arguments[0])
         if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):

@@ -342,7 +342,9 @@ def test_a_batch_that_only_spark_has_is_sparks(feed: Feed) -> None:
     whole = "SELECT k, sum(v) FROM {t} GROUP BY k, window(ts, '10 seconds')"
     assert collected(sql(sampled, t=feed.batch())) == collected(feed.spark.sql(whole, t=feed.batch()))
     piped = "TABLE t |> EXTEND sum(v) OVER (ORDER BY ts) AS s |> WHERE t.v > 4 |> SELECT s"
-    assert [row.s for row in sql(piped, t=feed.batch()).collect()] == [15, 24]
+    assert [row.s for row in rows_of(sql(piped, t=feed.batch())).collect()] == [15, 24]
+    with_set = "FROM t |> SET v = v + 1 |> AGGREGATE max(v) AS m GROUP BY window(ts, '1 minute')"
+    assert [row.m for row in sql(with_set, t=feed.batch()).collect()] == [10]
 
 
 def test_a_result_is_a_table(feed: Feed) -> None:
