@@ -12,8 +12,9 @@ from sqlglot.errors import ParseError
 from panewise.errors import SqlError
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.expressions import PlacedError, tokens_of
-from panewise.sql.groups import GroupParser
+from panewise.sql.groups import group_by
 from panewise.sql.limits import check_nesting, too_deep
+from panewise.sql.relations import RelationParser
 from panewise.sql.syntax import (
     Body,
     Cte,
@@ -28,6 +29,7 @@ from panewise.sql.syntax import (
     Streamed,
     TextSpan,
 )
+from panewise.sql.window_tables import at_window_clause, window_clause
 
 # What to do about tokens behind the end of a query.
 _REMEDIES: Final[Mapping[Any, str]] = {
@@ -56,8 +58,12 @@ _LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
 MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
 
 
-class QueryParser(GroupParser):
-    """Parses a whole text."""
+class QueryParser(RelationParser):
+    """Parses a whole text.
+
+    It is three classes of ours: sqlglot's methods for expressions call the one for tables in them, which
+    RelationParser overrides. What they do not call, such as GROUP BY, is a function of the parser.
+    """
 
     depth = 0
 
@@ -115,7 +121,7 @@ class QueryParser(GroupParser):
         if self.at_word("SELECT"):
             return self._select()
         word = next((word for word in STREAMED if self.at_word(word)), None)
-        if word is not None and self._next.token_type == TokenType.L_PAREN:
+        if word is not None and self.at(TokenType.L_PAREN, ahead=1):
             return self._streamed(word)
         if self.at_word("VALUES") or self.at_word("TABLE"):
             self._advance()
@@ -156,12 +162,12 @@ class QueryParser(GroupParser):
         if self.take_words("FROM"):
             begin = self._index
             source = self.sources()
-            if self.at_window_clause():
-                source = self.window_clause(source)
+            if at_window_clause(self):
+                source = window_clause(self, source)
             source_span = self.span_from(begin)
         others = self._others()
         where = self._after("WHERE")
-        group = self.group() if self.take_words("GROUP", "BY") else None
+        group = group_by(self) if self.take_words("GROUP", "BY") else None
         having = self._after("HAVING")
         qualify = self._after("QUALIFY")
         begin = self._index
@@ -232,7 +238,7 @@ class QueryParser(GroupParser):
         if ahead >= self._tokens_size or self._tokens[ahead].token_type != TokenType.STAR:
             return None
         self._advance(ahead + 1 - index)
-        if self.at_word("EXCEPT") and self._next.token_type == TokenType.L_PAREN:
+        if self.at_word("EXCEPT") and self.at(TokenType.L_PAREN, ahead=1):
             self._advance()
             self.column_names()
         return Expr(exp.Star(), self.span_from(index))
@@ -244,11 +250,20 @@ class QueryParser(GroupParser):
             begin = self._index
             if word == "ORDER BY":
                 self.take_words("ORDER", "BY")
-                order = self.separated(self.ordered)
+                order = self.separated(self._ordered)
                 clauses.append((word, self.span_from(begin)))
             else:
                 clauses.append((word, self._skipped(word)))
         return tuple(clauses), order
+
+    def _ordered(self) -> Expr:
+        """Parses an expression of ORDER BY, and the words behind it. Spark sorts by them."""
+        expr = self.expr("an expression follows ORDER BY")
+        if not self.take_words("DESC"):
+            self.take_words("ASC")
+        if not self.take_words("NULLS", "FIRST"):
+            self.take_words("NULLS", "LAST")
+        return expr
 
     def _clause(self, words: tuple[str, ...]) -> str | None:
         """Returns the clause that begins here, if it is one of these."""

@@ -1,8 +1,8 @@
 """A Top-N as a ranking: of the rows of each key, in windows or without, or of the panes of each window."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from sqlglot import exp
 
@@ -20,8 +20,8 @@ from panewise.sql.input_columns import Columns
 from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
-from panewise.sql.parser import QueryParser
-from panewise.sql.sources import OperatorInput
+from panewise.sql.scope import QueryScope
+from panewise.sql.sources import OperatorInput, operator_input, single_input
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.stars import check_stars
@@ -43,21 +43,19 @@ _BEFORE_WINDOWS: Final = (
     "WHERE selects rows before they have windows",
     "select them in WHERE of the query over it",
 )
-Reader: TypeAlias = Callable[[Source], OperatorInput]
 
 
 class TopNCompiler:
     """Compiles a Top-N.
 
     Args:
-        parser: the parser, which knows the text.
         pattern: the Top-N.
-        read: a function that returns a source as the input of an operator.
+        scope: where its inner query stands.
     """
 
-    def __init__(self, parser: QueryParser, pattern: Pattern, read: Reader) -> None:
-        self.parser, self.pattern, self.read = parser, pattern, read
-        self.described = described(pattern.window, pattern.inner.windows, parser)
+    def __init__(self, pattern: Pattern, scope: QueryScope) -> None:
+        self.parser, self.pattern, self.scope = scope.parser, pattern, scope
+        self.described = described(pattern.window, pattern.inner.windows, self.parser)
 
     def compile(self) -> Stage:
         """Returns the stages.
@@ -80,12 +78,11 @@ class TopNCompiler:
 
     def _ranked(self, source: Source) -> Stage:
         if isinstance(source, TableFunction):
-            rows = self.read(source.data)
+            rows = single_input(source.data, self.scope)
             check_stars(self.pattern.inner.items, {*rows.names, source.alias or ""}, self.parser)
-            own = frozenset() if source.alias is None else frozenset({source.alias.lower()})
-            of_table = replace(rows, alias=source.alias or rows.alias, names=rows.names | own)
-            return self._of_rows(of_table, _RankedWindows(window_of_table(source, self.parser)))
-        rows = self.read(source)
+            windows = _RankedWindows(window_of_table(source, self.parser))
+            return self._of_rows(rows.called(source.alias), windows)
+        rows = operator_input(self.pattern.inner, None, self.scope)
         check_stars(self.pattern.inner.items, rows.names, self.parser)
         return self._of_query(replace(rows, stage=folded(rows.stage)))
 
