@@ -4,10 +4,12 @@ from dataclasses import replace
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
+from panewise.sql.error_places import error_at
 from panewise.sql.joins.subqueries import check_embedded
 from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read
 from panewise.sql.parser import parse
+from panewise.sql.pipes import place_in_pipe, without_pipes
 from panewise.sql.retracted import check_retractions
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.select_clauses import selected_orders
@@ -38,9 +40,20 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
     """
     with compiling():
         try:
-            return _compiled(sql, update)
+            return _unpiped(sql, update)
         except RecursionError:
             raise too_deep(sql, 0, len(sql)) from None
+
+
+def _unpiped(sql: str, update: DurationLike | None) -> CompiledQuery:
+    """Compiles a text that may have pipes. Errors have their places in the text that was written."""
+    plain = without_pipes(sql)
+    try:
+        return _compiled(plain, update)
+    except SqlError as error:
+        if plain is sql:
+            raise
+        raise error_at(error, sql, place_in_pipe(error, plain, sql)) from None
 
 
 def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
@@ -110,7 +123,8 @@ def _sorted(stage: Stage, query: Query, scope: QueryScope) -> Stage:
     sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)
     endless = None
     if sorts is not None:
-        endless = Endless(parser.characters(sorts), *UNSORTED, sorts.start, sorts.end)
+        written = parser.characters(sorts)
+        endless = Endless(written, *UNSORTED, sorts.start, sorts.end, written)
     if query.ctes:
         return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
     return replace(tailed_query(query, text, scope), endless=endless)

@@ -154,8 +154,7 @@ class QueryParser(RelationParser):
     def _select(self) -> Select:
         index = self._index
         self._advance()
-        if self.at(TokenType.HINT):
-            self._skip_hint()
+        self.take(TokenType.HINT)  # it has no effect on rows
         self._check_stream()
         distinct = self._distinct()
         items = self.separated(self._item)
@@ -178,12 +177,6 @@ class QueryParser(RelationParser):
         span = self.span_from(index)
         clauses = items, distinct, source, where, group, having, qualify, others
         return Select(*clauses, span, source_span, windows, windows_span)
-
-    def _skip_hint(self) -> None:
-        """Skips a hint."""
-        while self._curr and self._curr.text != "*/":
-            self._advance()
-        self._advance()
 
     def _check_stream(self) -> None:
         """Refuses the word STREAM before a SELECT list, unless it can be a column."""

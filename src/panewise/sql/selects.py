@@ -36,8 +36,8 @@ def select_stage(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     whole = join_query(select, emit, scope) or top_n_rows(select, emit, scope)
     if whole is not None:
         return whole
-    grouped = select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
-    if grouped:
+    aggregates = any(has_aggregate(item.expr.node) for item in select.items)
+    if select.group is not None or select.having is not None or aggregates:
         return _grouped(select, emit, scope)
     over = any(windows_in(expr.node) for expr in select.expressions)
     if not over and is_changes(emit):
@@ -79,7 +79,8 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     span = select.span if select.group is None else select.group.span
     rule = "without a window the groups of a stream have no end"
     remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
-    endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end)
+    written = scope.parser.characters(span)
+    endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end, written)
     return replace(spark_query(select, scope), endless=endless)
 
 

@@ -29,7 +29,7 @@ PASSED: Final = frozenset(
     | {"REFRESH", "RESET", "UNCACHE", "USE"}
 )
 _SETS_OF_SPARK: Final = (("TIME", "ZONE"), ("VAR",), ("VARIABLE",), ("CATALOG",))  # behind SET
-QUERIES: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "TABLE", *STREAMED})
+QUERIES: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "TABLE", "FROM", *STREAMED})
 _BEHIND_TYPES: Final = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})
 _TABLE_FORM: Final = "write CREATE TABLE name USING parquet LOCATION 'path', or with OPTIONS (path 'path')"
 _VIEW_FORM: Final = "write CREATE TEMPORARY VIEW name (ts TIMESTAMP, v BIGINT) USING json OPTIONS (path 'p')"
