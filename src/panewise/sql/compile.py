@@ -4,38 +4,21 @@ from dataclasses import replace
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
+from panewise.sql.error_places import error_at
 from panewise.sql.joins.subqueries import check_embedded
 from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read
 from panewise.sql.parser import parse
+from panewise.sql.pipes import place_in_pipe, without_pipes
 from panewise.sql.retracted import check_retractions
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.select_clauses import selected_orders
 from panewise.sql.selects import select_stage
 from panewise.sql.sources import renamed_columns
 from panewise.sql.spark_queries import spark_query, tailed_query
-from panewise.sql.stages import (
-    OURS,
-    UNSORTED,
-    CompiledQuery,
-    Endless,
-    SparkStage,
-    Stage,
-    walk,
-)
-from panewise.sql.stream_queries import (
-    streamed_rows,
-    with_accumulation,
-)
-from panewise.sql.syntax import (
-    Body,
-    Cte,
-    Emit,
-    Query,
-    Select,
-    Streamed,
-    TextSpan,
-)
+from panewise.sql.stages import UNSORTED, CompiledQuery, Endless, SparkStage, Stage, has_operator
+from panewise.sql.stream_queries import streamed_rows, with_accumulation
+from panewise.sql.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
 from panewise.sql.texts import replaced
 from panewise.sql.top_n import pattern_is_possible
 
@@ -57,9 +40,20 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
     """
     with compiling():
         try:
-            return _compiled(sql, update)
+            return _unpiped(sql, update)
         except RecursionError:
             raise too_deep(sql, 0, len(sql)) from None
+
+
+def _unpiped(sql: str, update: DurationLike | None) -> CompiledQuery:
+    """Compiles a text that may have pipes. Errors have their places in the text that was written."""
+    plain = without_pipes(sql)
+    try:
+        return _compiled(plain, update)
+    except SqlError as error:
+        if plain is sql:
+            raise
+        raise error_at(error, sql, place_in_pipe(error, plain, sql)) from None
 
 
 def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
@@ -71,7 +65,7 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
-    if not any(isinstance(inner, OURS) for inner in walk(stage)):
+    if not has_operator(stage):
         return CompiledQuery(scope.query(query), sql=sql)
     tail = replaced(sql, span, selected_orders(query, parser))
     return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
@@ -123,13 +117,14 @@ def _body_stage(body: Body, emit: Emit | None, scope: QueryScope) -> Stage:
 def _sorted(stage: Stage, query: Query, scope: QueryScope) -> Stage:
     """Returns a query with its tail, which is Spark's."""
     first, last, parser = query.tail[0][1], query.tail[-1][1], scope.parser
-    if any(isinstance(inner, OURS) for inner in walk(stage)):
+    if has_operator(stage):
         raise parser.fail(parser.characters(first), *UNSORTED, first)
     text = parser.characters(TextSpan(first.start, last.end))
     sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)
     endless = None
     if sorts is not None:
-        endless = Endless(parser.characters(sorts), *UNSORTED, sorts.start, sorts.end)
+        written = parser.characters(sorts)
+        endless = Endless(written, *UNSORTED, sorts.start, sorts.end, written)
     if query.ctes:
         return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
     return replace(tailed_query(query, text, scope), endless=endless)
