@@ -61,8 +61,7 @@ def input_of(df: DataFrame, spec: Specification, port: str = INPUT) -> Input:
             raise SpecError(fault, _DISTINCT, "give the expression another .alias(...)")
     if names:
         spec = parts(spec).renamed(spec, port, names)
-    if added:
-        spec = parts(spec).with_whole_rows(spec, tuple(own_columns(df)))
+    spec = parts(spec).with_whole_rows(spec, tuple(own_columns(df))) if added else spec
     spelled = _spelled(df, [name for name in spec.ports[port].columns_read if name not in added])
     output_names = {spelled.get(name, name): name for name in own_columns(df)}
 
