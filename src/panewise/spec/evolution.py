@@ -148,15 +148,15 @@ def _changes(name: str, old: Any, new: Any) -> list[FieldChange]:
     before = {definition(document): document["name"] for document in old}
     after = {definition(document): document["name"] for document in new}
     changes = [
-        FieldChange("removed", f"aggregate {before[it]!r}", before[it], None)
-        for it in before
-        if it not in after
+        FieldChange("removed", f"aggregate {before[content]!r}", before[content], None)
+        for content in before
+        if content not in after
     ]
-    for it, alias in after.items():
-        if it not in before:
+    for content, alias in after.items():
+        if content not in before:
             changes.append(FieldChange("added", f"aggregate {alias!r}", None, alias))
-        elif before[it] != alias:
-            changes.append(FieldChange("renamed", f"aggregate {before[it]!r}", before[it], alias))
+        elif before[content] != alias:
+            changes.append(FieldChange("renamed", f"aggregate {before[content]!r}", before[content], alias))
     order = [document["name"] for document in new]
     return changes or [
         FieldChange("changed", "order of aggregates", [document["name"] for document in old], order)

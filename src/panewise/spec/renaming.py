@@ -12,7 +12,7 @@ from typing import Any, Final
 from panewise.spec.aggregates.aggregate import Aggregate, has_default_name, with_names
 from panewise.spec.aggregates.user_merge import MergeAggregate
 from panewise.spec.conditions.nodes import Column
-from panewise.spec.operators.join.columns import EITHER, LEFT, SIDES
+from panewise.spec.operators.join.columns import SIDES, side_of
 from panewise.spec.operators.over.row_function import RowFunction
 from panewise.spec.windows.custom import Custom
 
@@ -71,7 +71,7 @@ def renamed_value(value: Any, port: str, names: Mapping[str, str], *, named: boo
         return _of_both_sides(value, port, names)
     side = getattr(value, "side", port)
     is_value = is_dataclass(value) and not isinstance(value, type | Custom)  # functions know other names
-    if not is_value or port != (LEFT if side == EITHER else side):
+    if not is_value or port != side_of(side):
         return value
     changes = renamed_fields(value, port, names)
     return replace(value, **changes) if changes else value

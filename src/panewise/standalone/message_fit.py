@@ -10,7 +10,7 @@ from panewise.errors import SpecError
 from panewise.spec.column_values import MISFIT, ColumnType, is_text
 from panewise.standalone.deferrable import FURTHEST
 from panewise.standalone.messages import PLAIN, Message
-from panewise.standalone.value_types import kind_of
+from panewise.standalone.value_types import column_type_of
 
 _LOW, _HIGH = -(2**63), 2**63
 
@@ -35,7 +35,7 @@ class MessageFit:
     def __init__(self, spec: Any, schema: Schema, exact: Collection[str] = ()) -> None:
         self._time, self._keys = spec.time_columns[0], frozenset(spec.keys)
         self._columns: list[tuple[str, Any, ColumnType | None]] = [
-            (name, PLAIN.get(dtype), None if name in exact else kind_of(dtype))
+            (name, PLAIN.get(dtype), None if name in exact else column_type_of(dtype))
             for name, dtype in schema.items()
             if name != self._time
         ]

@@ -21,7 +21,7 @@ from panewise.errors import InputError, SpecError
 from panewise.spec import Entry
 from panewise.spec.column_values import MISFIT, is_text
 from panewise.spec.fields import is_whole
-from panewise.standalone.value_types import in_microseconds, kind_of
+from panewise.standalone.value_types import column_type_of, in_microseconds
 
 Message: TypeAlias = Mapping[str, Any]
 
@@ -127,7 +127,7 @@ def _fit(
     """Returns the values that fit the column, with MISFIT for the others, which are added to `misfits`."""
     fits = []
     for row, value in enumerate(map(_of_python, values)):
-        fit = kind_of(dtype).fit(_instant(value) if is_time else value)
+        fit = column_type_of(dtype).fit(_instant(value) if is_time else value)
         if fit is MISFIT:
             misfits.setdefault(row, {})[name] = values[row]
         fits.append(fit)

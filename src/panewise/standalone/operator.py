@@ -29,7 +29,7 @@ from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message, check_columns
 from panewise.standalone.operator_core import OperatorCore
 from panewise.standalone.operator_store import OperatorStore
-from panewise.standalone.positions import Position, checked
+from panewise.standalone.positions import Position, checked_position
 from panewise.standalone.schema import for_schemas, schemas_of
 from panewise.stores import SessionStore, WindowStore
 
@@ -240,7 +240,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
 
     def _add_message(self, message: Message, name: str | None, position: Position | None) -> None:
         self._delivery.check_ready()
-        core, where, reached = self._core, self._core.port(name), checked(position)
+        core, where, reached = self._core, self._core.port(name), checked_position(position)
         if core.ended:
             core.check_not_ended((where,))
         if type(message) is not dict and isinstance(message, Mapping):
@@ -290,7 +290,11 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         frames = {core.port(name): frame_for(core.schemas[name], frame) for name, frame in by_input.items()}
         core.add(
             frames,
-            [(core.port(input), position) for position in map(checked, positions) if position is not None],
+            [
+                (core.port(input), position)
+                for position in map(checked_position, positions)
+                if position is not None
+            ],
         )
 
     @one_at_a_time

@@ -54,7 +54,7 @@ class PartitionPositions:
         )
 
 
-def checked(position: Any) -> Position | None:
+def checked_position(position: Any) -> Position | None:
     """Returns a position as a tuple, None for None."""
     if position is None:
         return None

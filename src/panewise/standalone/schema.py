@@ -14,7 +14,7 @@ from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
 from panewise.spec.reserved_names import is_pattern, names_in
-from panewise.standalone.value_types import kind_of
+from panewise.standalone.value_types import column_type_of
 
 
 def schemas_of(spec: Specification, schema: Any) -> Schemas:
@@ -67,7 +67,7 @@ def for_schemas(spec: Any, schemas: Schemas) -> Any:
     """Returns the specification for inputs with these columns, after checking their types."""
     fitted = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
     typed = {
-        port: {name: Type(str(kind_of(dtype))) for name, dtype in user_columns(columns).items()}
+        port: {name: Type(str(column_type_of(dtype))) for name, dtype in user_columns(columns).items()}
         for port, columns in schemas.items()
     }
     _check_columns(fitted, schemas)

@@ -15,10 +15,11 @@ _UNITS: Final = {"ms": (1, 1_000), "us": (1, 1), "ns": (1_000, 1)}  # a unit is 
 
 
 @cache
-def kind_of(dtype: Any) -> ColumnType:
+def column_type_of(dtype: Any) -> ColumnType:
     """Returns the type that fits values to a Polars type. Its text is the name that specifications know.
 
-    >>> kind_of(pl.List(pl.Int32())).fit([1, None]), kind_of(pl.List(pl.Int32())).fit([True]) is MISFIT
+    >>> numbers = column_type_of(pl.List(pl.Int32()))
+    >>> numbers.fit([1, None]), numbers.fit([True]) is MISFIT
     ([1, None], True)
     """
     match dtype:
@@ -28,12 +29,12 @@ def kind_of(dtype: Any) -> ColumnType:
             name = "timestamp_ntz" if dtype.time_zone is None else "timestamp"
             return ColumnType(name) if dtype.time_unit == "us" else _Instant(name, unit=dtype.time_unit)
         case pl.List():
-            return ColumnType("array", fields=(("element", kind_of(dtype.inner)),))
+            return ColumnType("array", fields=(("element", column_type_of(dtype.inner)),))
         case pl.Array():
-            return _Array("array", fields=(("element", kind_of(dtype.inner)),), size=dtype.size)
+            return _Array("array", fields=(("element", column_type_of(dtype.inner)),), size=dtype.size)
         case pl.Struct():
             return ColumnType(
-                "struct", fields=tuple((field.name, kind_of(field.dtype)) for field in dtype.fields)
+                "struct", fields=tuple((field.name, column_type_of(field.dtype)) for field in dtype.fields)
             )
     if dtype in _NAMES:
         return ColumnType(_NAMES[dtype])

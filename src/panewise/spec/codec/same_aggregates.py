@@ -32,7 +32,7 @@ def same_aggregates(old: tuple[Any, ...], new: tuple[Any, ...]) -> list[int | No
     places = list[int | None]()
     for aggregate in new:
         document = write(aggregate)
-        same = [place for place, it in enumerate(known) if it == definition(document)]
+        same = [place for place, content in enumerate(known) if content == definition(document)]
         named = [place for place in same if before[place]["name"] == document["name"]]
         places.append(next(iter([*named, *same]), None))
     return places

@@ -206,12 +206,14 @@ def _numbers(spec: OverOperator) -> bool:
 def _rows_behind(spec: OverOperator) -> int:
     """Returns how many rows of the stream before a row the columns read, if it is a fixed number."""
     fixed = [column for column in spec.columns if column.frame is not None or not _skips(column)]
-    return max((it.rows_ahead if spec.backwards else it.rows_behind for it in fixed), default=0)
+    return max((column.rows_ahead if spec.backwards else column.rows_behind for column in fixed), default=0)
 
 
 def _us_behind(spec: OverOperator) -> int:
     """Returns how far the ranges reach back in the stream, in microseconds."""
-    return max((it.us_ahead if spec.backwards else it.us_behind for it in spec.columns), default=0)
+    return max(
+        (column.us_ahead if spec.backwards else column.us_behind for column in spec.columns), default=0
+    )
 
 
 def _skips(column: OverColumn) -> bool:

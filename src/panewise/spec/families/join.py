@@ -10,7 +10,7 @@ from panewise.spec.conditions import check_condition, columns_of
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_types_of_sides
 from panewise.spec.family_parts import emitted_again
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, SIDES, Selected
+from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, SIDES, Selected, side_of
 from panewise.spec.operators.join.match_parts import OF_ONE_MATCH, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.panes import BOUNDS
@@ -72,8 +72,7 @@ class _JoinParts(SideParts[JoinOperator]):
     def unchanged(self, spec: JoinOperator, columns: Columns) -> Origins:
         """Returns all selected columns. A key of either side has the type of the left one."""
         return {
-            selected.name: (LEFT if selected.side == EITHER else selected.side, selected.column)
-            for selected in spec.selected(columns)
+            selected.name: (side_of(selected.side), selected.column) for selected in spec.selected(columns)
         }
 
     def instants(self, spec: JoinOperator) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from panewise.spec.family_parts import parts
 from panewise.spec.fields import refuse_fields
 from panewise.spec.operators.chain import Chain
 from panewise.spec.operators.join.checks import check_has_event_times
-from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, RIGHT, Selected, all_columns
+from panewise.spec.operators.join.columns import JOIN_TIME, OTHER, Selected, all_columns, side_of
 from panewise.spec.operators.join.side_entry import SideEntry
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
 from panewise.spec.protocol import Shown, is_specification
@@ -102,11 +102,8 @@ class WindowedJoin(Shown):
         These are the keys of the join that the windows and all stages keep.
         """
         shared = parts(self.windows).shard_keys(self.windows, INPUT)
-        return tuple(self.join.sides[side].keys[place] for place in map(self._place, shared))
-
-    def _place(self, column: str) -> int:
-        """Returns the place of the key of the join whose values an emitted column has."""
-        return key_columns(self.join)[column]
+        places, keys = key_columns(self.join), self.join.sides[side].keys
+        return tuple(keys[places[column]] for column in shared)
 
 
 def key_columns(join: "JoinOperator") -> dict[str, int]:
@@ -120,7 +117,7 @@ def key_columns(join: "JoinOperator") -> dict[str, int]:
         selected = all_columns(join.sides, names)
     places = dict[str, int]()
     for column in selected:
-        side = LEFT if column.side == EITHER else column.side
+        side = side_of(column.side)
         if column.column in join.sides[side].keys and not _may_lack(join, column):
             places[column.name] = join.sides[side].keys.index(column.column)
     return places
@@ -128,8 +125,7 @@ def key_columns(join: "JoinOperator") -> dict[str, int]:
 
 def _may_lack(join: "JoinOperator", column: Selected) -> bool:
     """Returns whether rows are emitted in which the column is null because its side has no row."""
-    other = {LEFT: RIGHT, RIGHT: LEFT}.get(column.side)
-    return other in join.outer_sides and join.how != "anti"
+    return OTHER.get(column.side) in join.outer_sides and join.how != "anti"
 
 
 def _check_join(join: "JoinOperator") -> None:
@@ -200,7 +196,7 @@ def emitted(join: "JoinOperator", columns: Mapping[str, Mapping[str, Any]]) -> d
     """
     known = {}
     for column in join.selected(columns):
-        side = LEFT if column.side == EITHER else column.side
+        side = side_of(column.side)
         if column.column in columns[side]:
             known[column.name] = columns[side][column.column]
     return known

@@ -100,18 +100,21 @@ def _end(settings: AggregatorSettings, metadata: WindowMetadata) -> int:
             rule = "windows of messages have no times"
             raise InputError(f"start_time={start}, end_time={end}", rule, "leave them out")
         return 0
-    size = settings.length
-    fits = end is not None and start == metadata.start
-    if fits and settings.session_key is None:
-        fits = end == metadata.start + size and (metadata.start - settings.origin) % settings.step == 0
-    elif fits:
-        end = None if end is None else end + 1
-        fits = end is not None and end > metadata.start + size
-    fits = fits and metadata.start >= MIN_INSTANT and end is not None and end <= MAX_INSTANT
-    if not fits or end is None:
+    if end is not None and settings.session_key is not None:
+        end += 1  # the metadata of a session have its last instant
+    if end is None or start != metadata.start or not _is_possible(settings, start, end):
         fault = f"start={metadata.start}, start_time={start}, end_time={metadata.end_time}"
         _refuse(fault, "the start and the end of a window are those of a window of this operator")
     return end
+
+
+def _is_possible(settings: AggregatorSettings, start: int, end: int) -> bool:
+    """Returns whether the operator can have a window of time, or a session, from the start to the end."""
+    if start < MIN_INSTANT or end > MAX_INSTANT:
+        return False
+    if settings.session_key is not None:
+        return end > start + settings.length
+    return end == start + settings.length and (start - settings.origin) % settings.step == 0
 
 
 def _last_time(settings: AggregatorSettings, end: int) -> int:

@@ -16,7 +16,7 @@ from panewise.spec.column_values import MISFIT
 from panewise.standalone.retained.codec import from_json_value, to_json_value
 from panewise.standalone.retained.outputs import SessionKey
 from panewise.standalone.retained.window import Message
-from panewise.standalone.value_types import kind_of
+from panewise.standalone.value_types import column_type_of
 from panewise.stores.keys import KeyValue
 
 _PLAIN: Final = (pl.String(), pl.Boolean(), pl.Binary())
@@ -50,7 +50,7 @@ class KeyColumn:
 
     def from_call(self, value: Any) -> Any:
         """Converts a value of a caller to a value of a key. A whole number fits a column of floats."""
-        fit = kind_of(self._dtype).fit(value)
+        fit = column_type_of(self._dtype).fit(value)
         if fit is MISFIT:
             rule = f"the keys of column {self.name!r} are of the type {self._dtype}"
             raise InputError(f"{self.name}={value!r}", rule, "give a value of this type")

@@ -81,6 +81,11 @@ def all_columns(sides: Mapping[str, Side], columns: Mapping[str, Iterable[str]])
     return tuple(selected)
 
 
+def side_of(selected_from: str) -> str:
+    """Returns the side that has a selected column under its name: for "either" the left one."""
+    return LEFT if selected_from == EITHER else selected_from
+
+
 def check_different(selected: Sequence[Selected], more: Iterable[str]) -> None:
     """Refuses two emitted columns of one name. `more` are the columns that the join adds."""
     added, seen = set(more), dict[str, Selected]()
