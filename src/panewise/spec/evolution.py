@@ -90,9 +90,7 @@ def continuation(
     """
     check_choice("added_aggregates", added_aggregates, ADDED_AGGREGATES)
     new = to_dict(spec)
-    if document == new:
-        return Continuation(spec, spec)
-    changed = changed_fields(document, new)
+    changed = [] if document == new else changed_fields(document, new)
     if not changed:
         return Continuation(spec, spec)
     family, before = parts(spec), _readable(document)
@@ -157,7 +155,5 @@ def _changes(name: str, old: Any, new: Any) -> list[FieldChange]:
             changes.append(FieldChange("added", f"aggregate {alias!r}", None, alias))
         elif before[content] != alias:
             changes.append(FieldChange("renamed", f"aggregate {before[content]!r}", before[content], alias))
-    order = [document["name"] for document in new]
-    return changes or [
-        FieldChange("changed", "order of aggregates", [document["name"] for document in old], order)
-    ]
+    orders = ([document["name"] for document in documents] for documents in (old, new))
+    return changes or [FieldChange("changed", "order of aggregates", *orders)]

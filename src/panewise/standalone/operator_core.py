@@ -255,16 +255,13 @@ class OperatorCore(Core):
                 self._materialized.commit()
             self.host.commit(self._notes_with_counts())
         except BaseException:
-            self._close(failed=True)
+            self.close(failed=True)
             raise
         self.records.stored()
         self.uncommitted = 0
 
-    def close(self) -> None:
+    def close(self, *, failed: bool = False) -> None:
         """Evaluates deferred messages, calls the callback `teardown`, and releases the store, once."""
-        self._close(failed=False)
-
-    def _close(self, *, failed: bool) -> None:
         if self._delivery.closed:
             return
         try:

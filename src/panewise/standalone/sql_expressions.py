@@ -200,19 +200,17 @@ class Scope:
         return self._typed(text.str.contains(like_pattern(pattern)))
 
     def _date_part(self, call: CallNode) -> Typed:
-        field = str(_constant(call.arguments[0])) if call.arguments else ""
-        function = field_of_time(field)
-        if function is None or len(call.arguments) != 2:
-            raise refused(
-                f"{call.name}({field!r}, ...)", "in process a field is a year, month, day, hour or minute"
-            )
-        return self._typed(function(call.name, [self._node(call.arguments[1])]))
+        return self._of_word(call, field_of_time, "in process a field is a year, month, day, hour or minute")
 
     def _date_trunc(self, call: CallNode) -> Typed:
-        unit = str(_constant(call.arguments[0])) if call.arguments else ""
-        function = truncated(unit)
+        return self._of_word(call, truncated, "in process a unit is one from second to year")
+
+    def _of_word(self, call: CallNode, function_of: Callable[[str], Function | None], rule: str) -> Typed:
+        """Returns a call whose first argument is a constant that decides the function, such as a unit."""
+        word = str(_constant(call.arguments[0])) if call.arguments else ""
+        function = function_of(word)
         if function is None or len(call.arguments) != 2:
-            raise refused(f"{call.name}({unit!r}, ...)", "in process a unit is one from second to year")
+            raise refused(f"{call.name}({word!r}, ...)", rule)
         return self._typed(function(call.name, [self._node(call.arguments[1])]))
 
 
