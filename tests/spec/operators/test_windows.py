@@ -31,7 +31,7 @@ from panewise import (
     WindowOperator,
 )
 from panewise import functions as F
-from panewise.spec import PANE_COLUMNS
+from panewise.spec import PANE_COLUMNS, parts
 from panewise.spec.operators.windows import data_loss_reason
 from tests.spec.cases import Rule, check
 
@@ -440,3 +440,9 @@ def test_specifications_are_values() -> None:
 @pytest.mark.parametrize("window", [Session(5), Cumulating(10, 5), Global()])
 def test_the_default_trigger_loses_nothing(window: Any) -> None:
     assert data_loss_reason(operator(window=window)) is None
+
+
+@pytest.mark.parametrize(("delta", "lists"), [(True, ("a", "b")), (["a"], ("a",)), (False, False)])
+def test_a_delta_of_whole_rows_lists_the_columns_of_the_user(delta: Any, lists: Any) -> None:
+    spec = WindowOperator(window=Global(), aggregates=[F.count()], delta=delta)
+    assert parts(spec).with_whole_rows(spec, ("a", "b")).delta == lists
