@@ -18,7 +18,7 @@ from panewise.standalone.life_cycle import LifeCycle
 from panewise.standalone.messages import Message
 from panewise.standalone.operator import EvaluationMode, StandaloneOperator
 from panewise.standalone.operator_store import OperatorStore
-from panewise.standalone.positions import Position
+from panewise.standalone.positions import RowPosition
 from panewise.stores import SessionStore, WindowStore
 
 
@@ -107,7 +107,7 @@ class AsyncOperator(AsyncFront[Emission]):
         self,
         input: str | None = None,  # noqa: A002 - the word of the semantics
         **others: Never,
-    ) -> list[Position]:
+    ) -> list[RowPosition]:
         """Returns the highest offset of each partition, as :meth:`StandaloneOperator.positions` does."""
         return self._operator.positions(input, **others)
 
@@ -119,7 +119,7 @@ class AsyncOperator(AsyncFront[Emission]):
         self,
         message: Message,
         input: str | None = None,  # noqa: A002 - the word of the semantics
-        position: Position | None = None,
+        position: RowPosition | None = None,
         **others: Never,
     ) -> None:
         """Adds one row, as :meth:`StandaloneOperator.add_message` does; waits while too much is emitted."""
@@ -129,7 +129,7 @@ class AsyncOperator(AsyncFront[Emission]):
         self,
         rows: Frame | Mapping[str, Frame],
         input: str | None = None,  # noqa: A002 - the word of the semantics
-        positions: Iterable[Position] = (),
+        positions: Iterable[RowPosition] = (),
         **others: Never,
     ) -> None:
         """Adds a batch, as :meth:`StandaloneOperator.add_batch` does; waits while too much is emitted."""

@@ -10,7 +10,7 @@ from panewise.engine.protocol import Schemas
 from panewise.errors import InputError
 from panewise.spec import Specification
 from panewise.standalone.messages import Message, fitted, no_mapping
-from panewise.standalone.positions import Position
+from panewise.standalone.positions import RowPosition
 
 
 class WaitingMessage(NamedTuple):
@@ -23,7 +23,7 @@ class WaitingMessage(NamedTuple):
 
     message: Message
     input: str
-    position: Position | None
+    position: RowPosition | None
 
 
 @dataclass
@@ -62,13 +62,13 @@ class Buffer:
         return len(self._waiting) + self.moves
 
     @property
-    def positions(self) -> Iterator[tuple[str, Position]]:
+    def positions(self) -> Iterator[tuple[str, RowPosition]]:
         """The positions of the messages that have one, each with the port."""
         return (
             (message.input, message.position) for message in self._waiting if message.position is not None
         )
 
-    def add(self, message: Any, port: str, position: Position | None) -> None:
+    def add(self, message: Any, port: str, position: RowPosition | None) -> None:
         """Adds a message."""
         if not isinstance(message, Mapping):
             raise no_mapping(message)
@@ -80,7 +80,7 @@ class Buffer:
             message = self._with_position(message, port, position)
         self._waiting.append(WaitingMessage(message, port, position))
 
-    def _with_position(self, message: Message, port: str, position: Position) -> Message:
+    def _with_position(self, message: Message, port: str, position: RowPosition) -> Message:
         """Returns the message with its position in the columns that the specification declares."""
         declared = self.spec.ports[port].position
         if declared is None:

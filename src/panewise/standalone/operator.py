@@ -29,7 +29,7 @@ from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message, check_columns
 from panewise.standalone.operator_core import OperatorCore
 from panewise.standalone.operator_store import OperatorStore
-from panewise.standalone.positions import Position, checked_position
+from panewise.standalone.positions import RowPosition, checked_position
 from panewise.standalone.schema import for_schemas, schemas_of
 from panewise.stores import SessionStore, WindowStore
 
@@ -165,7 +165,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         self,
         input: str | None = None,  # noqa: A002 - the word of the semantics
         **others: Never,
-    ) -> list[Position]:
+    ) -> list[RowPosition]:
         """Returns the highest offset of each partition of an input, as `(source, partition, offset)`.
 
         They are those that the caller gave and, where the specification declares a position, those of valid
@@ -210,7 +210,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         self,
         message: Message,
         input: str | None = None,  # noqa: A002 - the word of the semantics
-        position: Position | None = None,
+        position: RowPosition | None = None,
         **others: Never,
     ) -> None:
         """Adds one row.
@@ -238,7 +238,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         finally:
             calls.owner = FREE
 
-    def _add_message(self, message: Message, name: str | None, position: Position | None) -> None:
+    def _add_message(self, message: Message, name: str | None, position: RowPosition | None) -> None:
         self._delivery.check_ready()
         core, where, reached = self._core, self._core.port(name), checked_position(position)
         if core.ended:
@@ -267,7 +267,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         self,
         rows: Frame | Mapping[str, Frame],
         input: str | None = None,  # noqa: A002 - the word of the semantics
-        positions: Iterable[Position] = (),
+        positions: Iterable[RowPosition] = (),
         **others: Never,
     ) -> None:
         """Adds a batch, which is evaluated at once, after the messages that wait.

@@ -34,7 +34,7 @@ from panewise.standalone.emission import APPLIED, Emission, Numbering, PaneEmiss
 from panewise.standalone.hosts import Host
 from panewise.standalone.materialized import Materialized
 from panewise.standalone.messages import Message
-from panewise.standalone.positions import PartitionPositions, Position
+from panewise.standalone.positions import PartitionPositions, RowPosition
 from panewise.standalone.record_path import RecordPath
 from panewise.standalone.row_path import RowPath
 
@@ -143,7 +143,9 @@ class OperatorCore(Core):
         self.flush_records()
         self._delivery.check_enabled()
 
-    def add(self, frames: Mapping[str, pl.DataFrame], positions: Iterable[tuple[str, Position]] = ()) -> None:
+    def add(
+        self, frames: Mapping[str, pl.DataFrame], positions: Iterable[tuple[str, RowPosition]] = ()
+    ) -> None:
         """Adds rows of one port or of several as one batch, and records their positions."""
         self.check_not_ended(frames)
         self._step(lambda operator: operator.add_batch(frames), rows=sum(map(len, frames.values())))
@@ -313,7 +315,7 @@ class OperatorCore(Core):
         self.settle()
         return True
 
-    def add_record(self, message: Any, port: str, position: Position | None) -> bool:
+    def add_record(self, message: Any, port: str, position: RowPosition | None) -> bool:
         """Adds a message without a step of the engine, if it can be. Returns whether it was added."""
         panes = self.records.add(message, port)
         if panes is None:
@@ -387,7 +389,7 @@ class OperatorCore(Core):
         self.numbering = self.numbering.following(steps)
         self.uncommitted += max(1, rows)
 
-    def _reach(self, positions: Iterable[tuple[str, Position]]) -> None:
+    def _reach(self, positions: Iterable[tuple[str, RowPosition]]) -> None:
         """Records the positions of rows that a step has added, each with its port."""
         for port, position in positions:
             self.positions.reach(port, position)

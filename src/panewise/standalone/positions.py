@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from panewise.errors import InputError
 from panewise.spec.fields import is_whole
 
-Position: TypeAlias = tuple[Any, ...]  # (source, partition, offset) or (partition, offset)
+RowPosition: TypeAlias = tuple[Any, ...]  # (source, partition, offset) or (partition, offset)
 _RULE = "a position is (partition, offset) or (source, partition, offset), with a whole number as its offset"
 
 
@@ -22,20 +22,20 @@ class PartitionPositions:
     [('orders', 0, 7)]
     """
 
-    _offsets: dict[str, dict[Position, int]] = field(default_factory=dict)
+    _offsets: dict[str, dict[RowPosition, int]] = field(default_factory=dict)
 
-    def reach(self, port: str, position: Position) -> None:
+    def reach(self, port: str, position: RowPosition) -> None:
         """Notes that a row with this position has been added."""
         *origin, offset = position
         offsets = self._offsets.setdefault(port, {})
         key = tuple(origin)
         offsets[key] = max(offset, offsets.get(key, offset))
 
-    def of_port(self, port: str) -> list[Position]:
+    def of_port(self, port: str) -> list[RowPosition]:
         """Returns the positions of a port, in the order in which their partitions were first read."""
         return [(*origin, offset) for origin, offset in self._offsets.get(port, {}).items()]
 
-    def with_marks(self, port: str, marks: Iterable[Position]) -> list[Position]:
+    def with_marks(self, port: str, marks: Iterable[RowPosition]) -> list[RowPosition]:
         """Returns the positions of a port, and those of replay marks where these are higher."""
         both = PartitionPositions({port: dict(self._offsets.get(port, {}))})
         for mark in marks:
@@ -54,7 +54,7 @@ class PartitionPositions:
         )
 
 
-def checked_position(position: Any) -> Position | None:
+def checked_position(position: Any) -> RowPosition | None:
     """Returns a position as a tuple, None for None."""
     if position is None:
         return None
