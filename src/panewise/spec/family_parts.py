@@ -42,8 +42,8 @@ class ResultWindows:
 class SpecParts(ABC, Generic[S]):
     """What all layers have to know of the specifications of a family.
 
-    A family states what is special about it. The defaults are those of an operator whose emitted rows are new
-    ones, that calls no functions of the user, and whose rows are spread over shards by their keys.
+    A family states what is special about it. The defaults are those of an operator that emits new rows, calls
+    no functions of the user, and spreads rows over shards by their keys.
 
     Attributes:
         passed_on: whether the emitted rows are input rows, with the names of the user's DataFrame.

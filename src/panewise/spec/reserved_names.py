@@ -112,7 +112,7 @@ def emitted_names(
 
 
 def names_in(spec: Any) -> list[str]:
-    """Returns the names of columns in a specification: those that it reads, and those that it makes."""
+    """Returns the names of the columns that a specification reads or makes."""
     names = list[str]()
 
     def seen(name: str) -> str:

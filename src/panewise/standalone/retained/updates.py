@@ -13,8 +13,8 @@ from panewise.standalone.retained.window import RetainedWindow
 class Updates:
     """The update policies over the windows of a table.
 
-    Invariant: a window that is not full is in the queue of boundaries, and a window with messages that have
-    not been emitted is in the queue of deadlines, unless its update policy is never to emit.
+    Invariant: the queue of boundaries has each window that is not full. The queue of deadlines has each
+    window with messages that have not been emitted, unless its update policy is never to emit.
     """
 
     def __init__(self, settings: AggregatorSettings, windows: RetainedTable) -> None:
