@@ -61,12 +61,9 @@ def _partners(spec: JoinOperator, parts: MatchParts) -> str:
 def _unmatched(spec: JoinOperator, parts: MatchParts) -> list[str]:
     if spec.unmatched is None:
         return []
-    when = {
-        "final": parts.when_final(spec.match),
-        "early": "emitted at once, and retracted if a partner comes",
-    }
+    when = parts.when_final if spec.unmatched == "final" else parts.when_early
     null = "; a row with a null key has no partner" if spec.keys else ""
-    return [f"Rows without a partner: {when[spec.unmatched]}{null}."]
+    return [f"Rows without a partner: {when(spec.match)}{null}."]
 
 
 def _columns(spec: JoinOperator) -> str:

@@ -17,14 +17,9 @@ def of_windows_of_rows(window: AnyWindow) -> str | None:
         case Tumbling(size=Rows() as size):
             starts = f"{_starts(window.origin, size)}, in both directions"
             return f"each row belongs to one window of {size}; {starts}"
-        case Hopping(size=Rows() as size, hop=Rows() as hop):
-            which = (
-                "rows in a gap between windows belong to none"
-                if window.gaps
-                else "a row belongs to every window that contains its number"
-            )
+        case Hopping(hop=Rows() as hop):
             full = "; no window starts before row 0" if window.only_when_full else ", in both directions"
-            return f"windows of {size}; {which}; {_starts(window.origin, hop)}{full}"
+            return in_hops(window, "number", f"{_starts(window.origin, hop)}{full}")
         case Session(gap=Rows() as gap):
             return (
                 f"a window ends when {gap} of other keys {'has' if gap.n == 1 else 'have'} "
@@ -35,6 +30,13 @@ def of_windows_of_rows(window: AnyWindow) -> str | None:
 
 def _starts(origin: int, every: Rows) -> str:
     return f"windows start at row {origin} and every {every} from there"
+
+
+def in_hops(window: Hopping, place: str, starts: str) -> str:
+    """Returns in words which hopping windows contain a row, by its `place`: its time or its number."""
+    every = f"a row belongs to every window that contains its {place}"
+    which = "rows in a gap between windows belong to none" if window.gaps else every
+    return f"windows of {window.size}; {which}; {starts}"
 
 
 def progress_in_rows(spec: WindowOperator) -> str:

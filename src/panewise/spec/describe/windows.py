@@ -9,7 +9,12 @@ from panewise.chrono import Duration
 from panewise.spec.describe.added_later import of_added
 from panewise.spec.describe.inputs import of_invalid_rows, of_replays, of_watermark
 from panewise.spec.describe.listing import listed
-from panewise.spec.describe.membership import of_sliding_windows, of_windows_of_rows, progress_in_rows
+from panewise.spec.describe.membership import (
+    in_hops,
+    of_sliding_windows,
+    of_windows_of_rows,
+    progress_in_rows,
+)
 from panewise.spec.describe.triggers import when
 from panewise.spec.evictors import CountEvictor, DeltaEvictor, TimeEvictor
 from panewise.spec.operators.windows import WindowOperator, data_loss_reason
@@ -71,7 +76,7 @@ def membership(window: AnyWindow) -> str:
         case Tumbling():
             return f"each row belongs to one window of {window.size}; {_starts(window.origin, window.size)}"
         case Hopping():
-            return _hopping(window)
+            return in_hops(window, "time", _starts(window.origin, window.hop))
         case Cumulating():
             return (
                 f"windows that grow by {window.step} up to {window.size}; "
@@ -85,15 +90,6 @@ def membership(window: AnyWindow) -> str:
             return _custom(window)
         case Global():
             return "one window without start or end, complete at the end of input"
-
-
-def _hopping(window: Hopping) -> str:
-    rows = (
-        "rows in a gap between windows belong to none"
-        if window.gaps
-        else "a row belongs to every window that contains its time"
-    )
-    return f"windows of {window.size}; {rows}; {_starts(window.origin, window.hop)}"
 
 
 def _custom(window: Custom) -> str:

@@ -66,7 +66,6 @@ def _firings(spec: JoinOperator) -> list[str]:
     1 hour from there. They are made from the rows of both sides.
     Firings: a window fires when the lower watermark reaches its end, and when it expires.
       A firing emits what has changed since the last one (discarding).
-    Rows without a partner: emitted at the last firing of their window; a row with a null key has no partner.
     """
     match = spec.match
     assert isinstance(match, SameWindow)
@@ -76,20 +75,17 @@ def _firings(spec: JoinOperator) -> list[str]:
         "retracting": "all that the window contains, if that has changed, and first retracts what the last "
         "one emitted (retracting)",
     }
-    lines = [
+    return [
         f"Windows: {membership(match.window)}. They are made from the rows of both sides.",
         f"Firings: a window fires {_when(spec, match)}{_last(spec, match)}.",
         f"  A firing emits {content[match.accumulation]}.",
     ]
-    if spec.unmatched is None:
-        return lines
+
+
+def _when_early(match: SameWindow) -> str:
+    """Returns when a row without a partner is emitted before the last firing of its window."""
     until = "until a partner comes" if match.accumulation == "accumulating" else _RETRACTED
-    emitted = {
-        "final": "emitted at the last firing of their window",
-        "early": f"emitted when their window fires, {until}",
-    }
-    null = "; a row with a null key has no partner" if spec.keys else ""
-    return [*lines, f"Rows without a partner: {emitted[spec.unmatched]}{null}."]
+    return f"emitted when their window fires, {until}"
 
 
 def _when(spec: JoinOperator, match: SameWindow) -> str:
@@ -144,7 +140,9 @@ PARTS = MatchParts(
     calls_users=lambda match: isinstance(match.window, Custom),
     refuses_change=_refuses_change,
     partners=lambda match, left, right: "they are in the same window",
-    emission=lambda spec, alone: _firings(spec),
+    when_final=lambda match: "emitted at the last firing of their window",
+    when_early=_when_early,
+    emission=lambda spec, alone: [*_firings(spec), *alone],
     late=lambda match, lateness: "",  # that depends on the windows
     state=_late_and_stored,
 )

@@ -48,6 +48,7 @@ class MatchParts:
             join before and the new one, whose matches are of this kind.
         partners: which rows are partners, in words, given the columns of the event times.
         when_final: the text on when a row without a partner is emitted, with `unmatched="final"`.
+        when_early: the same with `unmatched="early"`.
         emission: the lines on when rows are emitted, given the lines on rows without a partner.
         late: the text that ends the line on the watermark of a side. Given is "" or the text on its lateness.
         state: the last lines of the description: what is stored, and for how long.
@@ -76,6 +77,7 @@ class MatchParts:
     # Words
     partners: Callable[[Any, str, str], str]
     when_final: Callable[[Any], str] = lambda match: "emitted once no partner can come"
+    when_early: Callable[[Any], str] = lambda match: "emitted at once, and retracted if a partner comes"
     emission: Callable[[Any, list[str]], list[str]] = lambda spec, alone: alone
     late: Callable[[Any, str], str] = _late
     state: Callable[[Any], list[str]]
