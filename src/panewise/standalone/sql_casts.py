@@ -41,11 +41,11 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     constant = node.value if isinstance(node, ConstantNode) else None
     if isinstance(constant, str) and not isinstance(wanted, pl.String):
         return pl.lit(_of_text(constant, wanted), dtype=wanted)
-    made = value.expr if wanted == value.dtype else _of_number(value, wanted)
-    made = _of_time(value, wanted) if made is None else made
-    if made is None and not value.is_null:
+    expr = value.expr if wanted == value.dtype else _of_number(value, wanted)
+    expr = _of_time(value, wanted) if expr is None else expr
+    if expr is None and not value.is_null:
         raise refused(f"CAST of {value.dtype} AS {text}", _RULE)
-    return value.expr.cast(wanted) if made is None else made
+    return value.expr.cast(wanted) if expr is None else expr
 
 
 def _of_number(value: Typed, wanted: Any) -> pl.Expr | None:
