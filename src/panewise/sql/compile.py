@@ -16,28 +16,9 @@ from panewise.sql.select_clauses import selected_orders
 from panewise.sql.selects import select_stage
 from panewise.sql.sources import renamed_columns
 from panewise.sql.spark_queries import spark_query, tailed_query
-from panewise.sql.stages import (
-    OURS,
-    UNSORTED,
-    CompiledQuery,
-    Endless,
-    SparkStage,
-    Stage,
-    walk,
-)
-from panewise.sql.stream_queries import (
-    streamed_rows,
-    with_accumulation,
-)
-from panewise.sql.syntax import (
-    Body,
-    Cte,
-    Emit,
-    Query,
-    Select,
-    Streamed,
-    TextSpan,
-)
+from panewise.sql.stages import UNSORTED, CompiledQuery, Endless, SparkStage, Stage, has_operator
+from panewise.sql.stream_queries import streamed_rows, with_accumulation
+from panewise.sql.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
 from panewise.sql.texts import replaced
 from panewise.sql.top_n import pattern_is_possible
 
@@ -84,7 +65,7 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
-    if not any(isinstance(inner, OURS) for inner in walk(stage)):
+    if not has_operator(stage):
         return CompiledQuery(scope.query(query), sql=sql)
     tail = replaced(sql, span, selected_orders(query, parser))
     return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
@@ -136,7 +117,7 @@ def _body_stage(body: Body, emit: Emit | None, scope: QueryScope) -> Stage:
 def _sorted(stage: Stage, query: Query, scope: QueryScope) -> Stage:
     """Returns a query with its tail, which is Spark's."""
     first, last, parser = query.tail[0][1], query.tail[-1][1], scope.parser
-    if any(isinstance(inner, OURS) for inner in walk(stage)):
+    if has_operator(stage):
         raise parser.fail(parser.characters(first), *UNSORTED, first)
     text = parser.characters(TextSpan(first.start, last.end))
     sorts = next((span for word, span in query.tail if word == "ORDER BY"), None)

@@ -12,10 +12,9 @@ from typing import Any, Final, TypeAlias
 from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
-from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import OPERATORS, function_name, is_interval
 from panewise.sql.intervals import duration
-from panewise.sql.parser import QueryParser
+from panewise.sql.parser import QueryParser, parse_expression
 
 
 @dataclass(frozen=True)
@@ -75,11 +74,10 @@ def tree_of(text: str) -> Node:
       v[0]
       ^^^^
     """
-    parser = QueryParser(dialect="spark")
-    parser.begin(text, tokens_of(text))
     if text.strip() == "*":
         return STAR
-    return _TreeReader(parser).node(parser.expr().node)
+    expr, parser = parse_expression(text)
+    return _TreeReader(parser).node(expr.node)
 
 
 class _TreeReader:

@@ -313,15 +313,14 @@ class ExpressionParser(SparkParser):
         """Moves to the next of these words that is not in parentheses, or to the end of what surrounds it."""
         depth = 0
         while self._curr:
-            if self._curr.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
+            if self.at(TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
                 depth += 1
-            elif self._curr.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE):
+            elif self.at(TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE):
                 depth -= 1
                 if depth < 0:
                     return
             elif depth == 0 and (
-                self._curr.token_type == TokenType.SEMICOLON
-                or any(self.at_word(*word.split()) for word in words)
+                self.at(TokenType.SEMICOLON) or any(self.at_word(*word.split()) for word in words)
             ):
                 return
             self._advance()

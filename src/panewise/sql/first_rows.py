@@ -2,20 +2,16 @@
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
-from panewise.sql.emit import PLAIN
+from panewise.sql.emit import check_plain
 from panewise.sql.function_calls import windows_in
 from panewise.sql.join_queries import join_query, probe_of
 from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
-from panewise.sql.parser import QueryParser
-from panewise.sql.rewriting import WrittenText, add_emit, compiled_again
+from panewise.sql.rewriting import WrittenText, compiled_again, with_part
 from panewise.sql.scope import QueryScope, WithQuery
-from panewise.sql.sources import names_of, operator_input
-from panewise.sql.spark_queries import expressions_of
+from panewise.sql.sources import operator_input, table_names
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
 from panewise.sql.stars import check_stars
@@ -48,14 +44,11 @@ def _of_other_text(
     if query is None or not pattern_is_possible(query) or select.source_span is None:
         return None
     text = WrittenText()
-    text.copy(scope.parser.sql, TextSpan(select.span.start, source.span.start), {})
-    text.add("(", source.span.start)
-    text.add(parser.characters(query.span), source.span.start)
+    text.add(f"({parser.characters(query.span)}", source.span.start)
     text.add(f") AS {in_backticks(source.alias or source.name or '')}", source.span.end)
-    text.copy(scope.parser.sql, TextSpan(source.span.end, select.span.end), {})
-    add_emit(text, scope.parser.sql, emit)
     named.inlined = True
-    return compiled_again(text, scope.within(named.scope.known))
+    written = with_part(select, emit, source.span, text, scope.parser.sql)
+    return compiled_again(written, scope.within(named.scope.known))
 
 
 def _numbered_join(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
@@ -67,17 +60,11 @@ def _numbered_join(select: Select, emit: Emit | None, scope: QueryScope) -> Stag
     numbered = None if query is None else query.body
     if not isinstance(numbered, Select) or not isinstance(numbered.source, Join) or numbered.others:
         return None
-    join, sql = numbered.source, scope.parser.sql
-    probe = probe_of(join, numbered.where)
-    if join_query(probe, None, scope) is None:
+    if join_query(probe_of(numbered.source, numbered.where), None, scope) is None:
         return None
-    tables = frozenset(name.lower() for name in names_of(join))
-    text = WrittenText()
-    text.copy(sql, TextSpan(select.span.start, numbered.span.start), {})
-    text.append(BehindJoin(scope.parser, numbered, None, tables).written())
-    text.copy(sql, TextSpan(numbered.span.end, select.span.end), {})
-    add_emit(text, sql, emit)
-    return compiled_again(text, scope)
+    tables = table_names(numbered.source)
+    text = BehindJoin(scope.parser, numbered, None, tables).written()
+    return compiled_again(with_part(select, emit, numbered.span, text, scope.parser.sql), scope)
 
 
 def _first_rows(pattern: Pattern, scope: QueryScope) -> Stage | None:
@@ -104,24 +91,15 @@ def distinct_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage
     """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
     if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
         return None
-    stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
-    if stars or any(windows_in(expr.node) for expr in expressions_of(select)):
+    stars = any(item.is_star for item in select.items)
+    if stars or any(windows_in(expr.node) for expr in select.expressions):
         return None
     source = operator_input(select, None, scope)
     if source.time is None:
         return None
-    if emit is not None:
-        check_plain(emit, scope.parser)
+    check_plain(emit, scope.parser.fail)
     options = options_of(select.source, scope.parser)
     return DeduplicateCompiler(scope.parser, select, source, None, options).distinct()
-
-
-def check_plain(emit: Emit, parser: QueryParser) -> None:
-    """Refuses an EMIT of rows that are emitted more than once."""
-    words = {phrase.words for phrase in emit.phrases}
-    if not words <= PLAIN:
-        rule = "a row is emitted once, when the watermark has passed it"
-        raise parser.fail("EMIT", rule, "write EMIT AFTER WATERMARK, or leave it out", emit.span)
 
 
 def groups_of_first_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
@@ -135,13 +113,11 @@ def groups_of_first_rows(select: Select, emit: Emit | None, scope: QueryScope) -
     if pattern_of(replace(select, group=None, having=None), None, scope.parser) is None:
         return None
     text, sql = WrittenText(), scope.parser.sql
-    text.copy(sql, TextSpan(select.span.start, select.source_span.start), {})
     text.add("(SELECT * FROM ", source.span.start)
     text.copy(sql, select.source_span, {})
     text.add(" WHERE ", where.span.start)
     text.copy(sql, where.span, {})
     text.add(")", where.span.end)
     text.add("" if source.alias is None else f" AS {in_backticks(source.alias)}", source.span.end)
-    text.copy(sql, TextSpan(where.span.end, select.span.end), {})
-    add_emit(text, sql, emit)
-    return compiled_again(text, scope)
+    span = TextSpan(select.source_span.start, where.span.end)
+    return compiled_again(with_part(select, emit, span, text, sql), scope)

@@ -62,7 +62,8 @@ class GroupKeys:
             name = column_name(expr.node, self.columns.aliases)
             written = in_backticks(name) if name else self.parser.characters(expr.span)
             text = normal(written, self.columns.aliases)
-            names.setdefault(text, self._named(expr, self.sets.key(number, written, text)))
+            with self.parser.placing(expr.span):
+                names.setdefault(text, self._named(expr, self.sets.key(number, written, text)))
         return {**names, **self.sets.number_key}
 
     def is_window(self, expr: Expr) -> bool:

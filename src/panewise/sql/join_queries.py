@@ -18,8 +18,8 @@ from panewise.sql.options import options_of
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
-from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, names_of, single_input
-from panewise.sql.spark_queries import expressions_of, simple_rows, spark_query
+from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, single_input, table_names
+from panewise.sql.spark_queries import simple_rows, spark_query
 from panewise.sql.stages import JoinStage, Stage, walk
 from panewise.sql.syntax import (
     Derived,
@@ -104,20 +104,20 @@ def _behind(select: Select, join: Join, emit: Emit | None, scope: QueryScope) ->
     probe = probe_of(join, select.where)
     if (any(windows) or not own) and join_query(probe, None, scope) is None:
         return None
-    tables = frozenset(name.lower() for name in names_of(join))
+    tables = table_names(join)
     return compiled_again(BehindJoin(scope.parser, select, emit, tables).written(), scope)
 
 
 def _nested(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> Stage | None:
     """Returns a join of the rows of a join with a table, None if both are Spark's."""
-    left, members = join.left, frozenset(name.lower() for name in names_of(join.left))
+    left, members = join.left, table_names(join.left)
     probe = probe_of(left, None)
     if join.using:
         _check_spark_joins(join, probe, scope)
         return None
     select, pushed = _split(select, join, members)
     nodes, named = _items_of(select, join, members, scope.parser)
-    stars, whole = _whole(select, nodes, members | {name.lower() for name in names_of(join.right)})
+    stars, whole = _whole(select, nodes, members | table_names(join.right))
     items = (SelectItem(Expr(exp.Star(), left.span), WITH_TABLES, left.span),) if whole else named
     inner = join_query(replace(probe, items=items, where=pushed), None, scope) if items else None
     if inner is None and stars:
@@ -178,7 +178,7 @@ def _items_of(
     select: Select, join: Join, members: frozenset[str], parser: QueryParser
 ) -> tuple[list[exp.Column], tuple[SelectItem, ...]]:
     """Returns the columns that a SELECT reads, and those of these tables with their new names."""
-    exprs = [*expressions_of(select), join.on, join.match_condition, system_time(join)]
+    exprs = [*select.expressions, join.on, join.match_condition, system_time(join)]
     nodes = [node for expr in exprs if expr is not None for node in columns_in(expr.node)]
     columns = {joined_name(node): parser.expr_of(node) for node in nodes if node.table.lower() in members}
     return nodes, tuple(SelectItem(expr, name, expr.span) for name, expr in columns.items())
@@ -194,7 +194,7 @@ def _whole(select: Select, nodes: Iterable[exp.Column], tables: frozenset[str]) 
 
     It also has them if a column stands without one of these tables before it.
     """
-    stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+    stars = any(item.is_star for item in select.items)
     return stars, stars or any(node.table.lower() not in tables for node in nodes)
 
 
@@ -231,4 +231,4 @@ def _is_plain(select: Select) -> bool:
     """Returns whether a SELECT only selects rows and computes columns of each."""
     if select.group or select.having or select.qualify or select.distinct or select.others:
         return False
-    return not any(windows_in(expr.node) or has_aggregate(expr.node) for expr in expressions_of(select))
+    return not any(windows_in(expr.node) or has_aggregate(expr.node) for expr in select.expressions)

@@ -10,9 +10,9 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.spec import OverColumn, OverOperator
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.chained import timed
 from panewise.sql.column_syntax import generates
 from panewise.sql.error_places import Placing
+from panewise.sql.event_times import timed
 from panewise.sql.function_calls import (
     aggregate_call,
     column_name,
@@ -242,9 +242,7 @@ class _OverCompiler:
 
     def _output(self, item: SelectItem) -> OutputColumn:
         original = self.parser.characters(item.expr.span)
-        name = item.alias
-        if name is None and isinstance(item.expr.node, exp.Column):
-            name = column_name(item.expr.node, frozenset())
+        name = item.alias or column_name(item.expr.node, frozenset())
         return OutputColumn(self._text(item.expr), name, original)
 
     def _naming(self) -> tuple[str, str]:

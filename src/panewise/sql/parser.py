@@ -180,12 +180,12 @@ class QueryParser(RelationParser):
 
     def _check_stream(self) -> None:
         """Refuses the word STREAM before a SELECT list, unless it can be a column."""
-        if not self.at_word("STREAM") or not self._next:
+        if not self.at_word("STREAM"):
             return
-        behind = [token.text.upper() for token in self._tokens[self._index + 1 : self._index + 3]]
-        whole = behind[0] == "*" and behind[1:] != [] and behind[1] in ("FROM", ",", "EXCEPT")
-        called = self._next.token_type == TokenType.VAR and behind[1:] == ["("]
-        if whole or called or behind[0] in ("DISTINCT", "ALL", "CASE"):
+        first, second = self.word(1), self.word(2)
+        whole = first == "*" and second in ("FROM", ",", "EXCEPT")
+        called = self.at(TokenType.VAR, ahead=1) and second == "("
+        if whole or called or first in ("DISTINCT", "ALL", "CASE"):
             rule = "what a query reads decides whether it is one over streams"
             raise self.unexpected(rule, "leave STREAM out")
 
@@ -232,12 +232,12 @@ class QueryParser(RelationParser):
 
     def _star(self) -> Expr | None:
         """Parses `*` or `name.*`, with EXCEPT (...)."""
-        index, ahead = self._index, self._index
-        while ahead + 1 < self._tokens_size and self._tokens[ahead + 1].token_type == TokenType.DOT:
+        index, ahead = self._index, 0
+        while self.at(TokenType.DOT, ahead=ahead + 1):
             ahead += 2
-        if ahead >= self._tokens_size or self._tokens[ahead].token_type != TokenType.STAR:
+        if not self.at(TokenType.STAR, ahead=ahead):
             return None
-        self._advance(ahead + 1 - index)
+        self._advance(ahead + 1)
         if self.at_word("EXCEPT") and self.at(TokenType.L_PAREN, ahead=1):
             self._advance()
             self.column_names()
@@ -288,7 +288,7 @@ class QueryParser(RelationParser):
         return Emit(tuple(phrases), self.span_from(index))
 
     def _more(self) -> bool:
-        closes = self._curr.token_type in (TokenType.R_PAREN, TokenType.SEMICOLON) if self._curr else True
+        closes = not self._curr or self.at(TokenType.R_PAREN, TokenType.SEMICOLON)
         return not closes and self._clause(_CLAUSES) is None
 
     def _phrase(self) -> Phrase:
@@ -306,14 +306,14 @@ class QueryParser(RelationParser):
     def _word_of_emit(self, word: str, values: list[Any]) -> bool:
         """Skips a word of EMIT, or the value that it stands for."""
         if word == ROWS:
-            matches = self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW")
+            matches = self.at(TokenType.NUMBER) and self.word(1) in ("ROWS", "ROW")
             if matches:
                 values.append(int(self._curr.text) if self._curr.text.isdigit() else self._curr.text)
                 self._advance(2)
             return matches
         if word != INTERVAL:
             return self.take_words(word)
-        if not (self.at(TokenType.INTERVAL) or self.at(TokenType.STRING)):
+        if not self.at(TokenType.INTERVAL, TokenType.STRING):
             return False
         values.append(self.interval())
         return True
@@ -339,6 +339,18 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
         remedy = _REMEDIES.get(parser._curr.token_type, "correct the clause before it, or its order")
         raise parser.unexpected("nothing follows the end of a query", remedy)
     return query, parser
+
+
+def parse_expression(text: str) -> tuple[Expr, QueryParser]:
+    """Returns an expression of a text, and the parser, which knows its characters.
+
+    Raises:
+        SqlError: if the text does not begin with an expression.
+        ParseError: for what sqlglot refuses.
+    """
+    parser = QueryParser(dialect="spark")
+    parser.begin(text, tokens_of(text))
+    return parser.expr(), parser
 
 
 def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query:

@@ -335,11 +335,11 @@ class RelationParser(ExpressionParser):
 
     def _at_watermark(self) -> bool:
         """Returns whether the name of a table is next, and WATERMARK behind it."""
-        index = self._index
-        while index < self._tokens_size and self._tokens[index].token_type in _OF_NAMES:
-            if index > self._index and self._tokens[index].text.upper() == "WATERMARK":
+        ahead = 0
+        while self.at(*_OF_NAMES, ahead=ahead):
+            if ahead and self.word(ahead) == "WATERMARK":
                 return True
-            index += 1
+            ahead += 1
         return False
 
     def _parse_table(self, *args: Any, **named: Any) -> exp.Expr | None:

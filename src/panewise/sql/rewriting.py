@@ -11,7 +11,7 @@ from panewise.sql.options import check_options_read
 from panewise.sql.parser import QueryParser, parse
 from panewise.sql.scope import QueryScope
 from panewise.sql.stages import Stage
-from panewise.sql.syntax import Emit, TextSpan
+from panewise.sql.syntax import Emit, Select, TextSpan
 
 
 @dataclass
@@ -81,6 +81,16 @@ def compiled_again(text: WrittenText, scope: QueryScope) -> Stage:
     for place in [place for place in scope.parser.optional if text.covers(place)]:
         del scope.parser.optional[place]  # the options are read there
     return scope.written[key][0]
+
+
+def with_part(select: Select, emit: Emit | None, span: TextSpan, part: WrittenText, sql: str) -> WrittenText:
+    """Returns a SELECT of the old text, in which another text stands for these characters, with its EMIT."""
+    text = WrittenText()
+    text.copy(sql, TextSpan(select.span.start, span.start), {})
+    text.append(part)
+    text.copy(sql, TextSpan(span.end, select.span.end), {})
+    add_emit(text, sql, emit)
+    return text
 
 
 def add_emit(text: WrittenText, sql: str, emit: Emit | None) -> None:

@@ -41,8 +41,7 @@ def selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
     items = query.body.items if isinstance(query.body, Select) else ()
     names: dict[str, str] = {}
     for item in items:
-        name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
-        if name is not None:
-            names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(name))
+        if item.name is not None:
+            names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(item.name))
     orders = ((expr.span, normal(parser.characters(expr.span))) for expr in query.order)
     return {span: names[text] for span, text in orders if text in names}

@@ -5,16 +5,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from panewise.spec import OverOperator
-from panewise.sql.chained import chained, timed
-from panewise.sql.emit import is_changes
-from panewise.sql.first_rows import check_plain, distinct_rows, groups_of_first_rows, top_n_rows
-from panewise.sql.function_calls import (
-    aggregate_call,
-    check_no_window,
-    has_aggregate,
-    plain_name,
-    windows_in,
-)
+from panewise.sql.chained import chained
+from panewise.sql.emit import check_plain, is_changes
+from panewise.sql.event_times import timed, with_timestamp
+from panewise.sql.first_rows import distinct_rows, groups_of_first_rows, top_n_rows
+from panewise.sql.function_calls import aggregate_call, check_no_window, has_aggregate, plain_name, windows_in
 from panewise.sql.join_queries import join_query
 from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
@@ -23,36 +18,14 @@ from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.parser import QueryParser
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
+from panewise.sql.second_windows import groups_of_windows
 from panewise.sql.select_clauses import calls_window, time_of
 from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input
-from panewise.sql.spark_queries import expressions_of, is_simple, select_over, simple_rows, spark_query
-from panewise.sql.stages import (
-    WATERMARKED,
-    Endless,
-    OverStage,
-    Stage,
-    WindowsStage,
-    is_ours,
-)
+from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spark_query
+from panewise.sql.stages import WATERMARKED, Endless, OverStage, Stage, WindowsStage, is_ours
 from panewise.sql.stars import check_stars
-from panewise.sql.stream_queries import (
-    changes_of,
-    check_partition,
-    needs_time,
-    syntax_of,
-)
-from panewise.sql.syntax import (
-    CqlWindow,
-    Derived,
-    Emit,
-    Group,
-    NamedTable,
-    Select,
-    TableFunction,
-    TextSpan,
-)
-from panewise.sql.top_n.groups import groups_of_windows
-from panewise.sql.top_n.once import with_timestamp
+from panewise.sql.stream_queries import changes_of, check_partition, needs_time, syntax_of
+from panewise.sql.syntax import CqlWindow, Derived, Emit, Group, NamedTable, Select, TableFunction, TextSpan
 from panewise.sql.window_functions import identifies, window_of_table
 from panewise.sql.window_rows import groups_of_rows
 from panewise.sql.windows import WindowCompiler
@@ -60,23 +33,16 @@ from panewise.sql.windows import WindowCompiler
 
 def select_stage(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     """Returns the stage of a SELECT."""
-    join = join_query(select, emit, scope)
-    return _without_join(select, emit, scope) if join is None else join
-
-
-def _without_join(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
-    """Returns the stage of a SELECT that is no join of ours."""
-    top_n = top_n_rows(select, emit, scope)
-    if top_n is not None:
-        return top_n
+    whole = join_query(select, emit, scope) or top_n_rows(select, emit, scope)
+    if whole is not None:
+        return whole
     aggregates = any(has_aggregate(item.expr.node) for item in select.items)
     if select.group is not None or select.having is not None or aggregates:
         return _grouped(select, emit, scope)
-    over = any(windows_in(expr.node) for expr in expressions_of(select))
+    over = any(windows_in(expr.node) for expr in select.expressions)
     if not over and is_changes(emit):
         emit = None  # such a row is emitted once, when it arrives
-    distinct = _distinct_of_windows(select, emit, scope) if select.distinct else None
-    distinct = distinct or (distinct_rows(select, emit, scope) if select.distinct else None)
+    distinct = _distinct(select, emit, scope) if select.distinct else None
     if distinct is not None:
         return distinct
     table = _window_table(select, scope.parser)
@@ -193,12 +159,17 @@ def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, wind
         rule = "groups without windows change as long as rows arrive, so no function can read them once"
         remedy = "add a window to GROUP BY, such as window(ts, '1 hour')"
         raise scope.parser.fail("OVER or QUALIFY", rule, remedy, select.span)
-    for expr in expressions_of(select):
+    for expr in select.expressions:
         for node in expr.node.walk():
             call = aggregate_call(node, scope.parser)
             for argument in () if call is None or isinstance(node.parent, exp.Window) else call.arguments:
                 check_no_window(argument, scope.parser, "an aggregate")
     return compiled_again(GroupedSelect(scope.parser, select, emit).written(), scope)
+
+
+def _distinct(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+    """Returns SELECT DISTINCT as groups in windows, or as a deduplication; None if it is Spark's."""
+    return _distinct_of_windows(select, emit, scope) or distinct_rows(select, emit, scope)
 
 
 def _distinct_of_windows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
@@ -234,8 +205,7 @@ def _rows_of_windows(select: Select, table: TableFunction, scope: QueryScope, *,
 def _over(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     _refuse(select, scope.parser, distinct=True, qualify=False)
     source = operator_input(select, None, scope)
-    if emit is not None:
-        check_plain(emit, scope.parser)
+    check_plain(emit, scope.parser.fail)
     check_stars(select.items, source.names, scope.parser)
     options = options_of(select.source, scope.parser)
     return over_stage(scope.parser, select, source.stage, source.alias, source.names, options)
@@ -243,7 +213,7 @@ def _over(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
 
 def _ordered(select: Select, emit: Emit, scope: QueryScope) -> Stage:
     """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""
-    check_plain(emit, scope.parser)
+    check_plain(emit, scope.parser.fail)
     source = operator_input(select, None, scope)
     _refuse(select, scope.parser, distinct=True, qualify=True)
     check_stars(select.items, source.names, scope.parser)

@@ -23,16 +23,7 @@ from panewise.sql.stages import (
     WindowsStage,
     is_ours,
 )
-from panewise.sql.syntax import (
-    Derived,
-    Join,
-    NamedTable,
-    Select,
-    Source,
-    TableFunction,
-    TextSpan,
-    Watermark,
-)
+from panewise.sql.syntax import Derived, Join, NamedTable, Select, Source, TableFunction, TextSpan, Watermark
 from panewise.sql.window_functions import window_of_table
 
 
@@ -184,12 +175,13 @@ def _joined(select: Select, source: Source, scope: QueryScope) -> OperatorInput:
     """Returns an input that Spark makes: a join with tables, or LATERAL VIEW."""
     end = select.others[-1][1].end if select.others else source.span.end
     start = source.span.start if select.source_span is None else select.source_span.start
-    names = frozenset(name.lower() for name in names_of(source))
     stage = cut_at_tables(TextSpan(start, end), list(leaves(source)), scope, "SELECT * FROM ", windows=False)
     watermarks = [
         leaf.watermark for leaf in leaves(source) if isinstance(leaf, NamedTable) and leaf.watermark
     ]
-    return OperatorInput(stage, None, names, watermarks[0].name if len(watermarks) == 1 else None)
+    return OperatorInput(
+        stage, None, table_names(source), watermarks[0].name if len(watermarks) == 1 else None
+    )
 
 
 def leaves(source: Source) -> Iterator[Source]:
@@ -211,6 +203,11 @@ def names_of(source: Source) -> Iterator[str]:
             name = last_name(leaf.name)
         if name is not None:
             yield name
+
+
+def table_names(source: Source) -> frozenset[str]:
+    """Returns the names by which expressions call the tables of a source, in lower case."""
+    return frozenset(map(str.lower, names_of(source)))
 
 
 def last_name(name: str | None) -> str | None:

@@ -8,10 +8,9 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
-from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import CASTS, OPERATORS, function_name
 from panewise.sql.panes import STRUCTS, window_call
-from panewise.sql.parser import QueryParser
+from panewise.sql.parser import QueryParser, parse_expression
 from panewise.sql.stages import OutputColumn
 from panewise.sql.texts import one_line
 
@@ -49,10 +48,8 @@ def spark_name(text: str) -> str | None:
     ('count(1)', '(sum((v * 2)) / 3)', None)
     """
     try:
-        parser = QueryParser(dialect="spark")
-        parser.begin(text, tokens_of(text))
-        node = parser.expr().node
-        names = _Names(parser)
+        expr, parser = parse_expression(text)
+        node, names = expr.node, _Names(parser)
         if isinstance(node, exp.Column):
             return node.name
         plain = isinstance(node, (exp.Cast, exp.TryCast)) and isinstance(node.this, exp.Column)
@@ -89,9 +86,7 @@ class _Names:
             exp.Substring: self._substring,
             exp.Case: self._case,
             exp.If: self._if,
-            exp.Filter: lambda node: (
-                f"{self.name(node.this)} FILTER (WHERE {self.name(node.expression.this)})"
-            ),
+            exp.Filter: self._filter,
             exp.Window: self._over,
             exp.IgnoreNulls: self._ignoring,
         }

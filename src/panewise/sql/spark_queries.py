@@ -10,14 +10,13 @@ from panewise.sql.scope import QueryScope
 from panewise.sql.sources import cut_at_tables, leaves, operator_input
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import (
-    OURS,
     OutputColumn,
     RowsStage,
     SparkStage,
     Stage,
     WatermarkedStage,
+    has_operator,
     is_ours,
-    walk,
 )
 from panewise.sql.stars import check_stars
 from panewise.sql.syntax import (
@@ -49,7 +48,7 @@ def is_simple(select: Select) -> bool:
     """Returns whether a SELECT without aggregates is a filter and a SELECT list over one table."""
     plain = not (select.distinct or select.others or select.having or select.qualify)
     single = isinstance(select.source, (NamedTable, Derived))
-    return plain and single and not any(expr.node.find(exp.Query) for expr in expressions_of(select))
+    return plain and single and not any(expr.node.find(exp.Query) for expr in select.expressions)
 
 
 def simple_rows(select: Select, scope: QueryScope) -> Stage:
@@ -71,7 +70,7 @@ def select_over(
 ) -> RowsStage:
     """Returns the filter and the SELECT list of a SELECT."""
     where = None if select.where is None else parser.characters(select.where.span)
-    stars = [item for item in select.items if isinstance(item.expr.node, exp.Star)]
+    stars = [item for item in select.items if item.is_star]
     if len(select.items) == 1 and stars and parser.characters(select.items[0].span) == "*":
         return RowsStage(input, alias, where, None)
     return over_rows(input, alias, where, tuple(_output(item, parser) for item in select.items))
@@ -79,10 +78,7 @@ def select_over(
 
 def _output(item: SelectItem, parser: QueryParser) -> OutputColumn:
     text = parser.characters(item.expr.span)
-    name = item.alias
-    if name is None and isinstance(item.expr.node, exp.Column):
-        name = column_name(item.expr.node, frozenset())
-    return OutputColumn(text, name, text)
+    return OutputColumn(text, item.alias or column_name(item.expr.node, frozenset()), text)
 
 
 def _leaves_of(body: Body, scope: QueryScope) -> Iterator[Source]:
@@ -96,7 +92,7 @@ def _leaves_of(body: Body, scope: QueryScope) -> Iterator[Source]:
             yield from _side(side, scope)
     elif isinstance(body, Select):
         yield from leaves(body.source) if body.source is not None else ()
-        for expr in expressions_of(body):
+        for expr in body.expressions:
             yield from _tables_in(expr)
 
 
@@ -104,17 +100,11 @@ def _side(side: Body, scope: QueryScope) -> Iterator[Source]:
     """Yields the inputs of a part of a UNION. One with windows, which Spark lacks, is an input itself."""
     alone = Query((), side, (), None, side.span)
     if isinstance(side, Select) and id(side) not in scope.ours:
-        scope.ours[id(side)] = any(isinstance(inner, OURS) for inner in walk(scope.query(alone)))
+        scope.ours[id(side)] = has_operator(scope.query(alone))
     if scope.ours.get(id(side)):
         yield Derived(alone, None, (), None, side.span)
     else:
         yield from _leaves_of(side, scope)
-
-
-def expressions_of(select: Select) -> list[Expr]:
-    """Returns the expressions of a SELECT list and of WHERE, HAVING and QUALIFY."""
-    others = [select.where, select.having, select.qualify]
-    return [*(item.expr for item in select.items), *(expr for expr in others if expr is not None)]
 
 
 def _tables_in(expr: Expr) -> Iterator[NamedTable]:

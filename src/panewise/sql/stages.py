@@ -464,6 +464,11 @@ def is_ours(stage: Stage) -> bool:
     return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
 
 
+def has_operator(stage: Stage) -> bool:
+    """Returns whether a stage, or one before it, is an operator."""
+    return any(isinstance(before, OURS) for before in walk(stage))
+
+
 def run_options(stage: Stage) -> dict[str, Any]:
     """Returns how Spark runs an operator: the options of the tables that it reads itself."""
     options: dict[str, Any] = {}

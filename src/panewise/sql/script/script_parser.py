@@ -66,7 +66,7 @@ class _ScriptParser(ExpressionParser):
                 yield self._statement()  # up to a semicolon, or the end
 
     def _statement(self) -> Statement:
-        index, word = self._index, self._curr.text.upper()
+        index, word = self._index, self.word()
         if word == "SET" and not any(self.at_word("SET", *words) for words in _SETS_OF_SPARK):
             return self._setting(index)
         if word == "INSERT":
@@ -95,7 +95,7 @@ class _ScriptParser(ExpressionParser):
         self._advance()
         rule, remedy = "SET has a key and a value", "write SET key = value"
         key_index = self._index
-        while self._curr and not (self.at(TokenType.EQ) or self.at(TokenType.SEMICOLON)):
+        while self._curr and not self.at(TokenType.EQ, TokenType.SEMICOLON):
             self._advance()
         key = self.characters(self.span_from(key_index)).strip("`")
         if len(key.split()) != 1:
@@ -119,7 +119,7 @@ class _ScriptParser(ExpressionParser):
         name = self.name("a table has a name")
         name_span = self.span_from(begin)
         columns = self._column_list() if self._at_column_list() else None
-        if not (self._curr and self._curr.text.upper() in QUERIES):
+        if self.word() not in QUERIES:
             raise self.unexpected(rule, "write the query behind the name of the table")
         query = self._rest()
         return Insert(name, query, self.span_from(index), name_span, columns)
@@ -239,7 +239,7 @@ class _ScriptParser(ExpressionParser):
             return self._string("an option has a value")
         begin = self._index
         self.take(TokenType.DASH)
-        if not (self.at(TokenType.NUMBER) or self.at(TokenType.TRUE) or self.at(TokenType.FALSE)):
+        if not self.at(TokenType.NUMBER, TokenType.TRUE, TokenType.FALSE):
             raise self.unexpected(
                 "an option has a value: a text, a number, true or false", "write it in quotes"
             )
@@ -258,7 +258,7 @@ class _ScriptParser(ExpressionParser):
         self.required(TokenType.L_PAREN, rule, "write (ts TIMESTAMP, v BIGINT)")
         columns, watermark = list[ColumnSyntax](), None
         while True:
-            if self._next and self.at_word("WATERMARK") and self._next.token_type != TokenType.COMMA:
+            if self._next and self.at_word("WATERMARK") and not self.at(TokenType.COMMA, ahead=1):
                 watermark = self._watermark_of_view()
                 break
             columns.append(self._column_of_table())
@@ -282,7 +282,7 @@ class _ScriptParser(ExpressionParser):
         """Moves to the end of a type: a comma or parenthesis that is not inside it, or one of these words."""
         depth = 0
         while self._curr and not self.at(TokenType.SEMICOLON):
-            text = self._curr.text.upper()
+            text = self.word()
             if depth == 0 and (text in (",", ")") or text in stop) and not self.at(TokenType.STRING):
                 return
             depth += text.count("<") + text.count("(") - text.count(">") - text.count(")")

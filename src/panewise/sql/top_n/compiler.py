@@ -13,8 +13,8 @@ from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOpera
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT, bound_columns, folded
-from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
+from panewise.sql.event_times import JOIN_TIME, TIMESTAMP, instant_window, rows_once
 from panewise.sql.function_calls import column_name, plain_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.named_windows import described
@@ -27,7 +27,6 @@ from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.stars import check_stars
 from panewise.sql.syntax import SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
-from panewise.sql.top_n.once import instant_window, rows_once
 from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
@@ -126,7 +125,7 @@ class TopNCompiler:
             return None
         if windows.conditions:
             raise self._fail("bounds in WHERE of a query in FROM", *_BEFORE_WINDOWS)
-        stars = any(isinstance(item.expr.node, exp.Star) for item in self.pattern.inner.items)
+        stars = any(item.is_star for item in self.pattern.inner.items)
         if stars and windows.hidden:
             rule = "`*` has the columns of the query in FROM, which has no event time"
             raise self._fail("`*` in a Top-N", rule, "name the columns, or select the event time there")
@@ -237,7 +236,7 @@ class TopNCompiler:
 
     def _field(self, item: SelectItem, name: str | None) -> str:
         text = self.parser.characters(item.expr.span)
-        if isinstance(item.expr.node, exp.Star) or (item.alias is None and name is not None):
+        if item.is_star or (item.alias is None and name is not None):
             return text
         if item.alias is None:
             rule = "the columns of a Top-N have names"
@@ -249,7 +248,7 @@ class TopNCompiler:
         ends = list[tuple[str, str]]()
         for item in self.pattern.inner.items:
             name = plain_name(item.expr.node, names)
-            if isinstance(item.expr.node, exp.Star):
+            if item.is_star:
                 ends += texts.items()
             elif name in texts:
                 ends.append((item.alias or name, texts[name]))
