@@ -527,3 +527,18 @@ def test_constants_without_a_value(value: str, error: str) -> None:
     """semantics 46.52"""
     with pytest.raises(InputError, match=error):
         sql(f"SELECT {value} AS x FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS EMIT FINAL", t=NUMBERED)
+
+
+def test_rejected_rows_of_operators_over_different_columns() -> None:
+    """semantics 46.156"""
+    groups = "SELECT k, window_start AS s FROM TUMBLE({}, ts, INTERVAL '1' HOUR) GROUP BY k, window_start"
+    text = (
+        f"SELECT a.k, b.k AS other FROM ({groups.format('a')}) a JOIN ({groups.format('b')}) b ON a.s = b.s"
+    )
+    noon = datetime(2024, 1, 1, 12, tzinfo=UTC)
+    left = pl.DataFrame({"ts": [noon, None], "k": [1, 2], "s": [{"y": 1}, {"y": 2}]})
+    right = pl.DataFrame({"ts": [noon, None], "k": ["p", "q"], "s": [noon, noon]})
+    assert sql(text, a=left, b=right).rows.rows() == [(1, "p")]
+    assert sql(text, a=left, b=right[:1]).invalid["row"].to_list()[0]["s"] == {"y": 2}
+    rows = sql(text, a=left, b=right).invalid["row"].to_list()
+    assert sorted('"k":"q"' in row for row in rows) == [False, True]

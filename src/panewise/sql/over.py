@@ -10,6 +10,7 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.spec import OverColumn, OverOperator
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.column_syntax import generates
 from panewise.sql.error_places import Placing
 from panewise.sql.event_times import timed
 from panewise.sql.function_calls import (
@@ -43,7 +44,16 @@ class _OverCompiler:
         self.time: str | None = None  # the column of the event time, if the rows call it otherwise
         self.operators: dict[OverKey, list[OverColumn]] = {}
 
+    def _check_generators(self) -> None:
+        """Refuses functions that make rows: functions over windows would read these rows."""
+        for item in self.select.items:
+            text = self.parser.characters(item.expr.span)
+            if generates(text):
+                rule = "the rows of a generator are made before functions over windows are computed"
+                raise self.parser.fail(text, rule, "write LATERAL VIEW, or a query in FROM", item.expr.span)
+
     def stage(self, input: Stage, alias: str | None) -> Stage:  # noqa: A002 - the field's name
+        self._check_generators()
         qualify = [] if self.select.qualify is None else [self.select.qualify]
         for expr in (*(item.expr for item in self.select.items), *qualify):
             for window in windows_in(expr.node):

@@ -51,7 +51,9 @@ class _Rows:
 
     def select(self, items: str, behind: str = "") -> str:
         """Returns a SELECT from these rows."""
-        condition = self.where[0] if len(self.where) == 1 else " AND ".join(f"({one})" for one in self.where)
+        condition = (
+            self.where[0] if len(self.where) == 1 else " AND ".join(f"({part})" for part in self.where)
+        )
         parts = (f"SELECT {items} FROM {self.source}", f"WHERE {condition}" if condition else "", behind)
         return " ".join(part for part in parts if part)
 

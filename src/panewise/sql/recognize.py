@@ -15,6 +15,7 @@ _OWN: Final = frozenset(
     {"EMIT", "WATERMARK", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"}
     | {"SYSTEM_TIME", "TUMBLING", "HOPPING"}
 )
+_SHARED: Final = frozenset({"QUALIFY"})  # which Spark has, too
 _FIRST: Final = _STREAMED | {"SELECT", "WITH", "(", "VALUES", "TABLE", "FROM"}
 _CLAUSES: Final = frozenset(
     {"SELECT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "ON", "USING"}
@@ -28,10 +29,12 @@ def is_sparks(sql: str) -> bool:
     >>> is_sparks("SELECT ntile(4) OVER (ORDER BY v) FROM t"), is_sparks("SELECT v FROM t EMIT CHANGES")
     (True, False)
     """
-    words = _words(sql)
+    own = _OWN - _SHARED
     return not any(
-        word in _OWN or _is_bracket(word, behind) or (behind == "(" and word in _TABLES | _STREAMED)
-        for word, behind in words
+        (word in own and (word, behind) != ("WITHIN", "GROUP"))
+        or _is_bracket(word, behind)
+        or (behind == "(" and word in _TABLES | _STREAMED)
+        for word, behind in _words(sql)
     )
 
 

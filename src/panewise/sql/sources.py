@@ -9,14 +9,18 @@ from panewise.sql.function_calls import column_name, plain_name
 from panewise.sql.options import max_future_skew_of, run_options_of
 from panewise.sql.parser import QueryParser
 from panewise.sql.scope import QueryScope
+from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
     UNGROUPED,
     AssignedStage,
+    OverStage,
+    RowsStage,
     SparkStage,
     Stage,
     TableStage,
     TableWatermark,
     WatermarkedStage,
+    WindowsStage,
     is_ours,
 )
 from panewise.sql.syntax import Derived, Join, NamedTable, Select, Source, TableFunction, TextSpan, Watermark
@@ -156,8 +160,13 @@ def _watermark(watermark: Watermark, parser: QueryParser) -> TableWatermark:
     return TableWatermark(watermark.name, parser.duration_of(watermark.delay), text)
 
 
-def renamed_columns(stage: Stage, columns: Sequence[str], alias: str | None) -> SparkStage:
+def renamed_columns(stage: Stage, columns: Sequence[str], alias: str | None) -> Stage:
     """Returns the rows of a query, whose columns have other names."""
+    if isinstance(stage, (RowsStage, WindowsStage, OverStage)) and stage.outputs is not None:
+        fits = len(stage.outputs) == len(columns) and not any(map(is_star, stage.outputs))
+        if fits and len({name.lower() for name in columns}) == len(columns):
+            named = (replace(output, name=name) for output, name in zip(stage.outputs, columns, strict=True))
+            return replace(stage, outputs=tuple(named))
     names = ", ".join(map(in_backticks, columns))
     return SparkStage(("SELECT * FROM ", f" ({names})"), ((stage, alias),))
 

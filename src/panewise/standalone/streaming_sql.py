@@ -230,4 +230,15 @@ class SqlRun:
 
 
 def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame()
+    """Returns rejected rows of several operators as one frame.
+
+    The rows of two operators may have columns of one name with types that have nothing in common. A frame
+    without rows then gives way. If both have rows, these are texts.
+    """
+    for known in (frames, [frame for frame in frames if frame.height] or frames[:1]):
+        try:
+            return pl.concat(known, how="diagonal_relaxed") if known else pl.DataFrame()
+        except pl.exceptions.SchemaError:
+            continue
+    texts = [frame.with_columns(pl.col("row").struct.json_encode()) for frame in frames]
+    return pl.concat(texts, how="diagonal_relaxed")

@@ -332,7 +332,7 @@ def test_a_text_without_windows_gives_what_spark_gives(feed: Feed) -> None:
 
 
 def test_a_batch_that_only_spark_has_is_sparks(feed: Feed) -> None:
-    """semantics 46.1"""
+    """semantics 46.1, 46.155"""
     feed.put(*ROWS)
     text = "SELECT v, ntile(2) OVER (ORDER BY v DESC) AS half, sum(v) OVER (PARTITION BY k) AS s FROM {t}"
     assert collected(sql(text, t=feed.batch())) == collected(feed.spark.sql(text, t=feed.batch()))
@@ -341,6 +341,15 @@ def test_a_batch_that_only_spark_has_is_sparks(feed: Feed) -> None:
     sampled = "SELECT k, sum(v) FROM t TABLESAMPLE (100 PERCENT) GROUP BY k, window(ts, '10 seconds')"
     whole = "SELECT k, sum(v) FROM {t} GROUP BY k, window(ts, '10 seconds')"
     assert collected(sql(sampled, t=feed.batch())) == collected(feed.spark.sql(whole, t=feed.batch()))
+    generated = "SELECT explode(array(v, v + 1)) AS x, count(*) OVER (ORDER BY ts) AS n FROM {t}"
+    assert collected(sql(generated, t=feed.batch())) == collected(feed.spark.sql(generated, t=feed.batch()))
+    with pytest.raises(SqlError, match="the rows of a generator"):
+        sql(generated, t=feed.stream())
+    within = (
+        "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY v), percentile(v, array(0.2)) FROM {t} GROUP BY "
+    )
+    within += "window(ts, '10 seconds')"
+    assert collected(sql(within, t=feed.batch())) == collected(feed.spark.sql(within, t=feed.batch()))
     piped = "TABLE t |> EXTEND sum(v) OVER (ORDER BY ts) AS s |> WHERE t.v > 4 |> SELECT s"
     assert [row.s for row in rows_of(sql(piped, t=feed.batch())).collect()] == [15, 24]
     with_set = "FROM t |> SET v = v + 1 |> AGGREGATE max(v) AS m GROUP BY window(ts, '1 minute')"
