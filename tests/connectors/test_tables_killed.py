@@ -56,13 +56,13 @@ def test_tables_after_kills(
         seed_of(number), "worker" if number % 4 > 1 else "driver", FILES, kills=1 + number % 3, delay=4
     )
     story = played(job, plan, record_property)
-    panes = _panes(undisturbed, spec, job.cuts())
+    panes = panes_of(undisturbed, spec, job.cuts())
     check(lines(panes), lines(_copy(job.out / "delta_all-copy")), ["Delta", *story])
     check(lines(panes), lines(_copy(job.out / "files-copy")), ["Parquet", *story])
-    check(lines(panes), lines(_stored(database, "everything")), ["PostgreSQL", *story])
+    check(lines(panes), lines(stored(database, "everything")), ["PostgreSQL", *story])
     current = lines(results(panes))
     check(current, lines(_copy(job.out / "delta_current-copy")), ["Delta", *story])
-    check(current, lines(_stored(database, "current")), ["PostgreSQL", *story])
+    check(current, lines(stored(database, "current")), ["PostgreSQL", *story])
     assert database.rows("SELECT count(*) FROM pg_class WHERE relname LIKE 'panewise_staging%'") == [(0,)]
 
 
@@ -80,10 +80,10 @@ def test_results_are_the_answer_of_the_batch(spark: SparkSession, undisturbed: E
     result.write(panes=answer)
     columns = [*KEY, "n", "s"]
     expected = results(pl.DataFrame(answer.table())).select(columns)  # it has early panes, too
-    check(lines(expected), lines(results(_panes(undisturbed, SPECS[0], cuts)).select(columns)), [])
+    check(lines(expected), lines(results(panes_of(undisturbed, SPECS[0], cuts)).select(columns)), [])
 
 
-def _panes(undisturbed: Expected, spec: str, cuts: tuple[int, ...]) -> pl.DataFrame:
+def panes_of(undisturbed: Expected, spec: str, cuts: tuple[int, ...]) -> pl.DataFrame:
     """Returns all panes of a run without faults, in the order of their micro-batches."""
     folders = undisturbed.folder(spec, cuts).glob("panes/batch_id=*")
     ordered = sorted(folders, key=lambda folder: int(folder.name.removeprefix("batch_id=")))
@@ -102,7 +102,7 @@ def _copy(folder: Path) -> pl.DataFrame:
     return pl.read_parquet(folder / "part-*.parquet", hive_partitioning=False)
 
 
-def _stored(database: Database, table: str) -> pl.DataFrame:
+def stored(database: Database, table: str) -> pl.DataFrame:
     names = f"SELECT column_name FROM information_schema.columns WHERE table_name = '{table}'"
     columns = [name for (name,) in database.rows(f"{names} ORDER BY ordinal_position")]
     rows = [dict(zip(columns, row, strict=True)) for row in database.rows(f"SELECT * FROM {table}")]

@@ -5,6 +5,8 @@ plays all rounds. The number of a round and the seed repeat it.
 """
 
 from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -44,14 +46,15 @@ class MovedJob(Job):
         batches = self.out.glob("*/checkpoint/commits/[0-9]*")
         return len(list(batches)) + sum((self.out / mark).exists() for mark in (ENDED, STATE, BEGINS))
 
-    def both_cuts(self) -> Cuts:
-        """Returns the number of files of each micro-batch with data, of both parts."""
-        first, second = (cuts_of(self.out / part / "checkpoint") for part in (FIRST, SECOND))
-        if second:
-            return first, second
-        ends = [sum(first[: place + 1]) for place in range(len(first))]
-        place = ends.index(HALF) + 1
-        return first[:place], first[place:]
+
+def both_cuts(out: Path) -> Cuts:
+    """Returns the number of files of each micro-batch with data, of both parts."""
+    first, second = (cuts_of(out / part / "checkpoint") for part in (FIRST, SECOND))
+    if second:
+        return first, second
+    ends = [sum(first[: place + 1]) for place in range(len(first))]
+    place = ends.index(HALF) + 1
+    return first[:place], first[place:]
 
 
 def sinks(out: Path) -> Contents:
@@ -70,6 +73,15 @@ class InParts:
     def __init__(self, spark: SparkSession, undisturbed: Expected, factory: pytest.TempPathFactory) -> None:
         self._spark, self.undisturbed, self._factory = spark, undisturbed, factory
         self._folders: dict[Any, Path] = {}
+
+    def prepare(self, runs: Iterable[tuple[str, Way, Cuts]]) -> None:
+        """Makes several runs that are missing, some at the same time."""
+        missing = [run for run in dict.fromkeys(runs) if run not in self._folders]
+        for _, _, (first, second) in missing:
+            self.undisturbed.source(first + second)
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(self, *run) for run in missing]:
+                done.result()
 
     def __call__(self, name: str, way: Way, cuts: Cuts) -> Path:
         """Returns the folder of a run."""
@@ -103,8 +115,8 @@ def check_round(in_parts: InParts, folder: Path, record: Any, way: Way, number: 
     source = in_parts.undisturbed.source((1,) * FILES)
     job = MovedJob(folder, source, name, master, settings, environment(folder, master))
     story = played(job, plan, record)
-    expected = in_parts(name, way, job.both_cuts())
-    check_same(sinks(job.out), sinks(expected), [*story, job.both_cuts()])
+    expected = in_parts(name, way, both_cuts(job.out))
+    check_same(sinks(job.out), sinks(expected), [*story, both_cuts(job.out)])
     return story
 
 
@@ -143,7 +155,7 @@ def test_the_driver_is_killed_between_the_parts(
     job = MovedJob(tmp_path, in_parts.undisturbed.source((1,) * FILES), name, "local[2]", settings)
     story = played(job, Plan(seed_of(2), "driver", STEPS, kills=2, delay=1), record_property)
     assert any("killed" in line for line in story), story
-    check_same(sinks(job.out), sinks(in_parts(name, way, job.both_cuts())), [*story, job.both_cuts()])
+    check_same(sinks(job.out), sinks(in_parts(name, way, both_cuts(job.out))), [*story, both_cuts(job.out)])
     assert results(_rows(job.out, "panes")) == answer(spark, in_parts.undisturbed, job.out, name)
 
 
