@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from panewise.spark import QueryError
 
 ENDED, FAILED = "ended", "failed"
-_STARTS = 30  # of a query; the harness says how many failures there may be
+_STARTS = 10  # of a query; the harness says how many failures there may be
 
 
 def supervise(out: Path, queries: Mapping[str, Callable[[], None]]) -> None:

@@ -44,9 +44,22 @@ class Round:
         return "moved" if self.names[0].startswith("moved.") else "changed"
 
     @property
+    def victim(self) -> tuple[Victim, str]:
+        """Returns what is killed, and the master. With the next number it is something else."""
+        return VICTIMS[self.number % len(VICTIMS)]
+
+    @property
+    def is_local(self) -> bool:
+        """Returns whether Spark knows that the checkpoints are on a local disk: three times of four.
+
+        Otherwise it starts a process for each of their files.
+        """
+        return (self.number + self.number // len(VICTIMS)) % 4 != 0
+
+    @property
     def kills(self) -> Kills:
-        """Returns what is killed. With the next number it is something else."""
-        victim, master = VICTIMS[self.number % len(VICTIMS)]
+        """Returns when something is killed, and how often."""
+        victim, master = self.victim
         steps = len(self.names) * (self.files + 2)
         return Kills(
             self.seed, victim, COUNTS[victim], steps, fails=master == "local[2]" and victim == "worker"
@@ -54,11 +67,10 @@ class Round:
 
     def job(self, folder: Path, source: Path, python: str, **settings: str) -> TogetherJob:
         """Returns the application."""
-        master = VICTIMS[self.number % len(VICTIMS)][1]
+        _, master = self.victim
         given = OFTEN_SNAPSHOTS | {"spark.sql.streaming.stateStore.maintenanceInterval": "5s"}
         given |= {f"job.{name}": value for name, value in settings.items()}
-        # Spark starts a process for each file of a checkpoint that is not known to be on a local disk.
-        given |= {"job.checkpoints": "local"} if (self.number + self.number // len(VICTIMS)) % 4 else {}
+        given |= {"job.checkpoints": "local"} if self.is_local else {}
         if master == "local[2,4]":
             (folder / "events").mkdir()
             given |= {"spark.eventLog.enabled": "true", "spark.eventLog.dir": str(folder / "events")}
@@ -114,9 +126,7 @@ def test_rounds_over_all_operators(
     record(record_property, outcome, chosen.kills, family)
 
 
-def check_in_parts(
-    in_parts: InParts, folder: Path, python: str, record_property: Any, way: Way, number: int
-) -> None:
+def check_in_parts(in_parts: InParts, folder: Path, python: str, record_property: Any, chosen: Round) -> None:
     """Plays a round over queries in two parts, and compares their sinks with those of runs without faults."""
     source = in_parts.undisturbed.source((1,) * chosen.files)
     job = chosen.job(folder, source, python, first=str(HALF))
@@ -150,3 +160,17 @@ def test_rounds_of_changes(
 ) -> None:
     """semantics 47.9"""
     check_in_parts(in_parts, tmp_path, python, record_property, in_two_parts("changed", number))
+
+
+def test_the_rounds_cover_everything() -> None:
+    rounds = [of_operators(number) for number in range(ROUNDS)]
+    assert {name for one in rounds for name in one.names} == {f"plain.{name}" for name in ALL}
+    masters = {(one.victim, one.is_local) for one in rounds}
+    assert masters == {(victim, is_local) for victim in VICTIMS for is_local in (False, True)}
+    assert len({one.seed for one in rounds}) == ROUNDS
+    of_all = [
+        *rounds,
+        *(in_two_parts("moved", number) for number in range(ROUNDS_OF_MOVED)),
+        *(in_two_parts("changed", number) for number in range(ROUNDS_OF_CHANGES)),
+    ]
+    assert sum(len(one.names) for one in of_all) >= 950, "with the rounds of tables more than 1,000"

@@ -15,10 +15,16 @@ from panewise.spark import configure
 from tests.faults.job import CONF, begin
 from tests.faults.moved_job import run as run_in_parts
 from tests.faults.supervised import supervise
+from tests.jvm import QUICK_JVM
 
 QUERIES = "queries"  # the folder of all queries
+# For each file on a local disk Hadoop starts chmod, a process: a third of the time of a round.
+_QUICK = f"{QUICK_JVM} -Djdk.lang.Process.launchMechanism=VFORK"
 SESSION = {
     **CONF,
+    "spark.driver.extraJavaOptions": _QUICK,
+    "spark.executor.extraJavaOptions": _QUICK,
+    "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",
     "spark.driver.memory": "3g",  # for the plans of many queries
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.deploy.maxExecutorRetries": "-1",
