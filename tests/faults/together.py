@@ -8,7 +8,7 @@ import json
 import random
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -160,8 +160,13 @@ def _repeated(job: TogetherJob) -> Iterator[str]:
         if event["Event"] == "SparkListenerStageSubmitted":
             known = event.get("Properties", {}).get("sql.streaming.queryId", "")
             of_stage[event["Stage Info"]["Stage ID"]] = names.get(known, "")
-        elif event["Task End Reason"]["Reason"] != "Success" and of_stage.get(event["Stage ID"]):
+        elif _crashed(event["Task End Reason"]) and of_stage.get(event["Stage ID"]):
             yield of_stage[event["Stage ID"]]
+
+
+def _crashed(reason: Mapping[str, str]) -> bool:
+    """Returns whether a task failed, other than by a slow start. Spark also ends tasks itself."""
+    return reason["Reason"] == "ExceptionFailure" and SLOW not in str(reason)
 
 
 def _ids(job: TogetherJob) -> Iterator[tuple[str, str]]:
