@@ -205,7 +205,7 @@ def record(record_property: Any, outcome: Outcome, kills: Kills, kind: Callable[
     A query that no kill hit counts nowhere.
     """
     record_property("kills", outcome.kills)
-    record_property(f"kills of a {kills.victim}", outcome.kills)
+    record_property(f"kills of {kills.victim}s", outcome.kills)
     record_property("hits", outcome.hits.total())
     record_property("query-rounds", len(outcome.hits))
     for of_what, count in Counter(map(kind, outcome.hits)).items():

@@ -19,7 +19,9 @@ from tests.jvm import QUICK_JVM
 
 QUERIES = "queries"  # the folder of all queries
 # For each file on a local disk Hadoop starts chmod, a process: a third of the time of a round.
-_QUICK = f"{QUICK_JVM} -Djdk.lang.Process.launchMechanism=VFORK"
+# Without the second compiler the code cache has 48 MB. The plans of many queries fill it, and the JVM would
+# compile no more.
+_QUICK = f"{QUICK_JVM} -Djdk.lang.Process.launchMechanism=VFORK -XX:ReservedCodeCacheSize=256m"
 SESSION = {
     **CONF,
     "spark.driver.extraJavaOptions": _QUICK,
