@@ -155,6 +155,7 @@ def test_rounds_of_moved_states(
 
 @pytest.mark.soak
 @pytest.mark.rounds
+@pytest.mark.filterwarnings("ignore::panewise.UnguardedWatermarkWarning")  # no row is in the future
 @pytest.mark.parametrize("number", range(ROUNDS_OF_CHANGES))
 def test_rounds_of_changes(
     in_parts: InParts, tmp_path: Path, python: str, record_property: Any, number: int

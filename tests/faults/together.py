@@ -102,6 +102,7 @@ def play_together(job: TogetherJob, kills: Kills) -> Outcome:
         finally:
             bury(process)
         outcome.story.append(f"ended with {code}, {job.commits()} committed")
+        (job.folder / "story").write_text("\n".join(outcome.story), encoding="utf-8")
         if code == 0:
             break
         killed = kills.victim == "driver" and outcome.kills > before
