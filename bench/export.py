@@ -78,10 +78,10 @@ def measure(windows: int, parent: Path, checkpoint: str | None = None) -> dict[s
     taken = {
         "import into a store": measured([*here, "store", str(file), str(parent / "store")]),
         "import as pieces": measured([*here, "pieces", str(file)]),
-        "panewise state FILE": measured(["-m", "panewise.cli", "state", str(file), "--json"]),
+        "panewise state FILE": measured(["-m", "panewise", "state", str(file), "--json"]),
     }
     if checkpoint is not None:
-        export = ["-m", "panewise.cli", "state", "export", checkpoint, str(parent / "of query")]
+        export = ["-m", "panewise", "state", "export", checkpoint, str(parent / "of query")]
         taken["panewise state export"] = measured(export)
     return taken
 

@@ -52,7 +52,7 @@ def read(checkpoint: Path, *options: str) -> Reading:
         CalledProcessError: if it fails.
     """
     with tempfile.TemporaryFile() as printed:
-        taken = measured(["-m", "panewise.cli", "state", str(checkpoint), *options], printed)
+        taken = measured(["-m", "panewise", "state", str(checkpoint), *options], printed)
         printed.seek(0)
         return Reading(taken.seconds, taken.resident_mb, printed.read().decode())
 

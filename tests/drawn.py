@@ -77,7 +77,13 @@ FAMILIES: Final[Mapping[str, Specs]] = {
     **{name: JOINS[name] for name in ("join", "window join", "cogroup")},
     "windowed join": windowed_join_specs,
 }
-# The same with a line for each kind of windows, of policies and of matches.
+# The same with a line for each kind of windows, and with their limit.
+BY_KIND: Final[Mapping[str, Specs]] = {
+    **WINDOWS,
+    "limited": limited_specs,
+    **{name: of for name, of in FAMILIES.items() if name != "windows"},
+}
+# And with one for each kind of windows, of policies and of matches.
 SPECS: Final[Mapping[str, Specs]] = {
     **WINDOWS,
     **LIMITED,

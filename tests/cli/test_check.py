@@ -46,7 +46,7 @@ def test_the_workers_of_a_session_are_checked() -> None:
     """A new session has no connector for Kafka: its coordinates are named."""
 
     def check(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "panewise.cli", "check", *arguments]
+        command = [sys.executable, "-m", "panewise", "check", *arguments]
         return subprocess.run(command, capture_output=True, text=True, check=False)
 
     done = check()

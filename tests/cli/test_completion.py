@@ -73,7 +73,7 @@ def test_the_script_of_a_shell(shell: str, line: str, capsys: pytest.CaptureFixt
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no Bash")
 def test_bash_completes_with_the_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     program = tmp_path / "panewise"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m panewise.cli "$@"\n', encoding="utf-8")
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m panewise "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     assert main(["completion", "bash"]) == 0
     script = (

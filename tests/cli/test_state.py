@@ -165,7 +165,7 @@ def test_the_command_in_a_process_of_its_own(
 
 def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-m", "panewise.cli", *arguments],
+        [sys.executable, "-m", "panewise", *arguments],
         capture_output=True,
         text=True,
         check=False,

@@ -54,6 +54,7 @@ MAY_IMPORT = {
     "spark": RUNTIME | {"checkpoints", "observe", "sql"},
     "sizing": {"errors"},
     "cli": FRONT | {"error_codes", "sizing"},
+    "__main__": {"cli"},
     "demo": FRONT - {"oracle"},
     "testing": FRONT | {"cli", "demo"},
 }

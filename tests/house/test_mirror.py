@@ -91,7 +91,7 @@ ELSEWHERE = {
     "spec/window_spec.py": "spec/operators/test_over.py",
     "spec/windows/size_in_rows.py": "spec/rules/test_row_numbering.py",
     # The command is run as a module there.
-    "cli/__main__.py": "cli/test_state.py",
+    "__main__.py": "cli/test_state.py",
     "cli/command.py": "cli/test_program.py",
     # What only a query can show is tested by what users see of it.
     "spark/checkpoint_reader.py": "cli/test_state.py",

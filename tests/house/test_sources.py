@@ -39,7 +39,6 @@ LONGER = {
     "spark/queries/writer.py": {"start", "_prepared"},
     "spec/describe/triggers.py": {"_leaf"},
     "sql/expression_tree.py": {"_special"},
-    "sql/groups.py": {"group"},
     "sql/joins/compiler.py": {"compile"},
     "sql/over.py": {"stage"},
     "sql/over_frames.py": {"frame"},

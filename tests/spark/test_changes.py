@@ -114,11 +114,25 @@ def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
     """semantics 47.11."""
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).clock("1 minute").agg(COUNT))
+    intervals = []
     for every in (None, "2 minutes", "30 seconds"):
         feed.put((200, "a", 1))
         described = minutes(feed.stream())
         run(feed, (described if every is None else described.clock(every)).agg(COUNT))
-    assert recorded(feed).header["clock"] == 30_000_000
+        intervals.append(recorded(feed).header["clock"])
+    assert intervals == [60_000_000, 120_000_000, 30_000_000]
+
+
+@pytest.mark.nightly
+def test_a_clock_gets_a_longer_interval(feed: Feed) -> None:
+    """semantics 47.11: it makes micro-batches without rows as before, also after a start without it."""
+    feed.put((0, "a", 1))
+    so_far = []
+    for every in ("1 millisecond", None, "2 milliseconds"):
+        described = minutes(feed.stream())
+        run(feed, (described if every is None else described.clock(every)).agg(COUNT))
+        so_far.append(committed(feed))
+    assert so_far[2] > so_far[1]
 
 
 @pytest.mark.nightly

@@ -1,6 +1,6 @@
 """The dataflow in this process: what Spark cuts, moves, repeats and restarts changes no output."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,32 +13,13 @@ import panewise as pw
 from panewise.spec import Specification, parts
 from panewise.spec.codec import from_dict
 from panewise.testing import run, transcripts
-from panewise.testing.chains import chains
 from panewise.testing.cogroups import USERS as USERS_OF_BOTH
 from panewise.testing.compare import same
 from panewise.testing.families import POLICY
-from panewise.testing.join_events import join_events, join_types
-from panewise.testing.policy_events import stream_events, stream_types
-from panewise.testing.policy_specs import stream_windows
 from panewise.testing.runtimes import spark as on_spark
-from panewise.testing.strategies import (
-    ALL_KINDS,
-    cogroup_specs,
-    deduplicate_events,
-    deduplicate_specs,
-    events,
-    frame_events,
-    frame_specs,
-    join_specs,
-    specs,
-    types_of,
-    window_join_specs,
-    windowed_join_specs,
-    windowed_streams,
-)
-from panewise.testing.window_specs import limited_specs
+from tests.drawn import BY_KIND, JOINS, events_of, types_for
 from tests.engine.effort import examples
-from tests.nightly import LIKE_ANOTHER, every
+from tests.nightly import every, unlike
 from tests.spark import in_process
 from tests.spark.in_process import Cut
 from tests.spark.test_transcripts import DOCUMENTS, named
@@ -127,29 +108,6 @@ def expects_invalid(document: Any) -> bool:
     return any(len((event.get("expect") or {}).get("invalid") or ()) > 1 for event in document["events"])
 
 
-def drawn() -> Iterator[Any]:
-    """Yields for each kind of specification a strategy of specifications, one of events, and the types."""
-    for kind in ALL_KINDS:
-        marks = [pytest.mark.nightly] if kind in LIKE_ANOTHER else []
-        yield pytest.param(specs(kind), events, types_of, id=kind, marks=marks)
-    yield pytest.param(limited_specs(), events, types_of, id="limited")
-    of_first: Callable[[Any], Any] = lambda chain: events(chain.first)  # noqa: E731
-    yield pytest.param(chains(), of_first, lambda chain: types_of(chain.first), id="chain")
-    yield pytest.param(frame_specs(), frame_events, types_of, id="over")
-    yield pytest.param(deduplicate_specs(), deduplicate_events, types_of, id="deduplicate")
-    yield pytest.param(stream_windows(), stream_events, stream_types, id="policy")
-    joins = {
-        "join": join_specs(),
-        "windowed streams": windowed_streams().flatmap(lambda match: join_specs(match=match)),
-        "window join": window_join_specs(),
-        "cogroup": cogroup_specs(),
-    }
-    for name, strategy in joins.items():
-        yield pytest.param(strategy, partial(join_events, max_events=6), join_types, id=name)
-    of_join: Callable[[Any], Any] = lambda spec: join_events(spec.join, max_events=6)  # noqa: E731
-    yield pytest.param(windowed_join_specs(), of_join, lambda spec: join_types(spec.join), id="windowed join")
-
-
 IN_ORDER = USERS_OF_BOTH["in_order"]
 _TYPES = {"k": "string", "event_time": "bigint", "v": "bigint"}
 BOTH_TYPES = {"left": _TYPES, "right": _TYPES}
@@ -181,17 +139,17 @@ def test_the_order_of_both_sides(use: Callable[[Cut], None], orders: Any, differ
     assert one_shard_alone(spec) == differs
 
 
-@pytest.mark.parametrize(("strategy", "script_of", "types"), list(drawn()))
+@pytest.mark.parametrize("family", unlike([*BY_KIND, "windowed streams"]))
 @examples(24)
 @given(data=st.data())
-def test_dataflow_is_engine(strategy: Any, script_of: Any, types: Any, data: st.DataObject) -> None:
+def test_dataflow_is_engine(family: str, data: st.DataObject) -> None:
     """Drawn operators of all families, in several shards and with repeated tasks (semantics 3.1, 33)."""
-    spec = data.draw(strategy)
-    script = [one for one in data.draw(script_of(spec)) if one["op"] not in POLICY.ops]
+    spec = data.draw({**BY_KIND, **JOINS}[family]())
+    script = [one for one in data.draw(events_of(spec)) if one["op"] not in POLICY.ops]
     cut = data.draw(st.sampled_from([*CUTS, REPEATED]))
     if any(entry.position for entry in spec.ports.values()):
         cut = replace(cut, partitions=1, rows=0)  # one task reads all rows of a position (semantics 4.2)
-    options: dict[str, Any] = {"types": types(spec), "windows": True}
+    options: dict[str, Any] = {"types": types_for(spec), "windows": True}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(on_spark, "play", partial(in_process.play, cut=cut))
         found = run(spec, script, "spark", shards=shards_of(spec), **options)

@@ -253,6 +253,14 @@ ERRORS: Final = [
         ),
         "windows of rows",
     ),
+    (
+        (
+            "SELECT window_end, count(*) AS n FROM (SELECT k window_start, window_end, sum(v) AS total FROM"
+            " TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY k, window_start, window_end)"
+            " GROUP BY window_start, window_end"
+        ),
+        "aggregates whole columns",
+    ),
 ]
 
 # Sites that another layer checks before, or that have a test of their own.

@@ -129,7 +129,10 @@ def stored(operator: StandaloneOperator) -> Any:
     operator.live()
     engine: Any = operator._core.host.operator
     if set(operator.spec.ports) >= SIDES:
-        rows = engine.method.live(engine.state)
+        rows = {
+            side: engine.state.tables[side].all().filter(pl.col(NUMBER).is_in(live[NUMBER].implode()))
+            for side, live in engine.live_rows()
+        }
         return {side: of.sort(TIME, NUMBER).drop(NUMBER).rows() for side, of in rows.items()}
     tables = engine.state.tables
     return {name: sorted(map(repr, table.all().rows())) for name, table in tables.items() if name != "blocks"}

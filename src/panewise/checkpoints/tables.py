@@ -54,27 +54,20 @@ class ShardTables:
     _divided: dict[tuple[str, tuple[str, ...]], dict[int, list[Path]]] = field(default_factory=dict)
 
     def __call__(
-        self,
-        table: str,
-        columns: list[str],
-        identity: list[str],
-        cell: list[str],
-        horizon: int | None,
-        apart: list[str],
+        self, table: str, columns: list[str], identity: list[str], horizon: int | None, apart: list[str], /
     ) -> pl.DataFrame:
         """Returns columns of the live rows of the part."""
         runs = runs_of(self.runs, self.names.index(table))
         if not runs:
             return pl.DataFrame()
-        wanted = list(dict.fromkeys([*columns, *(identity if cell else []), *([TOMBSTONE] if cell else [])]))
-        pieces = self._of_part(table, runs, wanted, apart)
-        if not cell:  # a time queue, whose rows are never replaced
-            rows = pl.concat(list(pieces))[columns]
-            return rows if horizon is None else rows.filter(pl.col(END) > horizon)
-        rows = pl.concat(list(pieces)[::-1])
-        if len(runs) > 1:
-            rows = rows.unique(identity, keep="first")
-        rows = rows.filter(~pl.col(TOMBSTONE))
+        to_replace = [*identity, TOMBSTONE] if identity else []
+        to_expire = [] if horizon is None else [END]
+        wanted = list(dict.fromkeys([*columns, *to_replace, *to_expire]))
+        pieces = list(self._of_part(table, runs, wanted, apart))
+        rows = pl.concat(pieces[::-1] if identity else pieces)
+        if identity:
+            rows = rows.unique(identity, keep="first") if len(runs) > 1 else rows
+            rows = rows.filter(~pl.col(TOMBSTONE))
         return (rows if horizon is None else rows.filter(pl.col(END) > horizon))[columns]
 
     def _of_part(

@@ -59,19 +59,13 @@ class TableReader(Protocol):
     """Reads the stored tables of a state whose operator is not built."""
 
     def __call__(
-        self,
-        table: str,
-        columns: list[str],
-        identity: list[str],
-        cell: list[str],
-        horizon: int | None,
-        apart: list[str],
+        self, table: str, columns: list[str], identity: list[str], horizon: int | None, apart: list[str], /
     ) -> pl.DataFrame:
         """Returns columns of the live rows of the table with this name; no columns if it has no runs.
 
-        `identity` is that of :class:`panewise.engine.tables.run.Shape`, and `cell` its `by`. Rows that differ
-        in the columns `apart`, which are among `columns`, have nothing to do with each other. So the reader
-        may return a part of the rows: all that are equal in these columns, or none.
+        `identity` is that of :class:`panewise.engine.tables.run.Shape`, [] if rows are never replaced. Rows
+        that differ in the columns `apart`, which are among `columns`, have nothing to do with each other. So
+        the reader may return a part of the rows: all that are equal in these columns, or none.
         """
         ...
 

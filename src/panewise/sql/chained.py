@@ -1,7 +1,7 @@
-"""Windows over panes of other windows: the event time of panes, and stages of chains (semantics 46.18)."""
+"""Windows over panes of other windows, as stages of a chain (semantics 46.18)."""
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from sqlglot import exp
 
@@ -14,79 +14,10 @@ from panewise.sql.function_calls import column_name, function_name
 from panewise.sql.input_columns import Columns
 from panewise.sql.panes import END, Panes, PaneWindow
 from panewise.sql.parser import QueryParser
-from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage
+from panewise.sql.stages import Stage, WindowsStage
 from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.window_functions import WindowSyntax, identifies
-from panewise.sql.windows import WindowCompiler, is_first
-
-_TIMES = {END: "window_time", "window_end": "end"}
-TIMESTAMP = "timestamp"
-JOIN_TIME = "join_time"
-
-
-def timed(stage: Stage, name: str) -> tuple[Stage, str]:
-    """Returns a stage whose rows have an event time for another operator, and the name of its column.
-
-    `name` is the column that the query names. If it is a bound of a window, the panes get a `timestamp`.
-    """
-    if isinstance(stage, (RowsStage, WindowsStage)) and stage.outputs is not None:
-        return _timed_output(stage, name)
-    if isinstance(stage, JoinStage):
-        return _timed_join(stage, name)
-    if isinstance(stage, RowsStage):
-        inner, time = timed(stage.input, name)
-        return (stage, name) if inner is stage.input else (replace(stage, input=inner), time)
-    return stage, name
-
-
-def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[Stage, str]:
-    """Returns a stage with a SELECT list whose rows have an event time, and its column."""
-    outputs = stage.outputs or ()
-    output = next((output for output in outputs if (output.name or "").lower() == name.lower()), None)
-    if output is None:
-        return stage, name
-    if isinstance(stage, RowsStage):
-        inner, time = timed(stage.input, output.text.strip("`"))
-        unchanged = inner is stage.input
-        return (stage, name) if unchanged else (passing(replace(stage, input=inner), time), time)
-    timestamp = "window_time" if output.text.strip("`") == stage.struct else _TIMES.get(output.text)
-    if timestamp is None or not is_first(stage.spec):
-        return stage, name
-    return passing(replace(stage, spec=respecified(stage.spec, timestamp=timestamp))), TIMESTAMP
-
-
-def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
-    """Returns a join whose rows have the event time of the side that this column is of."""
-    item = next((item for item in stage.items if (item.name or "").lower() == name.lower()), None)
-    if item is None or len(item.columns) != 1 or item.parts != ("", ""):
-        return stage, name
-    table, column = item.columns[0]
-    for side, known, time in zip(("left", "right"), stage.names, stage.times, strict=True):
-        same = table is None or table.lower() == known.lower()
-        if same and (time or "").lower() == column.lower() and stage.how not in ("semi", "anti"):
-            kind: Any = side
-            return replace(with_join_time(stage), timestamp=kind), JOIN_TIME
-    return stage, name
-
-
-def with_join_time(stage: JoinStage) -> JoinStage:
-    """Returns a join whose rows have their event time, for another operator."""
-    new = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
-    return stage if new in stage.items else replace(stage, items=(*stage.items, new))
-
-
-def passing(stage: Any, time: str = TIMESTAMP) -> Any:
-    """Returns a stage with a SELECT list, whose rows also have the column of the event time."""
-    if any(output.name == time for output in stage.outputs):
-        return stage
-    return replace(stage, outputs=(*stage.outputs, OutputColumn(time, time, time)))
-
-
-def respecified(spec: WindowOperator, **fields: Any) -> WindowOperator:
-    """Returns the operator with other fields. An accumulation that was not given may still be chosen."""
-    if not spec.accumulation_given:
-        fields = {"accumulation": None, **fields}
-    return replace(spec, **fields)
+from panewise.sql.windows import WindowCompiler, is_first, respecified
 
 
 class _OfPanes(Columns):

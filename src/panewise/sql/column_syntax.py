@@ -7,9 +7,8 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import column_name, columns_in, function_name
-from panewise.sql.parser import QueryParser
+from panewise.sql.parser import parse_expression
 
 Names: TypeAlias = tuple[str, ...]  # a column, behind the names of its table or before those of its fields
 
@@ -99,10 +98,7 @@ def columns_read(text: str) -> Iterator[Names]:
 
 @lru_cache(maxsize=1024)
 def _parsed(text: str) -> exp.Expr:
-    parser = QueryParser(dialect="spark")
-    parser.begin(text, tokens_of(text))
-    node: exp.Expr = parser.expr().node
-    return node
+    return parse_expression(text)[0].node
 
 
 def _is_elsewhere(node: exp.Expr) -> bool:

@@ -39,7 +39,7 @@ def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> t
 
 
 def _words(emit: Emit | None) -> set[tuple[str, ...]]:
-    return {phrase.words for phrase in (() if emit is None else emit.phrases)}
+    return set() if emit is None else emit.words
 
 
 class DeduplicateCompiler:
@@ -124,6 +124,6 @@ class DeduplicateCompiler:
                 "a query that removes duplicates has one function over a window, that which numbers its rows"
             )
             raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
-        if isinstance(item.expr.node, exp.Star):
+        if item.is_star:
             return OutputColumn(text, None, text)
         return OutputColumn(text, item.alias or column_name(item.expr.node, self.source.names), text)

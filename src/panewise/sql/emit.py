@@ -102,7 +102,18 @@ FIRST_WORDS: Final = frozenset(words[0] for words in FORMS) | {"STREAM"}
 
 def is_changes(emit: Emit | None) -> bool:
     """Returns whether EMIT says CHANGES or ON UPDATE, and nothing else."""
-    return emit is not None and {phrase.words for phrase in emit.phrases} <= CHANGES
+    return emit is not None and emit.words <= CHANGES
+
+
+def check_plain(emit: Emit | None, fail: Failure) -> None:
+    """Refuses an EMIT of rows that are emitted more than once.
+
+    Raises:
+        SqlError: at the clause.
+    """
+    if emit is not None and not emit.words <= PLAIN:
+        rule = "a row is emitted once, when the watermark has passed it"
+        raise fail("EMIT", rule, "write EMIT AFTER WATERMARK, or leave it out", emit.span)
 
 
 def emission(emit: Emit | None, fail: Failure) -> dict[str, Any]:

@@ -12,10 +12,9 @@ from typing import Any, Final, TypeAlias
 from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
-from panewise.sql.expressions import tokens_of
 from panewise.sql.function_calls import OPERATORS, function_name, is_interval
 from panewise.sql.intervals import duration
-from panewise.sql.parser import QueryParser
+from panewise.sql.parser import QueryParser, parse_expression
 
 
 @dataclass(frozen=True)
@@ -50,6 +49,8 @@ _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
     exp.Or: "or",
     exp.DPipe: "||",
     exp.Like: "like",
+    exp.ILike: "ilike",
+    exp.IntDiv: "div",
 }
 
 _READ: Final = frozenset(
@@ -73,11 +74,10 @@ def tree_of(text: str) -> Node:
       v[0]
       ^^^^
     """
-    parser = QueryParser(dialect="spark")
-    parser.begin(text, tokens_of(text))
     if text.strip() == "*":
         return STAR
-    return _TreeReader(parser).node(parser.expr().node)
+    expr, parser = parse_expression(text)
+    return _TreeReader(parser).node(expr.node)
 
 
 class _TreeReader:
@@ -116,13 +116,6 @@ class _TreeReader:
                 tree = STAR
             case exp.Neg() | exp.Not():
                 tree = self._call("negative" if isinstance(node, exp.Neg) else "not", node.this)
-            case exp.Is() if isinstance(node.expression, exp.Null):
-                tree = self._call("isnull", node.this)
-            case exp.In() if node.expressions:
-                tree = self._call("in", node.this, *node.expressions)
-            case exp.Between():
-                low, high = node.args["low"], node.args["high"]
-                tree = CallNode("and", (self._call(">=", node.this, low), self._call("<=", node.this, high)))
             case exp.Case():
                 tree = self._case(node)
             case exp.If():
@@ -138,7 +131,25 @@ class _TreeReader:
                 tree = CallNode("as", (self.node(node.this), ConstantNode(node.alias)))
             case exp.Dot():
                 tree = self._field(node)
+            case _:
+                tree = self._condition(node)
         return tree
+
+    def _condition(self, node: exp.Expr) -> Node | None:
+        """Returns the tree of a condition that has a syntax of its own."""
+        match node:
+            case exp.Is() if isinstance(node.expression, exp.Null):
+                return self._call("isnull", node.this)
+            case exp.Is() if isinstance(node.expression, exp.Boolean):
+                return self._call("<=>", node.this, node.expression)
+            case exp.NullSafeNEQ():
+                return CallNode("not", (self._call("<=>", node.this, node.expression),))
+            case exp.In() if node.expressions:
+                return self._call("in", node.this, *node.expressions)
+            case exp.Between():
+                low, high = node.args["low"], node.args["high"]
+                return CallNode("and", (self._call(">=", node.this, low), self._call("<=", node.this, high)))
+        return None
 
     def _of_text(self, node: exp.Expr) -> Node | None:
         """Returns TRIM(s), and SUBSTRING with commas or with FROM and FOR."""
@@ -193,6 +204,8 @@ class _TreeReader:
                 return ConstantNode(instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC))
             if not node.this.is_string and kind in ("DOUBLE", "FLOAT"):
                 return ConstantNode(float(text))
+            if kind.startswith("DECIMAL") and self.parser.characters_of(node)[:1].isdigit():  # such as 2BD
+                return ConstantNode(Decimal(text))
         except ValueError:
             raise self._refused(node) from None
         return None

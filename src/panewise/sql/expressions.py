@@ -1,11 +1,11 @@
-"""Expressions of Spark's SQL, parsed by sqlglot, each with the characters of the text that it stands for.
+"""Words, names and expressions of a text, each with the characters that it stands for.
 
-Functions stay as they are written: sqlglot's own classes for them, and the rewriting that comes with these,
-are switched off. So the tree has the shape of the text.
+sqlglot parses the expressions. Functions stay as they are written: its own classes for them, and the
+rewriting that comes with these, are switched off. So the tree has the shape of the text.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
@@ -14,10 +14,18 @@ from sqlglot.parsers.spark import SparkParser
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
+from panewise.sql.emit import FIRST_WORDS
 from panewise.sql.error_places import Placing
 from panewise.sql.intervals import duration
 from panewise.sql.syntax import Expr, TextSpan
 
+# Words behind a table that are no alias of it.
+STOPS: Final = frozenset(
+    {"ON", "USING", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF"}
+    | {"FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
+    | {"LIMIT", "OFFSET", "UNION", "EXCEPT", "MINUS", "INTERSECT", "LATERAL", "PIVOT", "UNPIVOT"}
+    | {"WATERMARK", "TABLESAMPLE", "FOR", "MATCH_CONDITION", "WITHIN"}
+)
 SPAN = "span"  # in the meta data of a node: its first token, and the one after its last
 _SPANNED = (
     "_parse_function_call",
@@ -47,7 +55,10 @@ class PlacedError(ParseError):
 
 
 class ExpressionParser(SparkParser):
-    """Parses expressions. It works on the tokens of one text, which :meth:`begin` sets."""
+    """Parses expressions, and what all clauses have: words, names, lists and lengths.
+
+    It works on the tokens of one text, which :meth:`begin` sets.
+    """
 
     FUNC_TOKENS: ClassVar[Any] = {*SparkParser.FUNC_TOKENS, TokenType.SESSION}
     FUNCTIONS: ClassVar[Any] = {}
@@ -120,9 +131,24 @@ class ExpressionParser(SparkParser):
             missing, index = missing[len(words_of_token) :], index + 1
         return 0 if missing else index - self._index
 
-    def at(self, token_type: TokenType) -> bool:
-        """Returns whether the present token is of this type."""
-        return bool(self._curr) and self._curr.token_type == token_type
+    def at(self, *token_types: TokenType, ahead: int = 0) -> bool:
+        """Returns whether the present token, or one behind it, is of one of these types."""
+        place = self._index + ahead
+        return place < self._tokens_size and self._tokens[place].token_type in token_types
+
+    def word(self, ahead: int = 0) -> str:
+        """Returns the present token, or one behind it, in upper case; "" behind the end of the text."""
+        place = self._index + ahead
+        return self._tokens[place].text.upper() if place < self._tokens_size else ""
+
+    @property
+    def index(self) -> int:
+        """The number of the present token."""
+        return self._index
+
+    def move_to(self, index: int) -> None:
+        """Makes another token the present one."""
+        self._retreat(index)
 
     def take(self, token_type: TokenType) -> bool:
         """Skips a token of this type if it is next."""
@@ -147,6 +173,33 @@ class ExpressionParser(SparkParser):
         if not self.take(token_type):
             raise self.unexpected(rule, remedy)
 
+    def separated(self, parse: Callable[[], T]) -> tuple[T, ...]:
+        """Parses a list with commas."""
+        parsed = [parse()]
+        while self.take(TokenType.COMMA):
+            parsed.append(parse())
+        return tuple(parsed)
+
+    def name(self, rule: str) -> str:
+        """Parses a name, with or without backticks.
+
+        Raises:
+            SqlError: if there is none.
+        """
+        token = self._curr
+        if token.token_type not in self.ID_VAR_TOKENS:
+            raise self.unexpected(rule, "write a name; other names than words stand in backticks")
+        self._advance()
+        return token.text
+
+    def column_names(self) -> tuple[str, ...]:
+        """Parses a list of names in parentheses."""
+        rule = "the names of columns stand in parentheses"
+        self.required(TokenType.L_PAREN, rule, "write (a, b)")
+        names = self.separated(lambda: self.name("a column has a name"))
+        self.required(TokenType.R_PAREN, rule, "close the parenthesis")
+        return names
+
     def expr(self, rule: str = "an expression is expected here") -> Expr:
         """Parses an expression.
 
@@ -163,6 +216,24 @@ class ExpressionParser(SparkParser):
         """
         return self._expr(self._parse_bitwise, rule)
 
+    def length(self) -> Duration:
+        """Parses an interval, with or without the word INTERVAL.
+
+        Raises:
+            SqlError: if there is none, or it has no exact length.
+        """
+        index = self._index
+        if self.at(TokenType.INTERVAL):
+            return self.interval()
+        if not self.at(TokenType.NUMBER, TokenType.STRING):
+            raise self.unexpected("an interval is expected here", "write INTERVAL '1' HOUR")
+        said = self.at(TokenType.STRING) and any(map(str.isalpha, self._curr.text))  # as in '5 minutes'
+        self._advance()
+        unit = self._curr.token_type in self.ID_VAR_TOKENS and not said
+        if unit and self.word() not in (*STOPS, "SLIDE", "EMIT"):
+            self._advance()
+        return self.duration_of(Expr(exp.Null(), self.span_from(index)))
+
     def interval(self) -> Duration:
         """Parses an interval.
 
@@ -170,6 +241,17 @@ class ExpressionParser(SparkParser):
             SqlError: if there is none, or it has no exact length.
         """
         return self.duration_of(self.operand("an interval is expected here"))
+
+    def count(self, rule: str, remedy: str) -> int:
+        """Parses a whole number.
+
+        Raises:
+            SqlError: if there is none.
+        """
+        if not (self.at(TokenType.NUMBER) and self._curr.text.isdigit()):
+            raise self.unexpected(rule, remedy)
+        self._advance()
+        return int(self._prev.text)
 
     def duration_of(self, expr: Expr) -> Duration:
         """Returns the duration of an interval.
@@ -209,6 +291,39 @@ class ExpressionParser(SparkParser):
         if not inner:
             return TextSpan(node.meta.get("start", 0), node.meta.get("end", len(self.sql) - 1) + 1)
         return TextSpan(min(child.start for child in inner), max(child.end for child in inner))
+
+    def at_emit(self) -> bool:
+        """Returns whether an EMIT clause begins here. The word alone may be a name."""
+        return self.at_word("EMIT") and (self.word(1) in FIRST_WORDS or self._odd_emit())
+
+    def _odd_emit(self) -> bool:
+        """Returns whether the word behind EMIT shows that it is no name."""
+        follows_a_name = (TokenType.COMMA, TokenType.R_PAREN, TokenType.DOT, TokenType.SEMICOLON)
+        return bool(self._next) and self._next.token_type not in follows_a_name and self.word(1) not in STOPS
+
+    def at_alias(self) -> bool:
+        """Returns whether a name without AS follows, which is no word of a clause."""
+        framed = self.at_word("OVER") and self.at(TokenType.L_PAREN, ahead=1)
+        if framed or self.at_emit():
+            return False
+        named = self._curr.token_type in self.ID_VAR_TOKENS and self.word().split(" ")[0] not in STOPS
+        return named or self.at(TokenType.IDENTIFIER)
+
+    def skip(self, words: tuple[str, ...]) -> None:
+        """Moves to the next of these words that is not in parentheses, or to the end of what surrounds it."""
+        depth = 0
+        while self._curr:
+            if self.at(TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE):
+                depth += 1
+            elif self.at(TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE):
+                depth -= 1
+                if depth < 0:
+                    return
+            elif depth == 0 and (
+                self.at(TokenType.SEMICOLON) or any(self.at_word(*word.split()) for word in words)
+            ):
+                return
+            self._advance()
 
 
 def _has_place(node: exp.Expr) -> bool:

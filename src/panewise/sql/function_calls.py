@@ -31,6 +31,11 @@ OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
 }
 
 
+CASTS: Final = (  # Spark's functions that are casts
+    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp"),
+)
+
+
 @dataclass(frozen=True)
 class CallSyntax:
     """A call as it is written: the arguments with their characters, and what follows the parenthesis."""

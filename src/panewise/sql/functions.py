@@ -132,7 +132,6 @@ class AggregateCall:
         distinct: whether DISTINCT was written.
         ignore_nulls: whether IGNORE NULLS was written.
         condition: the name of a Boolean column, that of FILTER; None if there is none.
-        mask: a function that returns the name of a column, given the text of its expression.
     """
 
     name: str

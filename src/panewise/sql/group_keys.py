@@ -11,13 +11,12 @@ from panewise.sql.function_calls import (
     column_name,
     columns_in,
     constant,
-    function_name,
     has_aggregate,
     plain_name,
 )
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import CALLS, END, WINDOW_COLUMNS
+from panewise.sql.panes import END, WINDOW_COLUMNS, bound_in_struct, window_call
 from panewise.sql.syntax import Expr, Select, SelectItem
 from panewise.sql.texts import normal, one_line
 
@@ -63,22 +62,28 @@ class GroupKeys:
             name = column_name(expr.node, self.columns.aliases)
             written = in_backticks(name) if name else self.parser.characters(expr.span)
             text = normal(written, self.columns.aliases)
-            names.setdefault(text, self._named(expr, self.sets.key(number, written, text)))
+            with self.parser.placing(expr.span):
+                names.setdefault(text, self._named(expr, self.sets.key(number, written, text)))
         return {**names, **self.sets.number_key}
 
     def is_window(self, expr: Expr) -> bool:
         """Returns whether an expression of GROUP BY is the window, or a bound of it."""
         if self.ends is not None:
             end = self.ends.get(plain_name(expr.node, self.columns.aliases))
+            end = end or bound_in_struct(expr.node, None, self.ends)
             if end is not None:
                 self.bounds.add("window_time" if end == END else end.strip("`"))
             return end is not None
-        if function_name(expr.node) not in CALLS:
+        call = window_call(expr.node)
+        if call is None:
             return False
-        if self.call is not None:
+        if self.call is not None and self._written(call) != self._written(self.call):
             raise self.parser.fail("two windows", "a query has one window", "leave one out", expr.span)
-        self.call = expr.node
+        self.call = call
         return True
+
+    def _written(self, node: exp.Expr) -> str:
+        return normal(self.parser.characters_of(node), self.columns.aliases)
 
     def _named(self, expr: Expr, key: str | None) -> str:
         """Returns the name of a key: that of its column, or of one that is null in some sets."""

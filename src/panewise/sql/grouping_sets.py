@@ -5,6 +5,7 @@ from typing import Final
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.function_calls import function_name
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Computed
 from panewise.sql.syntax import Expr
@@ -59,13 +60,14 @@ class Sets:
             raise self.parser.fail(self.parser.characters(expr.span), rule, remedy, expr.span)
 
     def grouping(self, node: exp.Expr, wanted: list[str], keys: list[str]) -> str:
-        """Returns the expression over panes of a call of `grouping` or `grouping_id`.
+        """Returns the expression over panes of a call of `grouping` or `grouping_id`, with Spark's type.
 
         Raises:
             SqlError: if it reads another expression than a key.
         """
+        kind = "TINYINT" if function_name(node) == "grouping" else "BIGINT"
         if self.sets is None:
-            return "0"
+            return f"CAST(0 AS {kind})"
         wanted = wanted or [key for key in keys if key in self.places]
         numbers = [self.places.get(key) for key in wanted]
         if None in numbers:
@@ -76,7 +78,7 @@ class Sets:
             f"CASE WHEN {self._with(number or 0)} THEN 0 ELSE {2**place} END"
             for place, number in enumerate(reversed(numbers))
         ]
-        return f"({' + '.join(bits)})"
+        return f"CAST({' + '.join(bits)} AS {kind})"
 
     def _with(self, number: int) -> str:
         """Returns the condition that a row is of a set that has this expression."""

@@ -10,8 +10,8 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.spec import OverColumn, OverOperator
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.chained import timed
 from panewise.sql.error_places import Placing
+from panewise.sql.event_times import timed
 from panewise.sql.function_calls import (
     aggregate_call,
     column_name,
@@ -32,11 +32,11 @@ _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
-class _OverCompiler(FrameReader):
+class _OverCompiler:
     def __init__(
         self, parser: QueryParser, select: Select, names: frozenset[str], options: Mapping[str, Any]
     ) -> None:
-        super().__init__(parser)
+        self.parser, self.frames = parser, FrameReader(parser)
         self.select, self.aliases, self.options = select, names, options
         self.columns = Columns(parser, names)
         self.names: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
@@ -84,7 +84,7 @@ class _OverCompiler(FrameReader):
         spec = self._described(window)
         key = self._key(spec)
         with self._placing(window):
-            column = OverColumn(self._what(window, name), self.frame(window, spec, key))
+            column = OverColumn(self._what(window, name), self.frames.frame(window, spec, key))
         self.operators.setdefault(key, []).append(column)
 
     @cached_property
@@ -127,7 +127,7 @@ class _OverCompiler(FrameReader):
         )
         listed = order_terms(window)
         if is_arrival(listed):
-            self.check_arrival(window, listed[0])
+            self.frames.check_arrival(window, listed[0])
             listed = []
         terms = {self._order(window, term): term for term in listed}
         event_time = next(iter(terms), None)
@@ -145,8 +145,9 @@ class _OverCompiler(FrameReader):
     def _order(self, window: exp.Expr, ordered: exp.Expr) -> str:
         name = column_name(ordered.this, self.aliases)
         if name is None:
-            raise self.fail(
-                window, "an expression in ORDER BY", "rows are ordered by columns", "compute it in FROM"
+            rule = "rows are ordered by columns"
+            raise self.parser.fail(
+                "an expression in ORDER BY", rule, "compute it in FROM", self._span(window)
             )
         return name
 
@@ -162,11 +163,11 @@ class _OverCompiler(FrameReader):
         if function in _OF_PARTITIONS:
             rule = "ntile, percent_rank and cume_dist count a whole partition, which has no end on a stream"
             remedy = "use row_number, rank or dense_rank; over batch tables Spark computes it"
-            raise self.fail(window, f"{function}()", rule, remedy)
+            raise self.parser.fail(f"{function}()", rule, remedy, self._span(window))
         if function not in ROW_FUNCTIONS:
             rule = f"a function over a window is an aggregate, or one of {', '.join(ROW_FUNCTIONS)}"
             shown = function or self.parser.characters_of(window)
-            raise self.fail(window, shown, rule, "use one of these")
+            raise self.parser.fail(shown, rule, "use one of these", self._span(window))
         if function in ("rank", "dense_rank") and is_arrival(order_terms(self._described(window))):
             function = "row_number"  # no two rows arrive at once
         plain = self._row_function(window, function, inner.expressions)
@@ -181,7 +182,7 @@ class _OverCompiler(FrameReader):
             if known is None:
                 rule = f"the further arguments of {function} are constants"
                 shown = self.parser.characters_of(argument)
-                raise self.fail(window, shown, rule, "write a constant")
+                raise self.parser.fail(shown, rule, "write a constant", self._span(window))
             constants.append(known[0])
         values = [node.this if isinstance(node, nulls) else node for node in arguments[:1]]
         columns = [self.columns.name_of(self.parser.expr_of(node)) for node in values]
@@ -189,9 +190,8 @@ class _OverCompiler(FrameReader):
             return getattr(F, function)(*columns, *constants)
         except TypeError:
             rule = f"{function} has the arguments of Spark's {function}"
-            raise self.fail(
-                window, f"{function} with {len(arguments)} arguments", rule, "see pyspark"
-            ) from None
+            shown = f"{function} with {len(arguments)} arguments"
+            raise self.parser.fail(shown, rule, "see pyspark", self._span(window)) from None
 
     def _operator(self, key: OverKey, columns: list[OverColumn]) -> OverOperator:
         order = (self.time or key.order[0], *key.order[1:]) if key.order else ()
@@ -232,9 +232,7 @@ class _OverCompiler(FrameReader):
 
     def _output(self, item: SelectItem) -> OutputColumn:
         original = self.parser.characters(item.expr.span)
-        name = item.alias
-        if name is None and isinstance(item.expr.node, exp.Column):
-            name = column_name(item.expr.node, frozenset())
+        name = item.alias or column_name(item.expr.node, frozenset())
         return OutputColumn(self._text(item.expr), name, original)
 
     def _naming(self) -> tuple[str, str]:

@@ -70,11 +70,8 @@ class GroupedSelect:
         return text
 
     def _name(self, item: SelectItem) -> str:
-        if item.alias is not None:
-            return item.alias
-        node = item.expr.node
-        if isinstance(node, exp.Column):
-            return node.name
+        if item.name is not None:
+            return item.name
         rule = "beside functions over windows, the columns of a query with GROUP BY have names"
         text = self.parser.characters(item.expr.span)
         raise self.parser.fail(text, rule, "add AS and a name", item.span)

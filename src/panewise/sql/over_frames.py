@@ -50,10 +50,6 @@ class FrameReader:
     def __init__(self, parser: QueryParser) -> None:
         self.parser = parser
 
-    def fail(self, node: exp.Expr, shown: str, rule: str, remedy: str) -> SqlError:
-        """Returns an error at a node."""
-        return self.parser.fail(shown, rule, remedy, self.parser.span_of(node))
-
     def frame(self, window: exp.Window, described: exp.Expr, key: OverKey) -> Frame | None:
         """Returns the frame of a call, None if the function has none.
 
@@ -63,7 +59,7 @@ class FrameReader:
         function, spec = function_name(inner_call(window.this)), described.args.get("spec")
         if function in ROW_FUNCTIONS and function != "nth_value":
             if spec is not None:
-                raise self.fail(
+                raise self._refusal(
                     window,
                     f"{function} with a frame",
                     f"{function} reads all rows of its partition, so it has no frame",
@@ -71,7 +67,9 @@ class FrameReader:
                 )
             if key.backwards and function not in ("lag", "lead"):
                 remedy = "leave DESC out; for the first rows by a value select ROW_NUMBER() <= n outside"
-                raise self.fail(window, f"{function} with ORDER BY {key.order[0]} DESC", _BACKWARDS, remedy)
+                raise self._refusal(
+                    window, f"{function} with ORDER BY {key.order[0]} DESC", _BACKWARDS, remedy
+                )
             return None
         if spec is None:
             return self._whole_frame(described, key)
@@ -83,9 +81,9 @@ class FrameReader:
         start = self._bound(window, spec, "start", kind)
         end = 0 if spec.args.get("end") is None else self._bound(window, spec, "end", kind)
         if start is None and key.backwards:
-            raise self.fail(window, "UNBOUNDED PRECEDING", _BACKWARDS, "start the frame at CURRENT ROW")
+            raise self._refusal(window, "UNBOUNDED PRECEDING", _BACKWARDS, "start the frame at CURRENT ROW")
         if end is None and not key.backwards:
-            raise self.fail(window, "UNBOUNDED FOLLOWING", _WHOLE, "end the frame at CURRENT ROW")
+            raise self._refusal(window, "UNBOUNDED FOLLOWING", _WHOLE, "end the frame at CURRENT ROW")
         excluded = spec.args.get("exclude")
         exclude: Any = "no others" if excluded is None else " ".join(str(excluded.name).lower().split())
         return Frame("rows" if kind == "rows" else "range", start, end, exclude)
@@ -95,7 +93,7 @@ class FrameReader:
         if term.args.get("desc"):
             rule = "in descending order of arrival the rows before a row arrive after it, without an end"
             remedy = "leave DESC out: then lag has the rows of lead, and lead those of lag"
-            raise self.fail(window, "the order of arrival with DESC", rule, remedy)
+            raise self._refusal(window, "the order of arrival with DESC", rule, remedy)
 
     def _check_groups(self, window: exp.Window, spec: exp.Expr) -> None:
         """Refuses GROUPS with numbers. Without numbers such a frame is a RANGE."""
@@ -103,14 +101,16 @@ class FrameReader:
         if any(bound not in ("CURRENT ROW", "UNBOUNDED", None) for bound in bounds):
             rule = "a frame counts rows, or has a length of time; it does not count groups of equal rows"
             remedy = "write RANGE with an interval, or ROWS with a number"
-            raise self.fail(window, "GROUPS with a number", rule, remedy)
+            raise self._refusal(window, "GROUPS with a number", rule, remedy)
 
     def _rows_of_range(self, window: exp.Window, spec: exp.Expr) -> str:
         """Returns "rows" for a RANGE in the order of arrival, in which no two rows are equal."""
         bounds = [spec.args.get(bound) for bound in ("start", "end")]
         if any(bound not in ("CURRENT ROW", "UNBOUNDED", None) for bound in bounds):
             rule = "rows in the order of their arrival have no event time, from which a length is counted"
-            raise self.fail(window, "RANGE with an interval", rule, "order by the event time, or use ROWS")
+            raise self._refusal(
+                window, "RANGE with an interval", rule, "order by the event time, or use ROWS"
+            )
         return "rows"
 
     def _whole_frame(self, window: exp.Expr, key: OverKey) -> Frame:
@@ -119,10 +119,10 @@ class FrameReader:
             return Frame("rows", None, 0)
         if not key.order:
             remedy = "add ORDER BY and the event time, or ROWS BETWEEN n PRECEDING AND CURRENT ROW"
-            raise self.fail(window, "OVER without an order and a frame", _WHOLE, remedy)
+            raise self._refusal(window, "OVER without an order and a frame", _WHOLE, remedy)
         if key.backwards:
             remedy = "leave DESC out, or add ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING"
-            raise self.fail(window, f"ORDER BY {key.order[0]} DESC without a frame", _BACKWARDS, remedy)
+            raise self._refusal(window, f"ORDER BY {key.order[0]} DESC without a frame", _BACKWARDS, remedy)
         return Frame("range", None, 0)
 
     def _bound(self, window: exp.Window, spec: exp.Expr, which: str, kind: str) -> int | None:
@@ -133,10 +133,10 @@ class FrameReader:
         if value == "UNBOUNDED":
             if (side == "FOLLOWING") == (which == "start"):
                 rule = "a frame does not end before it starts"
-                raise self.fail(window, f"UNBOUNDED {side}", rule, "begin with UNBOUNDED PRECEDING")
+                raise self._refusal(window, f"UNBOUNDED {side}", rule, "begin with UNBOUNDED PRECEDING")
             return None
         if not isinstance(value, exp.Expr):
-            raise self.fail(window, "a frame without a bound", "a frame has bounds", "write 2 PRECEDING")
+            raise self._refusal(window, "a frame without a bound", "a frame has bounds", "write 2 PRECEDING")
         length = self._length(window, value, kind)
         return -length if side == "PRECEDING" else length
 
@@ -144,12 +144,17 @@ class FrameReader:
         known = constant(value)
         if kind == "rows":
             if known is None or not isinstance(known[0], int) or known[0] < 0:
-                raise self.fail(window, "ROWS", "the bounds of ROWS are numbers of rows", "write 2 PRECEDING")
+                raise self._refusal(
+                    window, "ROWS", "the bounds of ROWS are numbers of rows", "write 2 PRECEDING"
+                )
             return int(known[0])
         if known is not None and known[0] == 0:
             return 0
         length: Duration = self.parser.duration_of(self.parser.expr_of(value))
         return length.us
+
+    def _refusal(self, node: exp.Expr, shown: str, rule: str, remedy: str) -> SqlError:
+        return self.parser.fail(shown, rule, remedy, self.parser.span_of(node))
 
 
 def order_terms(window: exp.Expr) -> list[exp.Expr]:

@@ -32,6 +32,31 @@ BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(WINDOW_COLUMNS, (*BOUNDS, END),
 BOUND_OF: Final[Mapping[str, str]] = {text: bound for bound, text in BOUND_TEXTS.items()}
 # Those of a clause WINDOW have these names, too, as in ksqlDB.
 IMPLIED_BOUNDS: Final = {**BOUND_TEXTS, "windowstart": "window_start", "windowend": "window_end"}
+_FIELDS: Final[Mapping[str, str]] = {"start": "window_start", "end": "window_end"}  # of Spark's structs
+
+
+def window_call(node: exp.Expr) -> exp.Expr | None:
+    """Returns the call of a window, also of one whose bound is read, as in `window(ts, '1 hour').start`.
+
+    None for any other expression.
+    """
+    if isinstance(node, exp.Dot):
+        inner = node.this
+        # Sessions whose start alone is a key are not merged by Spark.
+        return inner if function_name(inner) == "window" and node.expression.name.lower() in _FIELDS else None
+    return node if function_name(node) in CALLS else None
+
+
+def bound_in_struct(node: exp.Expr, struct: str | None, ends: Mapping[str, str]) -> str | None:
+    """Returns which bound a field of a column with both bounds is; None for any other expression.
+
+    The column is `struct`, or one that `ends` names and that is no single bound.
+    """
+    if not isinstance(node, exp.Column) or len(node.parts) != 2:
+        return None
+    table, field = (part.name.lower() for part in node.parts)
+    known = {name for name, text in ends.items() if text not in BOUND_OF} | {(struct or "").lower()}
+    return _FIELDS.get(field) if table in known else None
 
 
 @dataclass(frozen=True)
@@ -116,7 +141,7 @@ class Panes:
         key = self.keys.get(self._normal(node)) if self._may_be_key(node) else None
         if key is not None:
             return in_backticks(key)
-        called = self._called(node)
+        called = self._called(node) or self._bound_of_call(node)
         if called is not None:
             return called
         return self._bound(node) if isinstance(node, exp.Column) else None
@@ -135,14 +160,24 @@ class Panes:
         function, _, which = (name or "").partition("_")
         if window.call is not None and function in CALLS and which in _ENDS:
             return _ENDS[which]
-        if name in ("grouping", "grouping_id"):
+        hive = isinstance(node, exp.Column) and node.sql().lower() == "grouping__id" and self.sets.sets
+        if name in ("grouping", "grouping_id") or hive:  # the older name of grouping_id() is that of a column
             return self.sets.grouping(node, list(map(self._normal, node.expressions)), list(self.keys))
         if window.struct is not None and name in CALLS and window.call == self._normal(node):
             return in_backticks(window.struct)
         return None
 
+    def _bound_of_call(self, node: exp.Expr) -> str | None:
+        """Returns the bound in a call of the window such as `window(ts, '1 hour').start`."""
+        call = window_call(node) if isinstance(node, exp.Dot) else None
+        same = call is not None and self.window.call == self._normal(call)
+        return _FIELDS[node.expression.name.lower()] if same else None
+
     def _bound(self, node: exp.Column) -> str | None:
         name, window = node.name.lower(), self.window
+        of_struct = bound_in_struct(node, window.struct, window.ends)
+        if of_struct is not None:
+            return of_struct
         if window.struct is not None and node.parts[0].name.lower() == window.struct:
             return ".".join(
                 [in_backticks(window.struct), *(in_backticks(part.name) for part in node.parts[1:])]

@@ -12,8 +12,9 @@ from sqlglot.errors import ParseError
 from panewise.errors import SqlError
 from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.expressions import PlacedError, tokens_of
-from panewise.sql.groups import GroupParser
+from panewise.sql.groups import group_by
 from panewise.sql.limits import check_nesting, too_deep
+from panewise.sql.relations import RelationParser
 from panewise.sql.syntax import (
     Body,
     Cte,
@@ -28,6 +29,7 @@ from panewise.sql.syntax import (
     Streamed,
     TextSpan,
 )
+from panewise.sql.window_tables import at_window_clause, window_clause
 
 # What to do about tokens behind the end of a query.
 _REMEDIES: Final[Mapping[Any, str]] = {
@@ -56,8 +58,12 @@ _LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
 MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
 
 
-class QueryParser(GroupParser):
-    """Parses a whole text."""
+class QueryParser(RelationParser):
+    """Parses a whole text.
+
+    It is three classes of ours: sqlglot's methods for expressions call the one for tables in them, which
+    RelationParser overrides. What they do not call, such as GROUP BY, is a function of the parser.
+    """
 
     depth = 0
 
@@ -115,7 +121,7 @@ class QueryParser(GroupParser):
         if self.at_word("SELECT"):
             return self._select()
         word = next((word for word in STREAMED if self.at_word(word)), None)
-        if word is not None and self._next.token_type == TokenType.L_PAREN:
+        if word is not None and self.at(TokenType.L_PAREN, ahead=1):
             return self._streamed(word)
         if self.at_word("VALUES") or self.at_word("TABLE"):
             self._advance()
@@ -148,8 +154,7 @@ class QueryParser(GroupParser):
     def _select(self) -> Select:
         index = self._index
         self._advance()
-        if self.at(TokenType.HINT):
-            self.skip_hint()
+        self.take(TokenType.HINT)  # it has no effect on rows
         self._check_stream()
         distinct = self._distinct()
         items = self.separated(self._item)
@@ -157,12 +162,12 @@ class QueryParser(GroupParser):
         if self.take_words("FROM"):
             begin = self._index
             source = self.sources()
-            if self.at_window_clause():
-                source = self.window_clause(source)
+            if at_window_clause(self):
+                source = window_clause(self, source)
             source_span = self.span_from(begin)
         others = self._others()
         where = self._after("WHERE")
-        group = self.group() if self.take_words("GROUP", "BY") else None
+        group = group_by(self) if self.take_words("GROUP", "BY") else None
         having = self._after("HAVING")
         qualify = self._after("QUALIFY")
         begin = self._index
@@ -175,12 +180,12 @@ class QueryParser(GroupParser):
 
     def _check_stream(self) -> None:
         """Refuses the word STREAM before a SELECT list, unless it can be a column."""
-        if not self.at_word("STREAM") or not self._next:
+        if not self.at_word("STREAM"):
             return
-        behind = [token.text.upper() for token in self._tokens[self._index + 1 : self._index + 3]]
-        whole = behind[0] == "*" and behind[1:] != [] and behind[1] in ("FROM", ",", "EXCEPT")
-        called = self._next.token_type == TokenType.VAR and behind[1:] == ["("]
-        if whole or called or behind[0] in ("DISTINCT", "ALL", "CASE"):
+        first, second = self.word(1), self.word(2)
+        whole = first == "*" and second in ("FROM", ",", "EXCEPT")
+        called = self.at(TokenType.VAR, ahead=1) and second == "("
+        if whole or called or first in ("DISTINCT", "ALL", "CASE"):
             rule = "what a query reads decides whether it is one over streams"
             raise self.unexpected(rule, "leave STREAM out")
 
@@ -227,13 +232,13 @@ class QueryParser(GroupParser):
 
     def _star(self) -> Expr | None:
         """Parses `*` or `name.*`, with EXCEPT (...)."""
-        index, ahead = self._index, self._index
-        while ahead + 1 < self._tokens_size and self._tokens[ahead + 1].token_type == TokenType.DOT:
+        index, ahead = self._index, 0
+        while self.at(TokenType.DOT, ahead=ahead + 1):
             ahead += 2
-        if ahead >= self._tokens_size or self._tokens[ahead].token_type != TokenType.STAR:
+        if not self.at(TokenType.STAR, ahead=ahead):
             return None
-        self._advance(ahead + 1 - index)
-        if self.at_word("EXCEPT") and self._next.token_type == TokenType.L_PAREN:
+        self._advance(ahead + 1)
+        if self.at_word("EXCEPT") and self.at(TokenType.L_PAREN, ahead=1):
             self._advance()
             self.column_names()
         return Expr(exp.Star(), self.span_from(index))
@@ -245,11 +250,20 @@ class QueryParser(GroupParser):
             begin = self._index
             if word == "ORDER BY":
                 self.take_words("ORDER", "BY")
-                order = self.separated(self.ordered)
+                order = self.separated(self._ordered)
                 clauses.append((word, self.span_from(begin)))
             else:
                 clauses.append((word, self._skipped(word)))
         return tuple(clauses), order
+
+    def _ordered(self) -> Expr:
+        """Parses an expression of ORDER BY, and the words behind it. Spark sorts by them."""
+        expr = self.expr("an expression follows ORDER BY")
+        if not self.take_words("DESC"):
+            self.take_words("ASC")
+        if not self.take_words("NULLS", "FIRST"):
+            self.take_words("NULLS", "LAST")
+        return expr
 
     def _clause(self, words: tuple[str, ...]) -> str | None:
         """Returns the clause that begins here, if it is one of these."""
@@ -274,7 +288,7 @@ class QueryParser(GroupParser):
         return Emit(tuple(phrases), self.span_from(index))
 
     def _more(self) -> bool:
-        closes = self._curr.token_type in (TokenType.R_PAREN, TokenType.SEMICOLON) if self._curr else True
+        closes = not self._curr or self.at(TokenType.R_PAREN, TokenType.SEMICOLON)
         return not closes and self._clause(_CLAUSES) is None
 
     def _phrase(self) -> Phrase:
@@ -292,14 +306,14 @@ class QueryParser(GroupParser):
     def _word_of_emit(self, word: str, values: list[Any]) -> bool:
         """Skips a word of EMIT, or the value that it stands for."""
         if word == ROWS:
-            matches = self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW")
+            matches = self.at(TokenType.NUMBER) and self.word(1) in ("ROWS", "ROW")
             if matches:
                 values.append(int(self._curr.text) if self._curr.text.isdigit() else self._curr.text)
                 self._advance(2)
             return matches
         if word != INTERVAL:
             return self.take_words(word)
-        if not (self.at(TokenType.INTERVAL) or self.at(TokenType.STRING)):
+        if not self.at(TokenType.INTERVAL, TokenType.STRING):
             return False
         values.append(self.interval())
         return True
@@ -325,6 +339,18 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
         remedy = _REMEDIES.get(parser._curr.token_type, "correct the clause before it, or its order")
         raise parser.unexpected("nothing follows the end of a query", remedy)
     return query, parser
+
+
+def parse_expression(text: str) -> tuple[Expr, QueryParser]:
+    """Returns an expression of a text, and the parser, which knows its characters.
+
+    Raises:
+        SqlError: if the text does not begin with an expression.
+        ParseError: for what sqlglot refuses.
+    """
+    parser = QueryParser(dialect="spark")
+    parser.begin(text, tokens_of(text))
+    return parser.expr(), parser
 
 
 def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query:

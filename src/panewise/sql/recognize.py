@@ -15,7 +15,7 @@ _OWN: Final = frozenset(
     {"EMIT", "WATERMARK", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"}
     | {"SYSTEM_TIME", "TUMBLING", "HOPPING"}
 )
-_FIRST: Final = _STREAMED | {"SELECT", "WITH", "(", "VALUES", "TABLE"}
+_FIRST: Final = _STREAMED | {"SELECT", "WITH", "(", "VALUES", "TABLE", "FROM"}
 _CLAUSES: Final = frozenset(
     {"SELECT", "FROM", "JOIN", "WHERE", "GROUP BY", "HAVING", "ORDER BY", "ON", "USING"}
 )

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from panewise.errors import SqlError
-from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Emit, TextSpan
+from panewise.sql.options import check_options_read
+from panewise.sql.parser import QueryParser, parse
+from panewise.sql.scope import QueryScope
+from panewise.sql.stages import Stage
+from panewise.sql.syntax import Emit, Select, TextSpan
 
 
 @dataclass
@@ -62,6 +65,32 @@ class WrittenText:
         lines = self.sql.split("\n")[: error.line - 1]
         place = self.place_of(sum(len(line) + 1 for line in lines) + error.column - 1)
         return parser.fail(error.given, error.rule, error.remedy, TextSpan(place, place + 1))
+
+
+def compiled_again(text: WrittenText, scope: QueryScope) -> Stage:
+    """Returns the stage of a query that is written again. Its errors show the text of the user."""
+    key = (text.sql, tuple((name, id(query)) for name, query in scope.known.items()))
+    if key not in scope.written:
+        try:
+            query, parser = parse(text.sql)
+            stage = scope.of_text(parser).query(query)
+            check_options_read(parser)
+        except SqlError as error:
+            raise text.error_of(error, scope.parser) from None
+        scope.written[key] = stage, scope.known
+    for place in [place for place in scope.parser.optional if text.covers(place)]:
+        del scope.parser.optional[place]  # the options are read there
+    return scope.written[key][0]
+
+
+def with_part(select: Select, emit: Emit | None, span: TextSpan, part: WrittenText, sql: str) -> WrittenText:
+    """Returns a SELECT of the old text, in which another text stands for these characters, with its EMIT."""
+    text = WrittenText()
+    text.copy(sql, TextSpan(select.span.start, span.start), {})
+    text.append(part)
+    text.copy(sql, TextSpan(span.end, select.span.end), {})
+    add_emit(text, sql, emit)
+    return text
 
 
 def add_emit(text: WrittenText, sql: str, emit: Emit | None) -> None:

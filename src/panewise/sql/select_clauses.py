@@ -4,8 +4,8 @@ from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import window_column
-from panewise.sql.function_calls import column_name, function_name
-from panewise.sql.panes import CALLS
+from panewise.sql.function_calls import column_name
+from panewise.sql.panes import window_call
 from panewise.sql.parser import QueryParser
 from panewise.sql.syntax import Query, Select, TableFunction, TextSpan
 from panewise.sql.texts import normal
@@ -21,7 +21,7 @@ def calls_window(select: Select) -> bool:
         exprs += [item.expr for item in select.items]
     names = [expr.node.name.lower() for expr in exprs if isinstance(expr.node, (exp.Column, exp.Literal))]
     exprs += [meant[name] for name in names if name in meant]
-    return any(function_name(expr.node) in CALLS for expr in exprs)
+    return any(window_call(expr.node) is not None for expr in exprs)
 
 
 def time_of(select: Select, table: TableFunction | None, names: frozenset[str]) -> str | None:
@@ -29,8 +29,9 @@ def time_of(select: Select, table: TableFunction | None, names: frozenset[str]) 
     if table is not None:
         return None if table.time is None else column_name(table.time.node, names)
     for expr in select.group.expressions if select.group is not None else ():
-        if function_name(expr.node) in CALLS and expr.node.expressions:
-            time = expr.node.expressions[0]
+        call = window_call(expr.node)
+        if call is not None and call.expressions:
+            time = call.expressions[0]
             return window_column(time) or column_name(time, names)
     return None
 
@@ -40,8 +41,7 @@ def selected_orders(query: Query, parser: QueryParser) -> dict[TextSpan, str]:
     items = query.body.items if isinstance(query.body, Select) else ()
     names: dict[str, str] = {}
     for item in items:
-        name = item.alias or (item.expr.node.name if isinstance(item.expr.node, exp.Column) else None)
-        if name is not None:
-            names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(name))
+        if item.name is not None:
+            names.setdefault(normal(parser.characters(item.expr.span)), in_backticks(item.name))
     orders = ((expr.span, normal(parser.characters(expr.span))) for expr in query.order)
     return {span: names[text] for span, text in orders if text in names}

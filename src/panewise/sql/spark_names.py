@@ -8,9 +8,9 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
-from panewise.sql.expressions import tokens_of
-from panewise.sql.function_calls import OPERATORS, function_name
-from panewise.sql.parser import QueryParser
+from panewise.sql.function_calls import CASTS, OPERATORS, function_name
+from panewise.sql.panes import STRUCTS, window_call
+from panewise.sql.parser import QueryParser, parse_expression
 from panewise.sql.stages import OutputColumn
 from panewise.sql.texts import one_line
 
@@ -48,10 +48,8 @@ def spark_name(text: str) -> str | None:
     ('count(1)', '(sum((v * 2)) / 3)', None)
     """
     try:
-        parser = QueryParser(dialect="spark")
-        parser.begin(text, tokens_of(text))
-        node = parser.expr().node
-        names = _Names(parser)
+        expr, parser = parse_expression(text)
+        node, names = expr.node, _Names(parser)
         if isinstance(node, exp.Column):
             return node.name
         plain = isinstance(node, (exp.Cast, exp.TryCast)) and isinstance(node.this, exp.Column)
@@ -65,6 +63,7 @@ class _Names:
         self.parser = parser
         self.special: dict[type[exp.Expr], Callable[[Any], str]] = {
             exp.Column: self._column,
+            exp.Dot: self._field,
             exp.Literal: self._literal,
             exp.Null: lambda node: "NULL",
             exp.Boolean: lambda node: str(bool(node.this)).lower(),
@@ -72,10 +71,13 @@ class _Names:
             exp.Neg: self._negative,
             exp.Not: self._not,
             exp.NEQ: lambda node: f"(NOT ({self.name(node.this)} = {self.name(node.expression)}))",
-            exp.Is: lambda node: f"({self.name(node.this)} IS NULL)",
+            exp.Is: self._is,
+            exp.NullSafeNEQ: lambda node: f"(NOT ({self.name(node.this)} <=> {self.name(node.expression)}))",
+            exp.IntDiv: lambda node: f"({self.name(node.this)} div {self.name(node.expression)})",
             exp.In: self._in,
             exp.Between: lambda node: self._list("between", node.this, node.args["low"], node.args["high"]),
             exp.Like: self._like,
+            exp.ILike: lambda node: self._negated(node, self._list("ilike", node.this, node.expression)),
             exp.DPipe: lambda node: self._list("concat", node.this, node.expression),
             exp.Cast: self._cast,
             exp.TryCast: self._cast,
@@ -84,9 +86,7 @@ class _Names:
             exp.Substring: self._substring,
             exp.Case: self._case,
             exp.If: self._if,
-            exp.Filter: lambda node: (
-                f"{self.name(node.this)} FILTER (WHERE {self.name(node.expression.this)})"
-            ),
+            exp.Filter: self._filter,
             exp.Window: self._over,
             exp.IgnoreNulls: self._ignoring,
         }
@@ -110,7 +110,14 @@ class _Names:
         """Returns the name without its table. Before a field it is not known whether a table stands there."""
         if len(node.parts) > 2:
             raise _UnknownNameError
-        return node.name
+        of_window = node.table.lower() in STRUCTS  # which hardly is the name of a table
+        return f"{node.table}.{node.name}" if of_window else node.name
+
+    def _field(self, node: exp.Dot) -> str:
+        """Returns the bound in a call of a window: Spark names it by the column with both bounds."""
+        if window_call(node) is None:
+            raise _UnknownNameError
+        return f"window.{node.expression.name}"
 
     def _literal(self, node: exp.Literal) -> str:
         text = str(node.this)
@@ -140,9 +147,15 @@ class _Names:
         return f"-{inner}" if isinstance(node.this, exp.Literal) else f"(- {inner})"
 
     def _not(self, node: exp.Not) -> str:
-        if isinstance(node.this, exp.Is):
+        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
             return f"({self.name(node.this.this)} IS NOT NULL)"
         return f"(NOT {self.name(node.this)})"
+
+    def _is(self, node: exp.Is) -> str:
+        """Returns IS NULL, or IS TRUE and the like, which are `<=>` on Spark."""
+        if isinstance(node.expression, exp.Null):
+            return f"({self.name(node.this)} IS NULL)"
+        return f"({self.name(node.this)} <=> {self.name(node.expression)})"
 
     def _in(self, node: exp.In) -> str:
         if not node.expressions:
@@ -150,18 +163,30 @@ class _Names:
         return f"({self.name(node.this)} {self._list('IN ', *node.expressions)})"
 
     def _like(self, node: exp.Like) -> str:
-        text = f"{self.name(node.this)} LIKE {self.name(node.expression)}"
+        return self._negated(node, f"{self.name(node.this)} LIKE {self.name(node.expression)}")
+
+    def _negated(self, node: exp.Expr, text: str) -> str:
         return f"(NOT {text})" if node.args.get("negate") else text
 
     def _cast(self, node: exp.Cast) -> str:
         """Returns CAST or TRY_CAST. One of a literal may be a constant with a type."""
         kind = node.args["to"].sql("spark").upper()
+        if self.parser.characters_of(node)[:1].isdigit():
+            return self._suffixed(str(node.this.name), kind)
         if isinstance(node.this, exp.Literal):
             if kind != "DATE" or type(node) is exp.TryCast:
                 raise _UnknownNameError
             return f"DATE '{node.this.name}'"
         word = "TRY_CAST" if node.args.get("safe") else "CAST"
         return f"{word}({self.name(node.this)} AS {kind})"
+
+    def _suffixed(self, text: str, kind: str) -> str:
+        """Returns a number with a suffix, such as 2L or 1.5D. Spark leaves the suffix out."""
+        if kind not in ("DOUBLE", "FLOAT"):
+            return text
+        if not 1e-3 <= float(text) < 1e7:
+            raise _UnknownNameError  # Java writes it with an exponent
+        return repr(float(text))
 
     def _trim(self, node: exp.Trim) -> str:
         if [*node.iter_expressions()] != [node.this]:
@@ -201,6 +226,10 @@ class _Names:
     def _call(self, name: str, arguments: list[exp.Expr]) -> str:
         if name in _UNKNOWN:
             raise _UnknownNameError
+        if name in STRUCTS:
+            return name
+        if name in CASTS and len(arguments) == 1:
+            return self.name(arguments[0])
         if name == "count" and len(arguments) == 1 and isinstance(arguments[0], exp.Star):
             return "count(1)"
         if name in ("isnull", "isnotnull") and len(arguments) == 1:

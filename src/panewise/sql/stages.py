@@ -104,17 +104,26 @@ class EndlessError(SqlError):
 
 @dataclass(frozen=True)
 class Endless:
-    """Why a query has no result on a stream: the parts of an error, and its place in the text."""
+    """Why a query has no result on a stream: the parts of an error, and the characters of its place.
+
+    They are those of the text that is compiled, which may be another one than the user's. A pipe, for
+    example, is compiled as a query in FROM.
+    """
 
     given: str
     rule: str
     remedy: str
     start: int
     end: int
+    written: str
 
     def error(self, sql: str) -> EndlessError:
-        """Returns the error."""
-        return EndlessError(self.given, self.rule, self.remedy, sql=sql, start=self.start, end=self.end)
+        """Returns the error in the user's text. The place may be all of it."""
+        start, end = self.start, self.end
+        if sql[start:end] != self.written:
+            start = max(sql.find(self.written), 0)
+            end = start + len(self.written) if self.written in sql else len(sql)
+        return EndlessError(self.given, self.rule, self.remedy, sql=sql, start=start, end=end)
 
 
 @dataclass(frozen=True)
@@ -453,6 +462,11 @@ def walk(stage: Stage) -> Iterator[Stage]:
 def is_ours(stage: Stage) -> bool:
     """Returns whether the rows of a stage are those of an operator."""
     return isinstance(stage, OURS) or (isinstance(stage, RowsStage) and is_ours(stage.input))
+
+
+def has_operator(stage: Stage) -> bool:
+    """Returns whether a stage, or one before it, is an operator."""
+    return any(isinstance(before, OURS) for before in walk(stage))
 
 
 def run_options(stage: Stage) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from sqlglot import TokenType, exp
+from sqlglot import TokenType
 
 from panewise.sql.expressions import tokens_of
 from panewise.sql.parser import QueryParser
@@ -36,7 +36,7 @@ def check_stars(items: Iterable[SelectItem], tables: Iterable[str], parser: Quer
     known = {name.lower() for name in tables}
     for item in items:
         text = parser.characters(item.expr.span)
-        names = names_before_star(text) if isinstance(item.expr.node, exp.Star) else ()
+        names = names_before_star(text) if item.is_star else ()
         if names and (names[-1] not in known or (len(names) > 1 and names[0] in known)):
             rule = f"`t.*` has the columns of a table of the query, {sorted(known)}"
             raise parser.fail(text, rule, "name the columns, or the fields of a struct", item.span)

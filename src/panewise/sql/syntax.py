@@ -35,6 +35,16 @@ class SelectItem:
     alias: str | None
     span: TextSpan
 
+    @property
+    def name(self) -> str | None:
+        """The name that AS or a column without AS says, None for another expression."""
+        return self.alias or (self.expr.node.name if isinstance(self.expr.node, exp.Column) else None)
+
+    @property
+    def is_star(self) -> bool:
+        """Whether it stands for several columns, as `*` and `t.*` do."""
+        return isinstance(self.expr.node, exp.Star)
+
 
 @dataclass(frozen=True)
 class Watermark:
@@ -201,6 +211,11 @@ class Emit:
     phrases: tuple[Phrase, ...]
     span: TextSpan
 
+    @property
+    def words(self) -> set[tuple[str, ...]]:
+        """The words of its parts."""
+        return {phrase.words for phrase in self.phrases}
+
 
 @dataclass(frozen=True)
 class Select:
@@ -227,6 +242,12 @@ class Select:
         """The expressions of the SELECT list that AS names, by these names in lower case."""
         return {item.alias.lower(): item.expr for item in self.items if item.alias is not None}
 
+    @property
+    def expressions(self) -> list[Expr]:
+        """The expressions of the SELECT list, and of WHERE, HAVING and QUALIFY."""
+        others = [self.where, self.having, self.qualify]
+        return [*(item.expr for item in self.items), *(expr for expr in others if expr is not None)]
+
 
 @dataclass(frozen=True)
 class SetOperation:
@@ -241,7 +262,7 @@ class SetOperation:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A query that only Spark knows, such as VALUES. `tables` are those that it names."""
+    """A query that only Spark knows, such as VALUES."""
 
     span: TextSpan
 

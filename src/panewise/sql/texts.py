@@ -97,10 +97,14 @@ def one_line(text: str) -> str:
 
     >>> one_line("sum( v  -- the values" + chr(10) + ")")
     'sum( v )'
+    >>> one_line("v < 1.5D")
+    'v < 1.5D'
     """
     tokens = tokens_of(text)
     parts: list[str] = []
     for before, token in zip([None, *tokens], tokens, strict=False):
+        if before is not None and token.start <= before.end:
+            continue  # a number with a suffix, such as 1.5D, is several tokens with the same characters
         if before is not None and token.start > before.end + 1:
             parts.append(" ")
         parts.append(text[token.start : token.end + 1])

@@ -1,12 +1,12 @@
 """TUMBLE, HOP, CUMULATE and SESSION in FROM."""
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
 from typing import Final
 
 from sqlglot import TokenType, exp
 
+from panewise.sql.expressions import ExpressionParser
 from panewise.sql.syntax import Argument, Expr, Source, TableFunction, TextSpan
-from panewise.sql.tables import TableParser
 
 WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _CLAUSES: Final = {"TUMBLING": "TUMBLE", "HOPPING": "HOP", "SESSION": "SESSION"}
@@ -24,190 +24,158 @@ _CLAUSE_EXAMPLES: Final = {
 _IN_PARENTHESES: Final = "the lengths of a clause WINDOW stand in parentheses"
 
 
-@dataclass
+def at_window(parser: ExpressionParser) -> bool:
+    """Returns whether a window function begins at the present token."""
+    return parser.word() in WINDOWS and parser.at(TokenType.L_PAREN, ahead=1)
+
+
+def window_function(parser: ExpressionParser, data: Callable[[], Source]) -> TableFunction:
+    """Parses a window function. `data` parses the table that it has."""
+    index, function = parser.index, parser.word()
+    parser.move_to(index + 1)
+    name = parser.span_from(index)
+    parser.move_to(index + 2)
+    parts = _WindowArguments(parser, data)
+    parser.separated(parts.read)
+    parser.required(TokenType.R_PAREN, f"{function}(...) is closed", "close the parenthesis")
+    if parts.data is None:
+        rule = f"{function} has a table"
+        raise parser.fail(function, rule, f"write {function}(TABLE t, DESCRIPTOR(ts), ...)", name)
+    span, arguments = parser.span_from(index), tuple(parts.arguments)
+    return TableFunction(function, parts.data, parts.partition_by, parts.time, arguments, None, name, span)
+
+
+def at_window_clause(parser: ExpressionParser) -> bool:
+    """Returns whether a clause WINDOW with windows begins here, as ksqlDB writes it."""
+    return parser.at_word("WINDOW") and parser.word(1) in _CLAUSES
+
+
+def window_clause(parser: ExpressionParser, data: Source) -> TableFunction:
+    """Parses WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 10 MINUTES) behind the source that it is of."""
+    index, word = parser.index, parser.word(1)
+    parser.move_to(index + 2)
+    name = parser.span_from(index + 1)
+    parser.required(TokenType.L_PAREN, _IN_PARENTHESES, f"write {_CLAUSE_EXAMPLES[word]}")
+    lengths: dict[str, Expr] = {}
+    parser.separated(lambda: _clause_part(parser, word, lengths))
+    parser.required(TokenType.R_PAREN, _IN_PARENTHESES, "close the parenthesis")
+    grace = lengths.pop("grace", None)
+    arguments = tuple(Argument(part, length, rows=False) for part, length in lengths.items())
+    span = TextSpan(data.span.start, parser.span_from(index).end)
+    function = _CLAUSES[word]
+    return TableFunction(function, data, (), None, arguments, None, name, span, implied=True, grace=grace)
+
+
+def _clause_part(parser: ExpressionParser, word: str, lengths: dict[str, Expr]) -> None:
+    """Parses a part of a clause WINDOW: its words, and a length."""
+    begin = parser.index
+    words = next((words for words in _CLAUSE_PARTS if words and parser.take_words(*words)), ())
+    part = _CLAUSE_PARTS[words]
+    if part in lengths or (words == () and word != "SESSION"):
+        parser.move_to(begin)
+        raise parser.unexpected(f"WINDOW {word} has only its own parts", f"write {_CLAUSE_EXAMPLES[word]}")
+    index = parser.index
+    parser.length()
+    lengths[part] = Expr(exp.Null(), parser.span_from(index))
+
+
 class _WindowArguments:
-    """The arguments of a window function, as far as they have been parsed."""
+    """The arguments of a window function, as far as they have been parsed.
 
-    data: Source | None = None
-    partition_by: tuple[Expr, ...] = ()
-    time: Expr | None = None
-    arguments: list[Argument] = field(default_factory=list)
+    Args:
+        parser: the parser.
+        read_data: parses the table.
+    """
 
+    def __init__(self, parser: ExpressionParser, read_data: Callable[[], Source]) -> None:
+        self.parser, self.read_data = parser, read_data
+        self.data: Source | None = None
+        self.partition_by: tuple[Expr, ...] = ()
+        self.time: Expr | None = None
+        self.arguments: list[Argument] = []
 
-class WindowTableParser(TableParser):
-    """Parses window functions in FROM."""
-
-    def wrapped_window(self) -> Source:
-        """Parses TABLE(TUMBLE(...))."""
-        index = self._index
-        self._advance(2)
-        window = self.window()
-        self.required(TokenType.R_PAREN, "TABLE(...) has one window function", "close the parenthesis")
-        return self.aliased(window, index)
-
-    def aliased(self, window: TableFunction, index: int | None = None) -> TableFunction:
-        """Parses the name behind a window function that begins at a token."""
-        alias, columns = self.alias_and_columns()
-        if columns:
-            rule = "the columns of a window function have the names of its table"
-            raise self.fail(f"{alias} (...)", rule, "give a name alone", window.span)
-        start = window.span.start if index is None else self._tokens[index].start
-        end = self._tokens[self._index - 1].end + 1
-        return replace(window, alias=alias, span=TextSpan(start, end))
-
-    def window(self) -> TableFunction:
-        """Parses a window function."""
-        index = self._index
-        function = self._curr.text.upper()
-        self._advance(2)
-        parts = _WindowArguments()
-        self._window_argument(parts)
-        while self.take(TokenType.COMMA):
-            self._window_argument(parts)
-        self.required(TokenType.R_PAREN, f"{function}(...) is closed", "close the parenthesis")
-        name = TextSpan(self._tokens[index].start, self._tokens[index].end + 1)
-        if parts.data is None:
-            rule = f"{function} has a table"
-            raise self.fail(function, rule, f"write {function}(TABLE t, DESCRIPTOR(ts), ...)", name)
-        span, arguments = self.span_from(index), tuple(parts.arguments)
-        return TableFunction(
-            function, parts.data, parts.partition_by, parts.time, arguments, None, name, span
-        )
-
-    def at_window_clause(self) -> bool:
-        """Returns whether a clause WINDOW with windows begins here, as ksqlDB writes it."""
-        return self.at_word("WINDOW") and bool(self._next) and self._next.text.upper() in _CLAUSES
-
-    def window_clause(self, data: Source) -> TableFunction:
-        """Parses WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 10 MINUTES) behind the source that it is of."""
-        index = self._index
-        self._advance()
-        word = self._curr.text.upper()
-        name = TextSpan(self._curr.start, self._curr.end + 1)
-        self._advance()
-        self.required(TokenType.L_PAREN, _IN_PARENTHESES, f"write {_CLAUSE_EXAMPLES[word]}")
-        lengths: dict[str, Expr] = {}
-        self._clause_part(word, lengths)
-        while self.take(TokenType.COMMA):
-            self._clause_part(word, lengths)
-        self.required(TokenType.R_PAREN, _IN_PARENTHESES, "close the parenthesis")
-        grace = lengths.pop("grace", None)
-        arguments = tuple(Argument(part, length, rows=False) for part, length in lengths.items())
-        span = TextSpan(data.span.start, self.span_from(index).end)
-        function = _CLAUSES[word]
-        return TableFunction(function, data, (), None, arguments, None, name, span, implied=True, grace=grace)
-
-    def _clause_part(self, word: str, lengths: dict[str, Expr]) -> None:
-        """Parses a part of a clause WINDOW: its words, and a length."""
-        begin = self._index
-        words = next((words for words in _CLAUSE_PARTS if words and self.at_word(*words)), ())
-        part = _CLAUSE_PARTS[words]
-        if words:
-            self.take_words(*words)
-        if part in lengths or (words == () and word != "SESSION"):
-            self._retreat(begin)
-            raise self.unexpected(f"WINDOW {word} has only its own parts", f"write {_CLAUSE_EXAMPLES[word]}")
-        index = self._index
-        self.length()
-        lengths[part] = Expr(exp.Null(), self.span_from(index))
-
-    def _window_argument(self, parts: _WindowArguments) -> None:
+    def read(self) -> None:
+        """Parses an argument."""
         named = None
-        if self._next and self._next.token_type == TokenType.FARROW:
-            named = self.name("an argument has a name").lower()
-            self._advance()
-        if parts.data is None and named in (None, "data", "input", "table"):
-            parts.data = self._data()
-            if self.take_words("PARTITION", "BY"):
-                self._partition(parts)
-        elif parts.time is None and self._is_time(named, parts.arguments):
-            parts.time = self._descriptor()
+        if self.parser.at(TokenType.FARROW, ahead=1):
+            named = self.parser.name("an argument has a name").lower()
+            self.parser.move_to(self.parser.index + 1)
+        if self.data is None and named in (None, "data", "input", "table"):
+            self.data = self.read_data()
+            if self.parser.take_words("PARTITION", "BY"):
+                self._partition()
+        elif self.time is None and self._is_time(named):
+            self.time = self._descriptor()
         elif self._at_descriptor() and named in (None, "key"):
-            self._key(parts)
+            self._key()
         else:
-            parts.arguments.append(self._argument(named))
+            self.arguments.append(self._argument(named))
 
     def _at_descriptor(self) -> bool:
-        called = bool(self._next) and self._next.token_type == TokenType.L_PAREN
-        return self.at_word("DESCRIPTOR") and called
+        return self.parser.at_word("DESCRIPTOR") and self.parser.at(TokenType.L_PAREN, ahead=1)
 
-    def _key(self, parts: _WindowArguments) -> None:
+    def _key(self) -> None:
         """Parses a second DESCRIPTOR, whose columns are those of PARTITION BY (semantics 46.127)."""
-        if parts.partition_by:
+        if self.partition_by:
             rule = "the keys of a window function are given once, by PARTITION BY or by DESCRIPTOR"
-            raise self.unexpected(rule, "leave one of them out")
-        self._advance()
-        parts.partition_by = self._list()
+            raise self.parser.unexpected(rule, "leave one of them out")
+        self.parser.move_to(self.parser.index + 1)
+        self.partition_by = self._list()
 
-    def _partition(self, parts: _WindowArguments) -> None:
+    def _partition(self) -> None:
         """Parses the columns of PARTITION BY, with or without parentheses.
 
         Without these the last name may be that of the event time, which is no part of the list.
         """
-        if self.at(TokenType.L_PAREN):
-            parts.partition_by = self._list()
+        if self.parser.at(TokenType.L_PAREN):
+            self.partition_by = self._list()
             return
-        columns = [self.expr()]
+        columns = [self.parser.expr()]
         while self._another_partition():
-            columns.append(self.expr())
+            columns.append(self.parser.expr())
         if len(columns) > 1 and self._length_follows():
-            parts.time = columns.pop()
-        parts.partition_by = tuple(columns)
+            self.time = columns.pop()
+        self.partition_by = tuple(columns)
 
     def _another_partition(self) -> bool:
         """Skips a comma, if another column of PARTITION BY follows it."""
-        ahead = self._tokens[self._index + 1] if self._index + 1 < self._tokens_size else None
-        behind = self._tokens[self._index + 2] if self._index + 2 < self._tokens_size else None
         more = (
-            self.at(TokenType.COMMA)
-            and ahead is not None
-            and behind is not None
-            and ahead.text.upper() not in ("DESCRIPTOR", "INTERVAL")
-            and ahead.token_type not in (TokenType.NUMBER, TokenType.STRING)
-            and behind.token_type == TokenType.COMMA
+            self.parser.at(TokenType.COMMA)
+            and self.parser.word(1) not in ("DESCRIPTOR", "INTERVAL")
+            and not self.parser.at(TokenType.NUMBER, TokenType.STRING, ahead=1)
+            and self.parser.at(TokenType.COMMA, ahead=2)
         )
-        if more:
-            self._advance()
-        return more
+        return more and self.parser.take(TokenType.COMMA)
 
     def _length_follows(self) -> bool:
         """Returns whether an interval follows: then the last name before it is the event time."""
-        return self.at(TokenType.COMMA) and self._next.token_type in (TokenType.INTERVAL, TokenType.STRING)
+        lengths = (TokenType.INTERVAL, TokenType.STRING)
+        return self.parser.at(TokenType.COMMA) and self.parser.at(*lengths, ahead=1)
 
-    def _is_time(self, named: str | None, arguments: list[Argument]) -> bool:
+    def _is_time(self, named: str | None) -> bool:
         if named is not None:
             return named in ("timecol", "time", "on_time")
-        plain = bool(self._curr) and self._curr.token_type not in (
-            TokenType.NUMBER,
-            TokenType.INTERVAL,
-            TokenType.STRING,
-        )
-        return not arguments and plain
-
-    def _data(self) -> Source:
-        bare = self.take_words("TABLE")
-        if bare and self.at(TokenType.L_PAREN):
-            return self.derived()
-        return self.source()
+        length = self.parser.at(TokenType.NUMBER, TokenType.INTERVAL, TokenType.STRING)
+        return not self.arguments and not length and self.parser.word() != ""
 
     def _list(self) -> tuple[Expr, ...]:
-        self._advance()
-        columns = self.separated(self.expr)
-        self.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
+        self.parser.move_to(self.parser.index + 1)
+        columns = self.parser.separated(self.parser.expr)
+        self.parser.required(TokenType.R_PAREN, "a parenthesis is closed", "close it")
         return columns
 
     def _descriptor(self) -> Expr:
         if not self._at_descriptor():
-            return self.operand("the column of the event time follows")
-        self._advance(2)
-        column = self.operand("DESCRIPTOR has the column of the event time")
-        self.required(TokenType.R_PAREN, "DESCRIPTOR has one column", "close the parenthesis")
+            return self.parser.operand("the column of the event time follows")
+        self.parser.move_to(self.parser.index + 2)
+        column = self.parser.operand("DESCRIPTOR has the column of the event time")
+        self.parser.required(TokenType.R_PAREN, "DESCRIPTOR has one column", "close the parenthesis")
         return column
 
     def _argument(self, named: str | None) -> Argument:
-        if self.at(TokenType.NUMBER) and self._next.text.upper() in ("ROWS", "ROW"):
-            index = self._index
-            value = Expr(exp.Literal.number(self._curr.text), TextSpan(self._curr.start, self._curr.end + 1))
-            self._advance(2)
-            return Argument(named, Expr(value.node, self.span_from(index)), True)
-        return Argument(named, self.operand("an interval or a number of rows follows"), False)
+        if self.parser.at(TokenType.NUMBER) and self.parser.word(1) in ("ROWS", "ROW"):
+            index = self.parser.index
+            node = exp.Literal.number(self.parser.word())
+            self.parser.move_to(index + 2)
+            return Argument(named, Expr(node, self.parser.span_from(index)), True)
+        return Argument(named, self.parser.operand("an interval or a number of rows follows"), False)

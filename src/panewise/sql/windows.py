@@ -1,9 +1,8 @@
 """A SELECT with windows and GROUP BY as a window operator, with what Spark computes before and after it."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, TypeGuard
-
-from sqlglot import exp
 
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
@@ -192,14 +191,11 @@ class WindowCompiler:
         return names
 
     def _output(self, item: SelectItem, panes: Panes) -> OutputColumn:
-        if isinstance(item.expr.node, exp.Star):
+        if item.is_star:
             rule = "the columns of a query with GROUP BY are keys, bounds and aggregates"
             raise self.parser.fail("*", rule, "name the columns", item.span)
         original = self.parser.characters(item.expr.span)
-        name = item.alias
-        if name is None and isinstance(item.expr.node, exp.Column):
-            name = item.expr.node.name
-        return OutputColumn(panes.text(item.expr), name, original)
+        return OutputColumn(panes.text(item.expr), item.name, original)
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator | Chain:
         fields = self._fields(window)
@@ -258,6 +254,13 @@ def retracts(spec: WindowOperator | Chain) -> bool:
 def is_first(spec: WindowOperator | Chain) -> TypeGuard[WindowOperator]:
     """Returns whether an operator has no stages behind it."""
     return spec.ports[INPUT] is spec
+
+
+def respecified(spec: WindowOperator, **fields: Any) -> WindowOperator:
+    """Returns the operator with other fields. An accumulation that was not given may still be chosen."""
+    if not spec.accumulation_given:
+        fields = {"accumulation": None, **fields}
+    return replace(spec, **fields)
 
 
 def _count() -> Aggregate:

@@ -1,6 +1,6 @@
 """Expressions of a text of SQL as expressions of Polars (semantics 46.52)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.errors import InputError, PanewiseError, SqlError
+from panewise.errors import PanewiseError, SqlError
 from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
-from panewise.sql.type_names import first_name
-from panewise.standalone.schema import dtype_of
-from panewise.standalone.sql_functions import FUNCTIONS, in_range, like_pattern, whole
+from panewise.sql.function_calls import CASTS
+from panewise.standalone.sql_casts import COMPARISONS, cast_of, with_times
+from panewise.standalone.sql_functions import FUNCTIONS, like_pattern
 from panewise.standalone.sql_time_functions import field_of_time, truncated
 from panewise.standalone.sql_typed import Function, Typed, refused
 
@@ -114,20 +114,13 @@ class Scope:
 
     def _call(self, call: CallNode) -> Typed:
         name = call.name
-        if name == "struct":
-            return self._struct(call)
-        if name == "named_struct":
-            return self._named_struct(call)
-        if name in ("cast", "try_cast"):
-            return self._cast(call)
+        if name in CASTS and len(call.arguments) == 1:
+            return self._cast(CallNode("cast", (*call.arguments, ConstantNode(name))))
         if name == "as":
             return self._node(call.arguments[0])
-        if name == "like":
-            return self._like(call)
-        if name in _REPLACED:
-            return self._date_part(call)
-        if name == "date_trunc":
-            return self._date_trunc(call)
+        special = self._special().get(name)
+        if special is not None:
+            return special(call)
         function = FUNCTIONS.get(name)
         if function is None:
             known = sorted({*FUNCTIONS, *_REPLACED, "date_trunc"})
@@ -136,6 +129,19 @@ class Scope:
         return self._apply(
             name, function, [self._node(argument) for argument in call.arguments], call.arguments
         )
+
+    def _special(self) -> dict[str, Callable[[CallNode], Typed]]:
+        """Returns the functions that look at more than the types of their arguments."""
+        return {
+            "struct": self._struct,
+            "named_struct": self._named_struct,
+            "cast": self._cast,
+            "try_cast": self._cast,
+            "like": self._like,
+            "ilike": self._like,
+            "date_trunc": self._date_trunc,
+            **dict.fromkeys(_REPLACED, self._date_part),
+        }
 
     def _apply(self, name: str, function: Function, values: Sequence[Typed], nodes: Sequence[Node]) -> Typed:
         """Returns a call. A constant with a point is a DOUBLE beside one, as on Spark."""
@@ -146,6 +152,7 @@ class Scope:
                 else value
                 for value, node in zip(values, nodes, strict=True)
             ]
+        values = with_times(values, nodes) if name in COMPARISONS else values
         try:
             return self._typed(function(name, values))
         except (TypeError, ValueError) as error:
@@ -179,33 +186,18 @@ class Scope:
 
     def _cast(self, call: CallNode) -> Typed:
         """Returns a cast whose result no rule of formatting or rounding decides."""
-        value, text = self._node(call.arguments[0]), str(_constant(call.arguments[1]))
-        rule = (
-            "in process whole numbers are cast to others, to DOUBLE and to STRING, a DOUBLE to INT and "
-            "BIGINT, and null to any type"
-        )
-        try:
-            wanted = dtype_of("cast", first_name(text))
-        except InputError:
-            raise refused(f"CAST AS {text}", rule) from None
-        target = Typed(value.expr, wanted)
-        longer = value.is_integer and target.is_integer and wanted.is_integer()
-        longer = longer and _bits(wanted) >= _bits(value.dtype)
-        if value.is_integer and target.is_integer and not longer:
-            return self._typed(in_range(value.expr.cast(pl.Int128), wanted))
-        if value.is_float and isinstance(wanted, (pl.Int32, pl.Int64)):
-            return self._typed(whole(value, wanted))
-        simple = value.is_integer and (isinstance(wanted, (pl.Float64, pl.String)) or longer)
-        if not (simple or value.is_null or wanted == value.dtype):
-            raise refused(f"CAST of {value.dtype} AS {text}", rule)
-        return self._typed(value.expr.cast(wanted))
+        node, kind = call.arguments
+        return self._typed(cast_of(self._node(node), str(_constant(kind)), node))
 
     def _like(self, call: CallNode) -> Typed:
         pattern = _constant(call.arguments[1])
         value = self._node(call.arguments[0])
         if not isinstance(pattern, str) or not value.is_text:
             raise refused("LIKE", "in process a text is compared with a constant pattern")
-        return self._typed(value.expr.cast(pl.String).str.contains(like_pattern(pattern)))
+        text = value.expr.cast(pl.String)
+        if call.name == "ilike":
+            text, pattern = text.str.to_lowercase(), pattern.lower()
+        return self._typed(text.str.contains(like_pattern(pattern)))
 
     def _date_part(self, call: CallNode) -> Typed:
         field = str(_constant(call.arguments[0])) if call.arguments else ""
@@ -222,10 +214,6 @@ class Scope:
         if function is None or len(call.arguments) != 2:
             raise refused(f"{call.name}({unit!r}, ...)", "in process a unit is one from second to year")
         return self._typed(function(call.name, [self._node(call.arguments[1])]))
-
-
-def _bits(dtype: Any) -> int:
-    return {pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64}[type(dtype)]
 
 
 def _constant(node: Node) -> Any:

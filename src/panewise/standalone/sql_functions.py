@@ -77,6 +77,15 @@ def _remainder(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     return (left.expr.abs() % _not_zero(right).abs()) * left.expr.sign()
 
 
+def _whole_quotient(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns the quotient without its fraction, a BIGINT."""
+    left, right = arguments
+    accepted = left.is_integer and right.is_integer
+    check(name, arguments, accepted=accepted, rule="whole numbers have a whole quotient")
+    wide, by = left.expr.cast(pl.Int128), _not_zero(right).cast(pl.Int128)
+    return in_range(wide.abs().floordiv(by.abs()) * wide.sign() * by.sign(), pl.Int64())
+
+
 def _not_zero(divisor: Typed) -> pl.Expr:
     """Returns a divisor; a zero in it is an error when it is computed, as on Spark."""
 
@@ -140,6 +149,11 @@ def _if(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     condition, *values = arguments
     default = values[1] if len(values) > 1 else Typed(pl.lit(None), pl.Null())
     return _case(name, [condition, values[0], default])
+
+
+def _nvl2(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    first, *values = arguments
+    return _case(name, [Typed(first.expr.is_not_null(), pl.Boolean()), values[0], values[1]])
 
 
 def _check_one_type(name: str, values: Sequence[Typed]) -> None:
@@ -312,6 +326,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "/": _divide,
     "%": _remainder,
     "mod": _remainder,
+    "div": _whole_quotient,
     "=": _comparison(pl.Expr.eq),
     "<>": _comparison(pl.Expr.ne),
     "<": _comparison(pl.Expr.lt),
@@ -334,6 +349,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "if": _if,
     "coalesce": _coalesce,
     "nvl": _coalesce,
+    "nvl2": _nvl2,
     "ifnull": _coalesce,
     "nullif": _nullif,
     "||": _concat,

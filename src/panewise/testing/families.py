@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from panewise import functions as F
 from panewise.families import part
 from panewise.spec import JoinOperator, Specification, WindowOperator
 from panewise.spec.conditions.nodes import Column, Comparison, walk
@@ -97,7 +96,7 @@ def _of_join(join: JoinOperator) -> list[Mapping[str, str]]:
 
 
 def _windows_of_join(join: JoinOperator) -> WindowOperator | None:
-    return window_operator(join, F.count()) if join.window_columns else None
+    return window_operator(join) if join.window_columns else None
 
 
 PLAIN: Final = TestingParts()

@@ -7,6 +7,7 @@ import polars as pl
 from panewise import JoinOperator
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.family_parts import Inspection, engine_parts
+from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.state import MemoryRunStore
 
@@ -27,13 +28,10 @@ def steps(spec: JoinOperator, store: MemoryRunStore) -> Iterator[StoredOperator]
             stored.commit()
 
 
-def inspected(stored: StoredOperator) -> Inspection:
+def inspected(operator: Operator) -> Inspection:
     """Returns what an inspection shows of the tables of an operator."""
-    operator = stored.operator
 
-    def read(
-        table: str, columns: list[str], _: object, __: object, horizon: int | None, *more: object
-    ) -> pl.DataFrame:
+    def read(table: str, columns: list[str], _: object, horizon: int | None, *more: object) -> pl.DataFrame:
         return operator.state.tables[table].expired(horizon).all().select(columns)
 
     return engine_parts(operator.spec).inspect(operator.spec, operator.header(), read)

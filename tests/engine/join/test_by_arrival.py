@@ -160,7 +160,7 @@ def test_an_inspection_shows_what_the_windows_contain(match: LastRows | Latest, 
     operator.add(rows("left", (1, 6, 8)), "left")
     stored = next(micro_batches)
     assert stored.operator.live()["window_start"].to_list() == times
-    found = inspected(stored)
+    found = inspected(stored.operator)
     assert sorted(found.rows["__end"]) == times
 
 

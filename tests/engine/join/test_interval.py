@@ -66,7 +66,7 @@ def test_an_inspection_shows_the_retained_rows(how: str) -> None:
     next(micro_batches).operator.add(rows("right", (1, 4, 0)), "right")
     stored = next(micro_batches)
     assert stored.operator.live()["window_start"].to_list() == [1, 3, 4, 7, 8]
-    found = inspected(stored)
+    found = inspected(stored.operator)
     assert sorted(found.rows["__end"]) == [1, 3, 4, 7, 8]
 
 

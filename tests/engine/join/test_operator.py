@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 from panewise import AsOf, FixedLag, Interval, JoinOperator, LastRows, Latest, Side, StreamTime
-from panewise.engine.family_parts import engine_parts
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.registry import operator_for
 from panewise.engine.saved_operator import restore, save
@@ -15,7 +14,7 @@ from panewise.errors import SpecError
 from panewise.spec.operators.join.columns import Selected
 from panewise.state import MemoryRunStore
 from panewise.testing import run
-from tests.engine.join.micro_batches import LONG, SCHEMAS, rows, steps
+from tests.engine.join.micro_batches import LONG, SCHEMAS, inspected, rows, steps
 
 
 def join(match: Interval | AsOf, how: str = "left", watermark: FixedLag | None = None) -> JoinOperator:
@@ -81,19 +80,7 @@ def test_decided_rows_leave_the_state(strategy: Any) -> None:
     assert sorted(tables["left overdue"].all()["t"]) == [*range(8, 208, 10)]
     assert tables["right"].all().height < 100
     assert sum(run.rows for run in tables["left overdue"].runs) < 100
-
-    def read(
-        table: str,
-        columns: list[str],
-        identity: list[str],
-        cell: list[str],
-        horizon: int | None,
-        apart: list[str],
-    ) -> pl.DataFrame:
-        return tables[table].expired(horizon).all().select(columns)
-
-    found = engine_parts(stored.operator.spec).inspect(join(AsOf(strategy)), stored.operator.header(), read)
-    assert sorted(found.rows["__end"]) == [*range(8, 208, 10)]
+    assert sorted(inspected(stored.operator).rows["__end"]) == [*range(8, 208, 10)]
     assert stored.operator.finish().panes.height == 20
 
 
@@ -123,11 +110,7 @@ def test_nothing_shows_a_time_of_rows_without_event_times(match: LastRows | Late
     assert [side.watermark for side in clocks.sides.values()] == [None, None]
     live = operator.live()
     assert live.select("k", "window_start", "window_end").rows() == [(1, None, None), (2, None, None)]
-
-    def read(table: str, columns: list[str], *_: Any) -> pl.DataFrame:
-        return operator.state.tables[table].all().select(columns)
-
-    found = engine_parts(spec).inspect(spec, operator.header(), read)
+    found = inspected(operator)
     assert (found.ends_in_time, found.watermark, found.rows.height) == (False, None, 2)
     assert "join_time" not in operator.finish().panes.columns
     assert operator.output_watermark() == 2**63 - 1

@@ -13,7 +13,6 @@ from panewise.engine.over.operator import OverEngine
 from panewise.engine.over.order import in_arrival_order, passing_in_order
 from panewise.engine.over.plan import OverPlan
 from panewise.engine.registry import operator_for
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.time_queue import TimeQueue
 
 SCHEMA: dict[str, pl.DataType] = dict.fromkeys(("t", "k", "o", "n"), pl.Int64())
@@ -40,7 +39,7 @@ def frame(rows: list[Row]) -> pl.DataFrame:
 
 def queue(*, sealed: int) -> TimeQueue:
     """Returns the queue of all batches, of which the first `sealed` are in runs."""
-    empty = TimeQueue.nothing(OverPlan(over("t"), SCHEMA).waiting, MemoryLibrary())
+    empty = TimeQueue.nothing(OverPlan(over("t"), SCHEMA).waiting)
     batches = [frame(rows).with_columns(pl.col("t").alias(END)) for rows in BATCHES]
     stored = reduce(lambda made, rows: made.put(rows).sealed(), batches[:sealed], empty)
     return reduce(TimeQueue.put, batches[sealed:], stored)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.tables.latest_by_key import LatestByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 
 SHAPE = Shape(
     {"k": pl.String(), TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}, [TIME, NUMBER], ["k"]
@@ -17,7 +17,7 @@ BATCHES = st.lists(st.lists(ROW, min_size=1, max_size=4), min_size=1, max_size=1
 
 
 def table(batches: list[list[tuple[str, int]]], settled: int | None) -> LatestByKey:
-    found, number = LatestByKey.nothing(SHAPE, MemoryLibrary()).settled_until(settled), 0
+    found, number = LatestByKey.nothing(SHAPE).settled_until(settled), 0
     for batch in batches:
         rows = [(key, time, number + n, MAX_INSTANT) for n, (key, time) in enumerate(batch)]
         number += len(batch)
@@ -52,7 +52,7 @@ def test_rows_of_keys_whose_hashes_are_equal_do_not_supersede_one_another() -> N
         schema={**SHAPE.schema, "__hash": pl.UInt64()},
         orient="row",
     )
-    kept = LatestByKey.nothing(SHAPE, MemoryLibrary()).settled_until(9)._merging(rows, bottom=True)
+    kept = LatestByKey.nothing(SHAPE).settled_until(9)._merging(rows, bottom=True)
     assert kept["k"].to_list() == ["a", "b"]
 
 

@@ -28,7 +28,7 @@ LOOK_UPS = st.lists(st.tuples(st.sampled_from("abcd"), st.integers(-25, 25), st.
 
 
 def table(batches: list[list[tuple[str, int]]], *, seal_each: bool) -> RowsByKey:
-    found, number = RowsByKey.nothing(SHAPE, MemoryLibrary()), 0
+    found, number = RowsByKey.nothing(SHAPE), 0
     for batch in batches:
         rows = [(key, time, number + n, time + BEYOND) for n, (key, time) in enumerate(batch)]
         number += len(batch)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, START, TIME
 from panewise.engine.tables.rows_of_sessions import RowsOfSessions
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 
 ROWS = Shape(
@@ -25,10 +25,10 @@ def test_merges_keep_the_rows_of_sessions(
     rows: list[tuple[str | None, int]], live: set[tuple[str | None, int]]
 ) -> None:
     sessions = [(key, n * 10, n * 10 + 7) for key, n in sorted(live, key=str)]
-    windows = StoredTable.nothing(SESSIONS, MemoryLibrary())
+    windows = StoredTable.nothing(SESSIONS)
     frame = pl.DataFrame(sessions, schema=SESSIONS.schema, orient="row")
     windows = windows.changed(frame, frame.clear())
-    table = RowsOfSessions.nothing(ROWS, MemoryLibrary()).of_sessions(windows, ("k",))
+    table = RowsOfSessions.nothing(ROWS).of_sessions(windows, ("k",))
     for number, (key, time) in enumerate(rows):
         row = (key, time, number, MAX_INSTANT)
         table = table.put(pl.DataFrame([row], schema=ROWS.schema, orient="row")).sealed()
@@ -49,7 +49,7 @@ def _numbers(table: RowsOfSessions, run: object) -> list[int]:
 
 
 def test_without_sessions_nothing_is_dropped() -> None:
-    table = RowsOfSessions.nothing(ROWS, MemoryLibrary())
+    table = RowsOfSessions.nothing(ROWS)
     for number in range(40):
         table = table.put(
             pl.DataFrame([("a", 5, number, MAX_INSTANT)], schema=ROWS.schema, orient="row")

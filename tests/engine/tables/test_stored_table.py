@@ -8,7 +8,7 @@ from panewise.engine.columns import BORN, CLOSED, END, FIRED, HASH, PENDING, STA
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.tables import compaction
 from panewise.engine.tables.compaction import FAN_IN, PART_ROWS, allowance, next_merge
-from panewise.engine.tables.run import PARTS, MemoryLibrary, RunRows, Shape, merged, part_range, parted
+from panewise.engine.tables.run import PARTS, RunRows, Shape, merged, part_range, parted
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.state import Run
 
@@ -37,7 +37,7 @@ def run(rows: int, part: int | None = None, name: str = "") -> Run:
 
 
 def table(shape: Shape = SHAPE) -> StoredTable:
-    return StoredTable.nothing(shape, MemoryLibrary())
+    return StoredTable.nothing(shape)
 
 
 def put(one: StoredTable, *given: tuple[int, int, int]) -> StoredTable:
@@ -207,7 +207,7 @@ def lists(*keys: int) -> pl.DataFrame:
 def of_lists(*steps: tuple[int, ...]) -> StoredTable:
     """Returns a table of windows with lists, in which each step made a run."""
     shape = Shape({**SCHEMA, "texts": pl.List(pl.String())}, SHAPE.identity, SHAPE.by)
-    one = StoredTable.nothing(shape, MemoryLibrary())
+    one = StoredTable.nothing(shape)
     for keys in steps:
         one = one.changed(lists(*keys), lists(*keys).clear()).sealed()
     return one

@@ -17,7 +17,7 @@ from panewise.engine.ingest.validate import UncombinedPort, ValidationResult, va
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks
 from panewise.engine.protocol import Schemas
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec import Inputs
@@ -84,9 +84,8 @@ class PairsOperator(UncombinedOperator):
 
     def __init__(self, spec: Pairs, schemas: Schemas) -> None:
         self.spec, self.plan, self.changed = spec, PairsPlan(spec, schemas), False
-        library = MemoryLibrary()
-        waiting = {name: TimeQueue.nothing(port.queue, library) for name, port in self.plan.ports.items()}
-        self.state = PairsState(StoredTable.nothing(self.plan.counts, MemoryLibrary()), waiting)
+        waiting = {name: TimeQueue.nothing(port.queue) for name, port in self.plan.ports.items()}
+        self.state = PairsState(StoredTable.nothing(self.plan.counts), waiting)
 
     def header(self) -> dict[str, Any]:
         clocks, ended = self.state.clocks, sorted(self.state.ended)
@@ -236,7 +235,7 @@ def inspect(spec: Pairs, header: Mapping[str, Any], read: TableReader) -> Inspec
         Clocks(header["processing_time"], header["watermark"], header["finished"]) if header else Clocks()
     )
     horizon = _passed_until(clocks)
-    tables = [read(name, [KEY, END], [END], [], horizon, [KEY]) for name in (LEFT, RIGHT)]
+    tables = [read(name, [KEY, END], [], horizon, [KEY]) for name in (LEFT, RIGHT)]
     rows = [table for table in tables if table.width]
     return Inspection(clocks, pl.concat(rows) if rows else pl.DataFrame(), [KEY])
 

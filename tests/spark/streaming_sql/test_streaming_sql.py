@@ -35,6 +35,12 @@ SAME = [
     sum(v) OVER (PARTITION BY k ORDER BY ts DESC ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS s,
     nth_value(v, 2) IGNORE NULLS OVER (ORDER BY ts) AS n, rank() OVER (ORDER BY ts, v DESC NULLS FIRST) + 0 AS
     r FROM {t}""",
+    """SELECT /*+ COALESCE(1) */ window(ts, '10 seconds').start, k, grouping(k), grouping_id() FROM {t}
+    GROUP BY window(ts, '10 seconds').start, ROLLUP (k)""",
+    """WITH a AS (SELECT k, window.start AS st, sum(v) AS s FROM {t} GROUP BY k, window(ts, '10 seconds'))
+    SELECT x.k, x.st, y.s FROM a x LEFT JOIN a y ON x.st = y.st AND x.k = y.k""",
+    """SELECT st, count(null), lag(count(*)) OVER (ORDER BY st) FROM (
+        SELECT k, window.start AS st FROM {t} GROUP BY k, window(ts, '10 seconds')) GROUP BY st""",
     """SELECT kk, n FROM (SELECT k AS kk, count(*) AS n FROM {t} GROUP BY k, window(ts, '30 seconds'))
     WHERE n > 1 ORDER BY kk LIMIT 2""",
 ]
@@ -332,6 +338,13 @@ def test_a_batch_that_only_spark_has_is_sparks(feed: Feed) -> None:
     assert collected(sql(text, t=feed.batch())) == collected(feed.spark.sql(text, t=feed.batch()))
     with pytest.raises(SqlError, match="ntile"):
         sql(text, t=feed.stream())
+    sampled = "SELECT k, sum(v) FROM t TABLESAMPLE (100 PERCENT) GROUP BY k, window(ts, '10 seconds')"
+    whole = "SELECT k, sum(v) FROM {t} GROUP BY k, window(ts, '10 seconds')"
+    assert collected(sql(sampled, t=feed.batch())) == collected(feed.spark.sql(whole, t=feed.batch()))
+    piped = "TABLE t |> EXTEND sum(v) OVER (ORDER BY ts) AS s |> WHERE t.v > 4 |> SELECT s"
+    assert [row.s for row in rows_of(sql(piped, t=feed.batch())).collect()] == [15, 24]
+    with_set = "FROM t |> SET v = v + 1 |> AGGREGATE max(v) AS m GROUP BY window(ts, '1 minute')"
+    assert [row.m for row in sql(with_set, t=feed.batch()).collect()] == [10]
 
 
 def test_a_result_is_a_table(feed: Feed) -> None:

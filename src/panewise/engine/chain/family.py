@@ -10,11 +10,13 @@ Contributions also have the keys of the stage and the columns that its aggregate
 there are none. Windows have no partial columns. Both have the horizon of the operator's windows.
 """
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from panewise.engine.chain.plan import TABLES, ChainPlan
-from panewise.engine.family_parts import EngineParts, engine_parts, on_call, with_one_input
-from panewise.engine.windows.family import division
+from panewise.engine.family_parts import EngineParts, TakeOver, engine_parts, on_call, with_one_input
+from panewise.engine.windows import family as windows
+from panewise.engine.windows.state import WINDOWS
 from panewise.spec import Chain
 
 
@@ -25,12 +27,23 @@ def tables(spec: Chain) -> tuple[str, ...]:
     return windows, *(f"{name} of stage {number}" for number in stages for name in TABLES), *slices
 
 
+def take_over(operator: Any, old: Chain, header: Mapping[str, Any]) -> TakeOver:
+    """Returns how a chain takes over a state of one whose operator has other fields (semantics 47.2).
+
+    The tables of stages stay as they are. All tables have the horizon of the operator's windows.
+    """
+    how = windows.take_over(operator.first, old.first, header)
+    own = {name: table for name, (member, table) in operator.places.items() if member == 0}
+    horizons = dict.fromkeys(operator.places, how.horizons[WINDOWS])
+    return TakeOver(how.header, horizons, {name: how.tables[table] for name, table in own.items()})
+
+
 PARTS: Final = EngineParts(
     compile=with_one_input(ChainPlan),
     operator=with_one_input(on_call("panewise.engine.chain.operator:ChainEngine")),
     tables=tables,
     inspect=lambda spec, header, read: engine_parts(spec.first).inspect(spec.first, header, read),
-    take_over=on_call("panewise.engine.chain.evolution:take_over"),
-    division=division,
+    take_over=take_over,
+    division=windows.division,
     header_rules=lambda spec: engine_parts(spec.first).header_rules(spec.first),
 )

@@ -14,13 +14,12 @@ from typing import Any, ClassVar
 import polars as pl
 
 from panewise.engine.chain.plan import OP, TABLES, StagePlan
-from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, TOMBSTONE, live_column
+from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, live_column
 from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
-from panewise.engine.windowing.panes import COMPLETE, numbering
+from panewise.engine.windowing.panes import COMPLETE, differs, numbering
 
 LAST, ON_TIME = "__last", "__on_time"
 FILLED, EMITS = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
@@ -43,10 +42,8 @@ class StageEngine:
 
     def __init__(self, plan: StagePlan) -> None:
         self.plan = plan
-        contributions = StoredTable.nothing(plan.contributions, MemoryLibrary())
-        self.state = StageState(
-            contributions=contributions, windows=StoredTable.nothing(plan.windows, MemoryLibrary())
-        )
+        contributions = StoredTable.nothing(plan.contributions)
+        self.state = StageState(contributions=contributions, windows=StoredTable.nothing(plan.windows))
 
     def header(self) -> dict[str, Any]:
         """Returns an empty header."""
@@ -91,7 +88,7 @@ def _processed(
     )
     results = _results(plan, stored)
     evaluated = _evaluated(plan, touched, results, state.windows.find(touched[plan.identity]), clocks)
-    windows = state.windows.changed(_after(plan, evaluated), state.windows.newest.clear().drop(TOMBSTONE))
+    windows = state.windows.changed(_after(plan, evaluated))
     return _emitted_panes(plan, evaluated, clocks.processing_time), {
         "contributions": contributions,
         "windows": windows,
@@ -147,10 +144,7 @@ def _evaluated(
     windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))
     if not plan.compares:
         return windows.with_columns(pl.col(FILLED).alias(EMITS))
-    same = pl.all_horizontal(
-        pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
-    )
-    news = ~(pl.col(LIVE) & same) | _requested(plan)
+    news = differs(plan.aggregation.result_types) | _requested(plan)
     return windows.with_columns(pl.col(LIVE).fill_null(False)).with_columns(
         (pl.col(FILLED) & news).alias(EMITS)
     )

@@ -24,11 +24,12 @@ from typing import Any, Final
 
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.columns import key_columns
-from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
-from panewise.engine.join.two_sides import HEADER_RULES, read_clocks
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, TakeOver, engine_parts, on_call
+from panewise.engine.join.two_sides import HEADER_RULES, inspected_windows, read_clocks
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.nested.state import header_in
 from panewise.engine.tables.division import Division
+from panewise.engine.windows import family as of_windows
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.windowing import row_key
@@ -44,9 +45,13 @@ def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader)
     """Returns the live windows, with the keys of the left side."""
     windows = window_operator(spec)
     inspection = engine_parts(windows).inspect(windows, header_in(HEADER, header), read)
-    names = {row_key(place): name for place, name in enumerate(spec.keys)}
-    rows = inspection.rows.rename(names) if inspection.rows.width else inspection.rows
-    return replace(inspection, clocks=read_clocks(header), rows=rows, keys=key_columns(spec.keys))
+    return inspected_windows(spec, read_clocks(header), inspection)
+
+
+def take_over(operator: Any, old: CogroupOperator, header: Mapping[str, Any]) -> TakeOver:
+    """Returns how a cogroup takes over a state of another one, which is that of its windows (47.13)."""
+    how = of_windows.take_over(operator.windows, window_operator(old), header_in(HEADER, header))
+    return TakeOver({**header, HEADER: how.header}, how.horizons, how.tables)
 
 
 def division(operator: Any) -> dict[str, Division]:
@@ -70,7 +75,7 @@ PARTS: Final = EngineParts(
     operator=on_call("panewise.engine.cogroup.operator:CogroupEngine"),
     tables=tables,
     inspect=inspect,
-    take_over=on_call("panewise.engine.cogroup.evolution:take_over"),
+    take_over=take_over,
     division=division,
     header_rules=header_rules,
 )

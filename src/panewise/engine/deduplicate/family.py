@@ -30,11 +30,11 @@ from panewise.state.manifest import checked
 def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the groups, and the rows that have not been taken (semantics 45.14)."""
     clocks, keys = read_clocks(checked(header), Clocks.initial(spec)), list(spec.keys)
-    groups = read(GROUPS, [*keys, START, END], [*keys, START], keys, group_horizon(spec, clocks), keys)
+    groups = read(GROUPS, [*keys, START, END], [*keys, START], group_horizon(spec, clocks), keys)
     ends = spec.within_us is not None
     if not spec.waits:
         return Inspection(clocks, groups, keys, ends_in_time=ends)
-    waiting = read(WAITING, [*keys, END], [END], [], taken_until(clocks), keys)
+    waiting = read(WAITING, [*keys, END], [], taken_until(clocks), keys)
     rows = [groups] if groups.width else []
     if waiting.width:
         rows.append(waiting.with_columns(pl.col(END).alias(START)).select(*keys, START, END))

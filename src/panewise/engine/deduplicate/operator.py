@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, TIME, TOMBSTONE
+from panewise.engine.columns import ARRIVAL_NUMBER, END, START, STORED_TIME, TIME
 from panewise.engine.deduplicate.grouping import Anchors, opening, reach
 from panewise.engine.deduplicate.keys import Keys
 from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
@@ -209,7 +209,5 @@ class DeduplicateEngine(RowEngine[DeduplicatePlan, DeduplicateState]):
     def _put(self, groups: pl.DataFrame) -> None:
         if groups.is_empty():
             return
-        table = self.state.groups
-        nothing = table.newest.clear().drop(TOMBSTONE)
-        self.state = replace(self.state, groups=sealed_if_long(table.changed(groups, nothing)))
+        self.state = replace(self.state, groups=sealed_if_long(self.state.groups.changed(groups)))
         self.changed = True

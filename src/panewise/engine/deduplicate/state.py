@@ -5,7 +5,6 @@ from typing import Any, ClassVar
 
 from panewise.engine.deduplicate.plan import DeduplicatePlan
 from panewise.engine.ingest.input_state import InputState
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec import Entry
@@ -31,8 +30,8 @@ class DeduplicateState(InputState):
     @classmethod
     def empty(cls, plan: DeduplicatePlan) -> "DeduplicateState":
         """Returns the state before the first step."""
-        waiting = TimeQueue.nothing(plan.waiting, MemoryLibrary()) if plan.spec.waits else None
-        return cls(groups=StoredTable.nothing(plan.groups, MemoryLibrary()), waiting=waiting)
+        waiting = TimeQueue.nothing(plan.waiting) if plan.spec.waits else None
+        return cls(groups=StoredTable.nothing(plan.groups), waiting=waiting)
 
     def header(self, entry: Entry) -> dict[str, Any]:
         """Returns clocks, marks and the number of rows, even if it is 0."""

@@ -85,11 +85,9 @@ def _split(
         or not reasons
         or not rows.select(pl.any_horizontal(test for test, _ in reasons).any()).item()
     ):
-        return rows, with_reason(rows.clear())
-    reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in reasons)
-    reasoned = rows.with_columns(reason.alias(REASON))
-    invalid = reasoned.filter(pl.col(REASON).is_not_null())
-    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), _with_type_names(invalid)
+        return all_valid(rows)
+    valid, invalid = split_by_reason(rows.with_columns(first_reason(reasons).alias(REASON)))
+    return valid, _with_type_names(invalid)
 
 
 def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataFrame:
@@ -109,9 +107,20 @@ def with_time(spec: Entry, rows: pl.DataFrame, processing_time: int) -> pl.DataF
     return rows.hstack([time.alias(TIME)])
 
 
-def with_reason(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns no rows with a column of reasons. `rows` are no rows without it."""
-    return rows.hstack([pl.Series(REASON, [], pl.String())])
+def all_valid(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows as valid ones, and no invalid ones."""
+    return rows, rows.clear().hstack([pl.Series(REASON, [], pl.String())])
+
+
+def first_reason(tests: Iterable[tuple[pl.Expr, str]]) -> pl.Expr:
+    """Returns the reason of the first test that says that a row is invalid; null if none does."""
+    return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in tests)
+
+
+def split_by_reason(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Returns the rows without a reason as valid ones, and the others."""
+    invalid = pl.col(REASON).is_not_null()
+    return rows.filter(~invalid).drop(REASON), rows.filter(invalid)
 
 
 def _time_reasons(rows: pl.DataFrame) -> list[tuple[pl.Expr, str]]:
@@ -280,6 +289,7 @@ class EntryPort:
     Attributes:
         assign: assigns valid rows to their windows; None if rows have none.
         compared: the columns of deltas, in which each row has a value (semantics 10.4).
+        key_types: the types of the columns `keys`.
 
     Raises:
         SpecError: if a column is missing.
@@ -291,6 +301,7 @@ class EntryPort:
     def __init__(self, entry: Entry, schema: Mapping[str, pl.DataType]) -> None:
         check_columns(entry, schema)
         self.entry, self.schema, self.keys = entry, dict(schema), key_columns(entry.keys)
+        self.key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         self.row_driven_inputs = row_driven(entry.watermark)
         self.late_schema, self.invalid_schema = late_schema(self.schema), {**self.schema, REASON: pl.String()}
 

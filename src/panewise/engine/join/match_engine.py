@@ -11,7 +11,7 @@ from panewise.engine.family_parts import Conversion, Inspection, TableReader
 from panewise.engine.join.batch.join_batch import LateRows, behind
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.two_sides import JoinState
+from panewise.engine.join.two_sides import JoinState, read_clocks
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.tables.copied_tables import CopiedTables
 from panewise.engine.tables.stored_table import StoredTable
@@ -24,9 +24,24 @@ from panewise.spec.operators.join.match import Match
 # The horizons of the tables, how rows are converted, and fields of the header that change.
 MatchTakeOver: TypeAlias = tuple[Mapping[str, int | None], Mapping[str, Conversion], Mapping[str, Any]]
 
+RowsOfSides: TypeAlias = Iterable[tuple[str, pl.DataFrame]]  # a side may have several frames
 
-def _no_method(plan: JoinPlan) -> Any:
+
+def _of_own_operator(*_: Any) -> Any:
     raise AssertionError("the match has an operator of its own")
+
+
+def stored_rows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+    """Returns the live rows of a stored join with the keys of the left side, each at its event time."""
+    of_match, keys, rows = match_engine(spec.match), key_columns(spec.keys), []
+    clocks = of_match.clocks(header)
+    for side, live in of_match.live(spec, clocks, read):
+        if live.width:
+            names = zip(keys_of_side(spec, side), keys, strict=True)
+            own_keys = (pl.col(mine).alias(name) for mine, name in names)
+            rows.append(live.select(*own_keys, pl.col(TIME).alias(END)))
+    both = pl.concat(rows) if rows else pl.DataFrame()
+    return Inspection(clocks, both, keys, ends_in_time=spec.has_event_times)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,8 +53,12 @@ class MatchEngine:
             with a method have the operator :class:`panewise.engine.join.operator.JoinEngine`.
         method: the method of that operator, a :class:`panewise.engine.join.method.Method`.
         state: the state of that operator, given the tables of the method.
+        clocks: the clocks in a header of that state.
+        live: the stored rows that have not expired and can match (semantics 41), given the join, the clocks
+            and what reads the tables: their keys, time and number. Tables may have more, which no merge has
+            dropped yet.
         tables: the names of the tables, each at the place of its number, as far as `inspect` reads them.
-        inspect: what a stored state contains that has not expired (semantics 41).
+        inspect: what a stored state contains that has not expired (semantics 41): by default the rows `live`.
         take_over: how a state is taken over if the match has changed, given the operator, the join before and
             the clocks: the horizons of all tables, and conversions of some. None: the match cannot change.
         record_rows: the rows of an operator of this plan as Python objects, as
@@ -48,10 +67,12 @@ class MatchEngine:
     """
 
     operator: Callable[[JoinOperator, Schemas], Operator]
-    method: Callable[[JoinPlan], Any] = _no_method
+    method: Callable[[JoinPlan], Any] = _of_own_operator
     state: Callable[[dict[str, StoredTable]], JoinState] = JoinState
+    clocks: Callable[[Mapping[str, Any]], JoinClocks] = read_clocks
+    live: Callable[[JoinOperator, Any, TableReader], RowsOfSides] = _of_own_operator
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
-    inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection]
+    inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection] = stored_rows
     take_over: Callable[[Any, JoinOperator, JoinClocks], MatchTakeOver] | None = None
     record_rows: Callable[[JoinPlan], CopiedTables | None] = lambda plan: None
     late_rows: Callable[[Any], LateRows] = lambda match: behind
@@ -66,18 +87,3 @@ def match_engine(match: Match) -> MatchEngine:
 def keys_of_side(spec: JoinOperator, side: str) -> list[str]:
     """Returns the key columns of the tables of a side."""
     return key_columns(spec.sides[side].keys)
-
-
-def stored_rows(
-    spec: JoinOperator, clocks: JoinClocks, of_sides: Iterable[tuple[str, pl.DataFrame]]
-) -> Inspection:
-    """Returns stored rows of the sides with the keys of the left side, each at its event time."""
-    keys, rows = key_columns(spec.keys), []
-    for side, of_side in of_sides:
-        if of_side.width:
-            names = zip(keys_of_side(spec, side), keys, strict=True)
-            rows.append(
-                of_side.select(*(pl.col(mine).alias(name) for mine, name in names), pl.col(TIME).alias(END))
-            )
-    both = pl.concat(rows) if rows else pl.DataFrame()
-    return Inspection(clocks, both, keys, ends_in_time=spec.has_event_times)

@@ -38,10 +38,6 @@ class Method(Protocol):
         """Moves the clocks of the state. Returns what is emitted, and the state after the move."""
         ...
 
-    def live(self, state: JoinState) -> Mapping[str, pl.DataFrame]:
-        """Returns, by side, the rows that wait for a partner; of AsOf left rows only."""
-        ...
-
     def furthest_behind(self) -> int | None:
         """Returns how far `join_time` of an emitted row may lie behind the lower horizon; None: any."""
         ...

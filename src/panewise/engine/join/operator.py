@@ -9,12 +9,14 @@ requested, from the tables as they were before the step.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import TIME
 from panewise.engine.ingest.output import Output
+from panewise.engine.join.batch.emission import matches_name, without_partner
 from panewise.engine.join.batch.join_batch import JoinBatch, join_batch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import match_engine
@@ -39,7 +41,7 @@ class JoinEngine(TwoSidedOperator):
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         plan, of_match = JoinPlan.compile(spec, schemas), match_engine(spec.match)
         self.method: Method = of_match.method(plan)
-        self._late_rows = of_match.late_rows(spec.match)
+        self._late_rows, self._live = of_match.late_rows(spec.match), of_match.live
         super().__init__(spec, plan, of_match.state(self.method.tables()))
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
@@ -60,7 +62,7 @@ class JoinEngine(TwoSidedOperator):
         return None if len(known) < len(lowest) or behind is None else saturating_add(min(known), -behind)
 
     def live(self) -> pl.DataFrame:
-        """Returns the stored rows that :meth:`panewise.engine.join.method.Method.live` returns.
+        """Returns the rows of :meth:`live_rows`.
 
         Each is the window [t, t + 1), with the keys of the left side. Without event times the windows have no
         bounds. The last column names the side: `input`, or `__input` if a key has that name.
@@ -68,7 +70,7 @@ class JoinEngine(TwoSidedOperator):
         names = self.spec.keys
         of_side = "__input" if "input" in names else "input"
         rows = []
-        for side, live in self.method.live(self.state).items():
+        for side, live in self.live_rows():
             port = self.plan.ports[side]
             keys = zip(port.keys, names, strict=True) if names else ()
             shown = [output_key(mine, port.stored[mine]).alias(name) for mine, name in keys]
@@ -80,6 +82,19 @@ class JoinEngine(TwoSidedOperator):
         both = pl.concat(rows).with_columns(value.alias(name) for name, value in columns.items())
         both = both.select(pl.exclude(of_side), of_side)
         return both.sort(["window_end", "window_start", *names], nulls_last=False, maintain_order=True)
+
+    def live_rows(self) -> Iterator[tuple[str, pl.DataFrame]]:
+        """Yields by side keys, time and number of the stored rows that wait for a partner.
+
+        With semi and anti a left row that had a partner gets no other.
+        """
+        had_one = self.spec.how in ("semi", "anti") and matches_name(LEFT) in self.state.tables
+        for side, live in self._live(self.spec, self.state.clocks, self._read):
+            yield side, without_partner(self.state, LEFT, live) if had_one and side == LEFT else live
+
+    def _read(self, table: str, columns: list[str], *of_runs: Any) -> pl.DataFrame:
+        """Reads a table of the state, which needs nothing that only runs do: nothing in it has expired."""
+        return self.state.tables[table].all().select(columns)
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]

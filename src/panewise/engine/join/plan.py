@@ -18,7 +18,6 @@ from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.errors import SpecError
 from panewise.spec import JoinOperator, parts
-from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.conditions import columns_of
 from panewise.spec.operators.join.columns import (
     EITHER,
@@ -36,7 +35,7 @@ from panewise.spec.operators.join.columns import (
     Selected,
 )
 from panewise.spec.operators.join.side_entry import SideEntry
-from panewise.spec.operators.join.windowing import ROW_NUMBER, window_operator
+from panewise.spec.operators.join.windowing import window_operator
 from panewise.spec.operators.panes import BOUNDS
 
 
@@ -58,7 +57,7 @@ class SidePort(UncombinedPort, EntryPort):
         _check_units(entry, self.schema)
         self.stored, self.alone = self._stored(spec, selected), self._alone(selected)
         if entry.window is not None:
-            self.assign = assigning(window_operator(spec, max_(ROW_NUMBER)), slicing_of(entry.window))
+            self.assign = assigning(window_operator(spec), slicing_of(entry.window))
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch.

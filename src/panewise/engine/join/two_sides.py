@@ -14,7 +14,8 @@ from typing import Any, ClassVar, Final, Protocol, Self, cast
 
 import polars as pl
 
-from panewise.engine.columns import TIME
+from panewise.engine.columns import TIME, key_columns
+from panewise.engine.family_parts import Inspection
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.input_state import UncombinedOperator
 from panewise.engine.ingest.output import Counts, Output
@@ -28,6 +29,7 @@ from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
+from panewise.spec.operators.join.windowing import row_key
 from panewise.state.manifest import REPORTS, SINCE, Checks, check_fields, checked, inputs, marks, whole
 
 # The fields of the header that bound the horizon of a side after a change of its lateness (semantics 47.15).
@@ -267,6 +269,13 @@ class TwoSidedOperator(UncombinedOperator, ABC):
         for more in chain([first], panes):
             if more.height:
                 yield replace(self._nothing[port or LEFT], panes=more)
+
+
+def inspected_windows(spec: TwoSided, clocks: JoinClocks, windows: Inspection) -> Inspection:
+    """Returns stored windows of the rows of both sides, with the keys of the left side."""
+    names = {row_key(place): name for place, name in enumerate(spec.keys)}
+    rows = windows.rows.rename(names) if windows.rows.width else windows.rows
+    return replace(windows, clocks=clocks, rows=rows, keys=key_columns(spec.keys))
 
 
 def highest_times(latest: Mapping[str, Mapping[str, int]]) -> dict[str, int]:

@@ -248,6 +248,8 @@ def without(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.D
 
     Null equals null. Only the keys are joined, not whole rows.
     """
+    if rows.is_empty() or others.is_empty():
+        return rows
     pairs = few_pairs(rows, others, by)
     if pairs is not None:
         others_left = np.ones(rows.height, dtype=np.bool_)

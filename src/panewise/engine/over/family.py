@@ -57,7 +57,7 @@ from panewise.state.manifest import checked
 def inspect(spec: OverOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the rows that have not passed (semantics 29.2)."""
     clocks, keys = read_clocks(checked(header), Clocks.initial(spec)), key_columns(spec.keys)
-    rows = read(WAITING, [*keys, END], [END], [], passed_until(spec, clocks), keys if spec.keys else [END])
+    rows = read(WAITING, [*keys, END], [], passed_until(spec, clocks), keys if spec.keys else [END])
     return Inspection(clocks, rows, keys)
 
 

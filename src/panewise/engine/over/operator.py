@@ -12,7 +12,7 @@ from dataclasses import replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TOMBSTONE, UNEMITTED
+from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, UNEMITTED
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.row_engine import RowEngine
@@ -167,7 +167,7 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         if finished and plan.ahead:
             waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
             keys = pl.concat([keys, waits]).unique(maintain_order=True)
-        running = state.running.find(keys) if plan.runs else _no_rows(state.running)
+        running = state.running.find(keys) if plan.runs else state.running.shape.no_rows
         step = PassingRows(rows, after, known, running, finished)
         layout = Layout(plan, step)
         computed = values(layout, self._sequences(step, span, keys))
@@ -177,7 +177,7 @@ class OverEngine(RowEngine[OverPlan, OverState]):
             tables["recent"] = state.recent.changed(*changes)
         if plan.runs:
             now = retention.running(layout, computed.running)
-            tables["running"] = state.running.changed(now, _no_rows(state.running))
+            tables["running"] = state.running.changed(now)
         if plan.ranges and not finished:
             tables |= self._with_passed(rows, span)
         sealed = {name: sealed_if_long(table) for name, table in tables.items() if name != "waiting"}
@@ -192,7 +192,7 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         """
         recent = self.state.recent
         if not self.plan.stores_recent:
-            return _no_rows(recent)
+            return recent.shape.no_rows
         everything = self.state.clocks.finished and self.plan.ahead
         return recent.all() if everything else recent.of_keys(keys, self.plan.keys)
 
@@ -210,9 +210,4 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         assert passed is not None
         assert blocks is not None
         more = blocks_of(self.plan, rows, span)
-        return {"passed": passed.put(rows), "blocks": blocks.changed(more, _no_rows(blocks))}
-
-
-def _no_rows(table: StoredTable) -> pl.DataFrame:
-    """Returns an empty frame with the columns of the table."""
-    return table.newest.clear().drop(TOMBSTONE)
+        return {"passed": passed.put(rows), "blocks": blocks.changed(more)}

@@ -196,14 +196,13 @@ class OverPlan(UncombinedPort, InputPort):
 
     def _tables(self) -> tuple[Shape, Shape, Shape]:
         """Returns the columns of the tables `waiting`, `recent` and `running`."""
-        keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         own = {ONE_KEY: pl.Int8()} if ONE_KEY in self.keys else {}
         waiting: Dtypes = {**self.payload, **own, TIME: pl.Int64()}
         ranks: Dtypes = dict.fromkeys((RANK, DENSE_RANK), pl.Int64()) if self.ranks and self.ahead else {}
         columns = self.payload if self.ahead else self.read
         times: Dtypes = {STORED_TIME: pl.Int64()} if self.spec.event_time is not None else {}
         recent: Dtypes = {
-            **keys,
+            **self.key_types,
             **columns,
             SLOT: pl.Int64(),
             ROW_NUMBER: pl.Int64(),
@@ -211,7 +210,7 @@ class OverPlan(UncombinedPort, InputPort):
             **times,
             **ranks,
         }
-        running: Dtypes = {**keys, TIME: pl.Int64(), **self._running()}
+        running: Dtypes = {**self.key_types, TIME: pl.Int64(), **self._running()}
         return (
             Shape(waiting, self.stored_order or [TIME], []),
             Shape(recent, [*self.keys, SLOT], self.keys),
@@ -220,7 +219,6 @@ class OverPlan(UncombinedPort, InputPort):
 
     def _tables_of_ranges(self) -> tuple[Shape, Shape]:
         """Returns the columns of the tables `passed` and `blocks`."""
-        keys = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
         parts = {
             job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()
         }
@@ -230,8 +228,8 @@ class OverPlan(UncombinedPort, InputPort):
             for what in job.aggregation.aggregates
             for name in what.columns
         }
-        blocks: Dtypes = {**keys, BLOCK_START: pl.Int64(), TIME: pl.Int64(), **parts}
-        return Shape({**keys, **read, TIME: pl.Int64()}, [TIME], []), Shape(
+        blocks: Dtypes = {**self.key_types, BLOCK_START: pl.Int64(), TIME: pl.Int64(), **parts}
+        return Shape({**self.key_types, **read, TIME: pl.Int64()}, [TIME], []), Shape(
             blocks, [*self.keys, TIME], self.keys
         )
 

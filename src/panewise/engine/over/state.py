@@ -5,7 +5,6 @@ from typing import ClassVar
 
 from panewise.engine.ingest.input_state import InputState
 from panewise.engine.over.plan import OverPlan
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 
@@ -31,9 +30,9 @@ class OverState(InputState):
     def empty(cls, plan: OverPlan) -> "OverState":
         """Returns the state before the first step."""
         return cls(
-            waiting=TimeQueue.nothing(plan.waiting, MemoryLibrary()),
-            recent=StoredTable.nothing(plan.recent, MemoryLibrary()),
-            running=StoredTable.nothing(plan.running, MemoryLibrary()),
-            passed=TimeQueue.nothing(plan.passed, MemoryLibrary()) if plan.ranges else None,
-            blocks=StoredTable.nothing(plan.blocks, MemoryLibrary()) if plan.ranges else None,
+            waiting=TimeQueue.nothing(plan.waiting),
+            recent=StoredTable.nothing(plan.recent),
+            running=StoredTable.nothing(plan.running),
+            passed=TimeQueue.nothing(plan.passed) if plan.ranges else None,
+            blocks=StoredTable.nothing(plan.blocks) if plan.ranges else None,
         )

@@ -26,7 +26,7 @@ def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) ->
     """Returns the stored partitions. Their end is the time at which something is due."""
     clocks = read_clocks(checked(header), Clocks.initial(spec.tuples))
     keys = key_columns(spec.partition_by)
-    rows = read(PARTITIONS, [*keys, START, END], keys, keys, None, keys)
+    rows = read(PARTITIONS, [*keys, START, END], keys, None, keys)
     return Inspection(clocks, rows, keys, ends_in_time=False)
 
 

@@ -16,6 +16,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.input_state import SingleInput, UncombinedOperator
 from panewise.engine.ingest.late_output import NO_WINDOWS, late_columns
 from panewise.engine.ingest.output import Counts, Output
+from panewise.engine.ingest.validate import all_valid
 from panewise.engine.policy import events
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Partitions
@@ -24,7 +25,6 @@ from panewise.engine.policy.pool import Tuples, bare, comparable
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
 from panewise.spec.operators.panes import BOUNDS
@@ -39,7 +39,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
 
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         plan = PolicyPlan(spec, schema)
-        partitions = StoredTable.nothing(plan.shape, MemoryLibrary())
+        partitions = StoredTable.nothing(plan.shape)
         super().__init__(spec, plan, PolicyState(partitions=partitions, clocks=Clocks.initial(spec.tuples)))
 
     @property
@@ -128,8 +128,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         if self.state.clocks.finished:
             own_columns = {REASON: pl.lit("finished"), **NO_WINDOWS}
             late = rows.select(late_columns(self.plan.late_schema, own_columns, self.state.clocks))
-            invalid = rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
-            invalid = invalid.select(*self.plan.invalid_schema, PLACE)
+            invalid = all_valid(rows)[1].select(*self.plan.invalid_schema, PLACE)
             counts = Counts(rows_in=rows.height, late=rows.height)
             return replace(self._nothing, late=late, invalid=invalid, counts=counts)
         accepted, refused = split(self.plan, rows)
@@ -238,6 +237,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         return replace(self._nothing, panes=panes)
 
     def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
-        self.changed = self.changed or not (put.is_empty() and removed.is_empty())
-        partitions = sealed_if_long(self.state.partitions.changed(put, removed))
-        self.state = replace(self.state, partitions=partitions)
+        partitions = self.state.partitions.changed(put, removed)
+        self.changed = self.changed or partitions is not self.state.partitions
+        self.state = replace(self.state, partitions=sealed_if_long(partitions))

@@ -52,15 +52,13 @@ class PolicyPlan(UncombinedPort, InputPort):
         self.aggregation = Aggregation(spec.aggregates, self.schema) if spec.aggregates else None
         self.stored_columns = self._stored_columns()
         self.contents = self._contents()
-        key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
-        named = {name: dtype for name, dtype in key_types.items() if name in spec.partition_by}
         self.pane_schema: Dtypes = {
-            **named,
+            **{key: self.schema[key] for key in spec.partition_by},
             "event": pl.String(),
             **self.contents,
             "processing_time": pl.Int64(),
         }
-        self.table_schema = {**key_types, START: pl.Int64(), END: pl.Int64(), **self._bookkeeping()}
+        self.table_schema = {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self._bookkeeping()}
         self.shape = Shape(self.table_schema, self.keys, self.keys)
 
     @property

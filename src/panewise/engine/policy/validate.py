@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import polars as pl
 
 from panewise.engine.columns import REASON
-from panewise.engine.ingest.validate import delta_tests
+from panewise.engine.ingest.validate import all_valid, delta_tests, first_reason, split_by_reason
 from panewise.engine.policy.plan import PolicyPlan
 from panewise.spec.operators.policy.policies import DeltaPolicy, PunctPolicy, policy_columns
 from panewise.state.arrow_streams import as_instance
@@ -27,11 +27,9 @@ def split(plan: PolicyPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFr
     """Returns the markers and valid tuples, and the invalid rows with their reason in ``__reason``."""
     tests = [] if rows.is_empty() else _reasons(plan, rows)
     if not tests:
-        return rows, rows.clear().with_columns(pl.lit(None, dtype=pl.String).alias(REASON))
-    reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
-    reasoned = rows.with_columns(pl.when(~is_marker(plan)).then(reason).alias(REASON))
-    return reasoned.filter(pl.col(REASON).is_null()).drop(REASON), reasoned.filter(
-        pl.col(REASON).is_not_null()
+        return all_valid(rows)
+    return split_by_reason(
+        rows.with_columns(pl.when(~is_marker(plan)).then(first_reason(tests)).alias(REASON))
     )
 
 

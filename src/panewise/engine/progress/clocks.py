@@ -108,12 +108,7 @@ class Clocks:
 
     def complete(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Returns whether a window with this end is complete."""
-        if self.finished:
-            return pl.lit(True)
-        watermark = self.watermark_expr
-        if watermark is None or isinstance(spec.window, Global):
-            return pl.lit(False)
-        return (end <= watermark).fill_null(False) if self.by_key else end <= watermark
+        return self._ends_by(spec, end, self.watermark_expr)
 
     def complete_windows(self, spec: WindowOperator, windows: pl.DataFrame) -> pl.Series:
         """Returns which windows of a frame are complete."""
@@ -130,12 +125,15 @@ class Clocks:
 
     def expired(self, spec: WindowOperator, end: pl.Expr) -> pl.Expr:
         """Returns whether a window with this end has expired."""
+        return self._ends_by(spec, end, self.horizon_of_key(spec) if self.by_key else self.horizon(spec))
+
+    def _ends_by(self, spec: WindowOperator, end: pl.Expr, instant: pl.Expr | int | None) -> pl.Expr:
+        """Returns whether this end of a window is at or before an instant, which may be one of each key."""
         if self.finished:
             return pl.lit(True)
-        horizon = self.horizon_of_key(spec) if self.by_key else self.horizon(spec)
-        if horizon is None or isinstance(spec.window, Global):
+        if instant is None or isinstance(spec.window, Global):
             return pl.lit(False)
-        return (end <= horizon).fill_null(False) if self.by_key else end <= horizon
+        return (end <= instant).fill_null(False) if self.by_key else end <= instant
 
     def horizon_of_key(self, spec: WindowOperator) -> pl.Expr | None:
         """Returns the horizon (:meth:`horizon`) of each key, None if the lateness is unlimited."""

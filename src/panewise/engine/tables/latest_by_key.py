@@ -16,7 +16,7 @@ import polars as pl
 
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import HASH
-from panewise.engine.kernels.small_frames import Mask, equal_values, filter_rows
+from panewise.engine.kernels.small_frames import Mask, equal, filter_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.tables.rows_by_key import RowsByKey
 
@@ -70,8 +70,7 @@ class LatestByKey(RowsByKey):
         """
         places = np.arange(rows.height - 1)
         same = rows[HASH].to_numpy()[1:] == rows[HASH].to_numpy()[:-1]
-        for name in self.shape.by:
-            same &= equal_values(rows[name], places, rows[name], places + 1)
+        same &= equal(rows, places, rows, places + 1, self.shape.by)
         groups: Places = np.append(0, np.cumsum(~same))
         return groups
 

@@ -34,7 +34,7 @@ from panewise.engine.columns import (
     TOMBSTONE,
 )
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
-from panewise.engine.kernels.small_frames import equal, filter_rows, take_rows
+from panewise.engine.kernels.small_frames import equal, filter_rows, no_rows, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.errors import StateError
 from panewise.state import Run
@@ -55,6 +55,11 @@ class Shape:
     schema: dict[str, pl.DataType]
     identity: list[str]
     by: list[str]
+
+    @property
+    def no_rows(self) -> pl.DataFrame:
+        """A frame with the columns of the table, and without rows."""
+        return no_rows(self.schema)
 
     def with_nulls(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows with the columns of the table that they lack, as nulls."""

@@ -35,6 +35,7 @@ from panewise.engine.tables.compaction import Merge, allowance, next_merge
 from panewise.engine.tables.run import (
     FoundRows,
     Library,
+    MemoryLibrary,
     RunRows,
     Shape,
     Wanted,
@@ -75,9 +76,9 @@ class StoredTable:
     optional: bool = False
 
     @classmethod
-    def nothing(cls, shape: Shape, library: Library) -> Self:
-        """Returns a table without windows."""
-        return cls(shape, library, pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
+    def nothing(cls, shape: Shape) -> Self:
+        """Returns a table without windows, in memory."""
+        return cls(shape, MemoryLibrary(), pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
 
     def find(self, wanted: pl.DataFrame) -> pl.DataFrame:
         """Returns the wanted windows that are stored.
@@ -177,11 +178,14 @@ class StoredTable:
                 deadlines.append(self.library.read(run, self.shape).frame.select(later).item())
         return min((at for at in deadlines if isinstance(at, int)), default=None)
 
-    def changed(self, put: pl.DataFrame, deleted: pl.DataFrame) -> Self:
+    def changed(self, put: pl.DataFrame, deleted: pl.DataFrame | None = None) -> Self:
         """Returns the table with the windows `put` added or replaced, and without the windows `deleted`.
 
         A window in both is put.
         """
+        deleted = self.shape.no_rows if deleted is None else deleted
+        if put.is_empty() and deleted.is_empty():
+            return self
         rows = put.hstack([constant_column(TOMBSTONE, False, pl.Boolean(), put.height)])
         # Without runs nothing older can reappear, so a deleted window needs no tombstone.
         if self.runs and not deleted.is_empty():
@@ -202,9 +206,7 @@ class StoredTable:
 
     def _dead(self, put: pl.DataFrame, deleted: pl.DataFrame) -> pl.DataFrame:
         """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
-        left = self._unexpired(deleted)
-        if not left.is_empty():
-            left = without(left, put, self.shape.identity)
+        left = without(self._unexpired(deleted), put, self.shape.identity)
         return left.with_columns_seq(pl.lit(True).alias(TOMBSTONE))
 
     def expired(self, horizon: int | None) -> Self:
@@ -320,8 +322,7 @@ class StoredTable:
     def _not_hidden(self, rows: pl.DataFrame, newer: tuple[Run, ...]) -> pl.DataFrame:
         """Returns the rows of a run that no newer row hides. `newer` are the newer runs."""
         identity = self.shape.identity
-        if not self.newest.is_empty():
-            rows = without(rows, self.newest, identity)
+        rows = without(rows, self.newest, identity)
         remaining = Wanted(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
         for run in newer:
             _, which = remaining.places_in(run, self.library.read(run, self.shape))

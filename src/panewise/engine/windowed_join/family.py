@@ -4,18 +4,33 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.engine.family_parts import EngineParts, Inspection, TableReader, engine_parts, on_call
+from panewise.engine.family_parts import EngineParts, Inspection, TableReader, TakeOver, engine_parts, on_call
 from panewise.engine.join.division import divided, header_rules, with_least_waiting
+from panewise.engine.join.evolution import take_over as join_take_over
 from panewise.engine.nested.state import NestedState, header_in
 from panewise.engine.tables.division import Division
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin
+from panewise.spec.codec import to_dict
 
 
 def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) -> Inspection:
     """Returns the stored windows, whose tables come first."""
     inner = header_in(HEADER, header)
     return engine_parts(spec.windows).inspect(spec.windows, inner, read)
+
+
+def take_over(operator: Any, old: WindowedJoin, header: Mapping[str, Any]) -> TakeOver:
+    """Returns how an operator takes over a state of another one (47.14). The tables of the join stay."""
+    own = {name: value for name, value in header.items() if name != HEADER}
+    changed = {**header, **join_take_over(operator.first, old.join, own).header}
+    horizons = operator.horizons(operator.with_header(changed).clocks)
+    windows = operator.windows.spec
+    make = engine_parts(windows).take_over
+    if make is None or to_dict(old.windows) == to_dict(windows):
+        return TakeOver(changed, horizons)
+    how = make(operator.windows, old.windows, header_in(HEADER, header))
+    return TakeOver({**changed, HEADER: how.header}, {**horizons, **how.horizons}, how.tables)
 
 
 def division(operator: Any) -> dict[str, Division]:
@@ -43,7 +58,7 @@ PARTS: Final = EngineParts(
     operator=on_call("panewise.engine.windowed_join.operator:WindowedJoinEngine"),
     tables=lambda spec: engine_parts(spec.windows).tables(spec.windows),
     inspect=inspect,
-    take_over=on_call("panewise.engine.windowed_join.evolution:take_over"),
+    take_over=take_over,
     division=division,
     header_rules=lambda spec: replace(
         header_rules(spec.join), nested={HEADER: engine_parts(spec.windows).header_rules(spec.windows)}

@@ -11,7 +11,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, Duration
 from panewise.engine.columns import REASON, TIME
-from panewise.engine.ingest.validate import Assign
+from panewise.engine.ingest.validate import Assign, all_valid, first_reason, split_by_reason
 from panewise.engine.windowing import custom
 from panewise.engine.windowing.session import gap_of
 from panewise.engine.windowing.slicing import Slicing
@@ -26,7 +26,7 @@ def assigning(spec: WindowOperator, slicing: Slicing | None) -> Assign:
     `slicing` is None if the windows are not fixed.
     """
     if counted(spec.window):
-        return _all_assignable
+        return all_valid  # the rows have no number yet
     if slicing is not None:
         return slicing.assign
     if isinstance(spec.window, Custom):
@@ -37,11 +37,6 @@ def assigning(spec: WindowOperator, slicing: Slicing | None) -> Assign:
     return partial(_to_sessions, spec.window)
 
 
-def _all_assignable(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Returns all rows: those of windows of rows have no number yet."""
-    return rows, rows.clear().hstack([pl.Series(REASON, [], pl.String())])
-
-
 def _to_sliding(slide: Slide, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     none = slide.without_own(pl.col(TIME))
     return rows.filter(~none), rows.filter(none).with_columns(pl.lit("window out of range").alias(REASON))
@@ -49,10 +44,8 @@ def _to_sliding(slide: Slide, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Data
 
 def _to_sessions(window: Session, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     if not isinstance(window.gap, str) and _all_before_the_end(window, rows):
-        return _all_assignable(rows)
-    reasoned = rows.with_columns(_without_session(window, rows).alias(REASON))
-    none = pl.col(REASON).is_not_null()
-    return reasoned.filter(~none).drop(REASON), reasoned.filter(none)
+        return all_valid(rows)
+    return split_by_reason(rows.with_columns(_without_session(window, rows).alias(REASON)))
 
 
 def _all_before_the_end(window: Session, rows: pl.DataFrame) -> bool:
@@ -72,4 +65,4 @@ def _without_session(window: Session, rows: pl.DataFrame) -> pl.Expr:
             (gap <= 0, f"gap {window.gap} is not above zero"),
             *tests,
         ]
-    return pl.coalesce(pl.when(test).then(pl.lit(reason)) for test, reason in tests)
+    return first_reason(tests)

@@ -9,6 +9,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, OWN_WINDOWS, REASON, SLICE, START, TIME
+from panewise.engine.ingest.validate import first_reason, split_by_reason
 from panewise.errors import InputError
 from panewise.spec import Custom
 
@@ -45,8 +46,8 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
     validated = rows.hstack(
         _of_series(window, returned) if isinstance(returned, pl.Series) else _of_lists(window, returned)
     )
-    good = pl.col(REASON).is_null()
-    return validated.filter(good).drop(REASON), validated.filter(~good).drop(OWN_WINDOWS)
+    assigned, others = split_by_reason(validated)
+    return assigned, others.drop(OWN_WINDOWS)
 
 
 def _of_series(window: Custom, returned: pl.Series) -> pl.DataFrame:
@@ -59,8 +60,8 @@ def _of_series(window: Custom, returned: pl.Series) -> pl.DataFrame:
     if window.merge:
         tests.append((own.list.len() > 1, f"{window.name} gave several windows"))
     tests.append((own.list.len() == 0, "gap"))
-    reason = pl.coalesce(pl.when(test).then(pl.lit(text)) for test, text in tests)
-    return _typed(window, returned).to_frame().select(own.list.unique().list.sort(), reason.alias(REASON))
+    reason = first_reason(tests).alias(REASON)
+    return _typed(window, returned).to_frame().select(own.list.unique().list.sort(), reason)
 
 
 def _typed(window: Custom, returned: pl.Series) -> pl.Series:

@@ -15,6 +15,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import (
+    BORN,
     CLOSED,
     END,
     FIRED,
@@ -29,7 +30,7 @@ from panewise.engine.kernels.small_frames import constant_column, filter_rows, j
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.stored_table import StoredTable, any_overlaps
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.panes import COMPLETE, numbering
+from panewise.engine.windowing.panes import COMPLETE, differs, numbering
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE, TriggerContext
 from panewise.spec import Global
@@ -237,10 +238,7 @@ def _emitting_firings(plan: WindowPlan, results: pl.DataFrame) -> pl.DataFrame:
 
 def _differs(plan: WindowPlan) -> pl.Expr:
     """Returns whether a firing emits a pane, as its results differ from the live pane, or it is requested."""
-    same = pl.all_horizontal(
-        pl.col(name).eq_missing(pl.col(live_column(name))) for name in plan.aggregation.result_types
-    )
-    return ~(pl.col(LIVE) & same) | pl.col(REQUESTED)
+    return differs(plan.aggregation.result_types) | pl.col(REQUESTED)
 
 
 def _numbers() -> list[pl.Expr]:
@@ -300,3 +298,16 @@ def _cleared(plan: WindowPlan, fired: pl.Expr) -> list[pl.Expr]:
         return []
     closes = pl.col(CLOSES)
     return plan.aggregation.cleared((fired & discards) | closes, fired | closes)
+
+
+def with_new_trigger(plan: WindowPlan, clocks: Clocks, windows: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows of the window table with the trigger of the plan, as if their pending rows arrived now.
+
+    Their trigger starts anew, after a change of the specification (semantics 47.4).
+    """
+    if plan.tree:
+        now = TriggerContext.at(plan.spec, clocks)
+        passed = now.complete & ~pl.col(UNFLIPPED) & (pl.col(INDEX) > 0)
+        windows = plan.tree.resumed(windows, now, passed)
+    at = pl.lit(clocks.processing_time, dtype=pl.Int64)
+    return windows.with_columns(at.alias(BORN), pl.when(pl.col(INDEX) > 0).then(at).alias(FIRED))

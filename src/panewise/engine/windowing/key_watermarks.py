@@ -37,6 +37,16 @@ def without(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(IS_WINDOW)
 
 
+def windows_of(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
+    """Returns the rows of the table that are windows. All are, unless each key has a watermark."""
+    return without(rows) if plan.by_key else rows
+
+
+def marked(plan: WindowPlan, frame: pl.DataFrame, known: pl.DataFrame) -> pl.DataFrame:
+    """Returns rows with the watermarks of their keys, taken from `known`, if each key has one."""
+    return with_watermarks(frame, known, plan.keys) if plan.by_key else frame
+
+
 def watermarks_of(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns the watermarks of keys that rows of the table contain."""
     return rows.filter(~IS_WINDOW).select(*keys, KEY_WATERMARK)

@@ -75,6 +75,11 @@ def numbering(flips: pl.Expr, is_last: pl.Expr) -> dict[str, pl.Expr]:
     }
 
 
+def differs(results: Iterable[str]) -> pl.Expr:
+    """Returns whether the results of a window differ from those of its live pane, or it has none."""
+    return ~(pl.col(LIVE) & pl.all_horizontal(pl.col(n).eq_missing(pl.col(live_column(n))) for n in results))
+
+
 def _columns(
     spec: WindowOperator,
     keys: Iterable[str],

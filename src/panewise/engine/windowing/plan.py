@@ -55,10 +55,12 @@ class WindowPlan(InputPort):
         self._set_clocks(spec)
         self._set_firings(spec)
         self._set_sliding(spec)
-        key_types = {key: self.schema.get(key, pl.Int8()) for key in self.keys}
-        self._set_table(spec, key_types)
-        self._set_panes(spec, key_types)
-        self._set_slices(spec, key_types)
+        self._set_table(spec)
+        self.panes = PaneFormat(
+            spec, {key: self.schema[key] for key in spec.keys}, self.aggregation.result_types
+        )
+        self.pane_schema = self.panes.schema
+        self._set_slices(spec)
         # Partials of valid rows are made where rows are read, so only one for each key and slice is shuffled.
         # The same rows always result in the same bytes. The panes would not depend on the order of the
         # partials. But Spark may run a reader again when a shuffle was lost with an executor, and fails the
@@ -86,35 +88,31 @@ class WindowPlan(InputPort):
         self.compares = self.retracting or spec.only_updated
         self.can_close = data_loss_reason(spec) is not None  # else windows close only when they expire
 
-    def _set_table(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
+    def _set_table(self, spec: WindowOperator) -> None:
         own: dict[str, pl.DataType] = {KEY_WATERMARK: pl.Int64()} if self.by_key else {}
         own = {**(self.tree.columns if self.tree else {}), **own}
         # How a new window is merged with a stored one, unless the trigger has a state that is merged, too.
         self.pairs = None if self.tree else window_table.pairs_of(self.aggregation, periodic=self.periodic)
         self.any_order = self.tree is None and window_table.any_order(self.aggregation)
-        self.table_schema = window_table.table_schema(key_types, self.aggregation, own, live=self.compares)
+        self.table_schema = window_table.table_schema(
+            self.key_types, self.aggregation, own, live=self.compares
+        )
         self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.passing}}
         self.no_windows = pl.DataFrame(schema=self.table_schema)
         self.identity = [*self.keys, START, END]
         self.shape = Shape(
             self.table_schema,
             self.identity,
-            self.keys if stored_by_key(spec) else self.identity,
+            self.keys if _stored_by_key(spec) else self.identity,
         )
 
-    def _set_panes(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
-        self.panes = PaneFormat(
-            spec, {key: key_types[key] for key in spec.keys}, self.aggregation.result_types
-        )
-        self.pane_schema = self.panes.schema
-
-    def _set_slices(self, spec: WindowOperator, key_types: dict[str, pl.DataType]) -> None:
+    def _set_slices(self, spec: WindowOperator) -> None:
         self.slicing = slicing_of(spec.window)
         self.assign = assigning(spec, self.slicing)
         together = (
             self.by_key or not self.made_when_complete
         )  # whether a step reads all slices of the keys of its rows
-        sliced = {**key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
+        sliced = {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
         self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
         # Whether a window may contain several slices.
         self.joins_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
@@ -189,7 +187,7 @@ class WindowPlan(InputPort):
         )
 
 
-def stored_by_key(spec: WindowOperator) -> bool:
+def _stored_by_key(spec: WindowOperator) -> bool:
     """Returns whether windows are hashed by their keys alone, as a step reads all those of a key."""
     return merging(spec.window) or Clocks.initial(spec).by_key or spec.max_windows is not None
 

@@ -19,6 +19,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, REASON, SLICE, START, TIME
+from panewise.engine.ingest.validate import all_valid, split_by_reason
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import expand_ranges
 from panewise.engine.windowing import calendars
@@ -116,12 +117,11 @@ class Slicing:
         rows = (rows.drop(SLICE) if SLICE in rows.columns else rows).hstack([self.slices(rows)])
         reasons = {at: self.missing_reason(at) for at in self.without_window(rows[SLICE])}
         if not reasons:
-            return rows, rows.clear().hstack([pl.Series(REASON, [], pl.String())])
+            return all_valid(rows)
         columns = {SLICE: list(reasons), REASON: list(reasons.values())}
         table = pl.DataFrame(columns, schema={SLICE: pl.Int64, REASON: pl.String})
-        reasoned = rows.join(table, on=SLICE, how="left", maintain_order="left")
-        none = pl.col(REASON).is_not_null()
-        return reasoned.filter(~none).drop(REASON), reasoned.filter(none).drop(SLICE)
+        assigned, others = split_by_reason(rows.join(table, on=SLICE, how="left", maintain_order="left"))
+        return assigned, others.drop(SLICE)
 
     def slices(self, times: pl.DataFrame) -> pl.Series:
         """Returns the start of each row's slice, in the order of the rows.

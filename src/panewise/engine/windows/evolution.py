@@ -18,9 +18,9 @@ from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.columns import LIVE, ROWS, TOMBSTONE, live_column
 from panewise.engine.family_parts import Conversion, TakeOver
 from panewise.engine.progress.clocks import Clocks
+from panewise.engine.windowing.firing import with_new_trigger
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE
-from panewise.engine.windows.new_trigger import with_new_trigger
 from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
 from panewise.engine.windows.state import WINDOWS

@@ -41,13 +41,14 @@ def division(operator: Any) -> dict[str, Division]:
     return {name: replace(of, flag="in_blocks") if name == BLOCKS else of for name, of in tables.items()}
 
 
+take_over = on_call("panewise.engine.windows.evolution:take_over")
 PARTS: Final = EngineParts(
     compile=with_one_input(WindowPlan),
     operator=with_one_input(on_call("panewise.engine.windows.operator:WindowEngine")),
     tables=lambda spec: (WINDOWS, SLICES, BLOCKS),
     inspect=on_call("panewise.engine.windows.inspection:inspect"),
     current_results=on_call("panewise.engine.windows.changed_results:WindowResults"),
-    take_over=on_call("panewise.engine.windows.evolution:take_over"),
+    take_over=take_over,
     record_windows=on_call("panewise.engine.windows.records:record_windows"),
     division=division,
     header_rules=lambda spec: HEADER_RULES,

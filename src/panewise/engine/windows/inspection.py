@@ -10,7 +10,6 @@ from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
-from panewise.engine.windowing.plan import stored_by_key
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
 from panewise.engine.windows.sliding.completion import waiting
 from panewise.engine.windows.sliding.slices import SLICES
@@ -21,23 +20,25 @@ from panewise.state.manifest import checked
 
 
 def inspect(spec: WindowOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    """Returns the stored windows.
+    """Returns the stored windows."""
+    clocks = read_clocks(checked(header, WindowOperatorState.FIELDS), Clocks.initial(spec))
+    return stored_windows(spec, clocks, read)
+
+
+def stored_windows(spec: WindowOperator, clocks: Clocks, read: TableReader) -> Inspection:
+    """Returns the windows that are stored at these clocks.
 
     Sliding windows that fire only when they are complete are not stored before. They are computed from the
     slices.
     """
-    clocks = read_clocks(checked(header, WindowOperatorState.FIELDS), Clocks.initial(spec))
-    keys = key_columns(spec.keys)
-    identity = [*keys, START, END]
-    together = stored_by_key(spec)
-    cell, watermarks = keys if together else identity, [KEY_WATERMARK] if clocks.by_key else []
-    horizon = clocks.horizon(spec)
+    keys, horizon = key_columns(spec.keys), clocks.horizon(spec)
+    identity, watermarks = [*keys, START, END], [KEY_WATERMARK] if clocks.by_key else []
     unmade = isinstance(spec.window, Sliding) and fires_only_when_complete(spec.trigger)
     apart = keys if spec.keys or unmade else identity
-    stored = read(WINDOWS, [*identity, *watermarks], identity, cell, horizon, apart)
+    stored = read(WINDOWS, [*identity, *watermarks], identity, horizon, apart)
     windows = key_watermarks.without(stored) if clocks.by_key and stored.width else stored
     if unmade:
-        sliced = read(SLICES, identity, identity, cell, horizon, apart)
+        sliced = read(SLICES, identity, identity, horizon, apart)
         windows = _with_unmade(spec, clocks, keys, windows, stored, sliced)
     in_time = not isinstance(spec.window, Global) and not counted(spec.window)
     return Inspection(clocks, windows, keys, in_time)

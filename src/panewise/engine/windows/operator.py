@@ -23,7 +23,6 @@ from panewise.engine.kernels.small_frames import joined, vstack_frames, without
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes
-from panewise.engine.tables.run import MemoryLibrary
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing import firing, key_watermarks, panes, row_numbering, window_limit
 from panewise.engine.windowing.plan import WindowPlan
@@ -49,14 +48,10 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
         plan = plan or WindowPlan(spec, schema)
-        state = WindowOperatorState(
-            windows=StoredTable.nothing(plan.shape, MemoryLibrary()), clocks=Clocks.initial(spec)
-        )
+        state = WindowOperatorState(windows=StoredTable.nothing(plan.shape), clocks=Clocks.initial(spec))
         if plan.sliding:
             names = (SLICES, BLOCKS)
-            state = state.with_tables(
-                {name: StoredTable.nothing(plan.slices, MemoryLibrary()) for name in names}
-            )
+            state = state.with_tables({name: StoredTable.nothing(plan.slices) for name in names})
         super().__init__(spec, plan, state)
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
@@ -178,8 +173,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Returns the live windows: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
         keys, bounds = panes.identity(spec, self.plan.schema)
-        windows = self.state.windows.all()
-        windows = key_watermarks.without(windows) if self.plan.by_key else windows
+        windows = key_watermarks.windows_of(self.plan, self.state.windows.all())
         if self.plan.made_when_complete:
             waiting = unmade(self.plan, self.state.sliced, self.state.clocks, self._key_watermarks())
             windows = pl.concat([windows.select(waiting.columns), waiting])
@@ -246,7 +240,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             replace(effect, touched=touched, slices=slices, replaced=pl.concat([effect.replaced, others])),
             rows.height,
         )
-        self._store(key_watermarks.written(plan, moved), plan.no_windows)
+        self._store(key_watermarks.written(plan, moved))
         return replace(
             output,
             late=effect.late,
@@ -379,14 +373,13 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Stores what a change of the specification needs of sliding windows (semantics 47.18)."""
         plan, state = self.plan, self.state
         if state.rebuilds:
-            windows = state.windows.all()
-            windows = key_watermarks.without(windows) if plan.by_key else windows
-            self._store(sliding_changes.rebuilt(plan, windows, state.sliced), plan.no_windows)
+            windows = key_watermarks.windows_of(plan, state.windows.all())
+            self._store(sliding_changes.rebuilt(plan, windows, state.sliced))
         if state.makes:
             missing = sliding_changes.incomplete_windows(
                 plan, state.sliced, state.clocks, self._key_watermarks()
             )
-            self._store(missing, plan.no_windows)
+            self._store(missing)
         self.state = replace(self.state, rebuilds=False, makes=False)
 
     def with_header(self, header: Mapping[str, Any]) -> WindowOperatorState:
@@ -411,7 +404,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             sealed = {name: sealed_if_long(table) for name, table in tables.items()}
             self.state = replace(self.state.with_tables(sealed), in_blocks=slices.in_blocks)
 
-    def _store(self, put: pl.DataFrame, removed: pl.DataFrame) -> None:
+    def _store(self, put: pl.DataFrame, removed: pl.DataFrame | None = None) -> None:
         windows = self.state.windows.changed(put, removed)
-        self.changed = self.changed or not (put.is_empty() and removed.is_empty())
+        self.changed = self.changed or windows is not self.state.windows
         self.state = replace(self.state, windows=sealed_if_long(windows))

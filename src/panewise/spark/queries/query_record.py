@@ -96,16 +96,13 @@ def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
     """Returns the dataflow with the clock stream that its checkpoint needs (semantics 47.11).
 
     Spark fixes the number of sources. So a clock stream that is removed stays, without rows, and one that is
-    added later is the last source. Offsets of earlier releases count the interval, and must not decrease. So
-    the interval is the shortest one so far.
+    added later is the last source.
     """
     if _CLOCK not in known:
         return dataflow  # an earlier release has made the record
-    before, now = known[_CLOCK], dataflow.clock
-    if before is None:
-        return replace(dataflow, clock_last=now is not None)
-    clock = _NEVER if now is None else min(now, Duration(before))
-    return replace(dataflow, clock=clock, clock_last=_SOURCES in known)
+    if known[_CLOCK] is None:
+        return replace(dataflow, clock_last=dataflow.clock is not None)
+    return replace(dataflow, clock=dataflow.clock or _NEVER, clock_last=_SOURCES in known)
 
 
 def added_clock(

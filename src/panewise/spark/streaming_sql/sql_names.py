@@ -10,6 +10,7 @@ from panewise.spark.results.operator_result import OperatorResult
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import OutputColumn, OverStage, Stage
 
+_CONSTANTS = frozenset({"null", "true", "false"})
 _SIMPLE = re.compile(r"\s*(count|sum|min|max|avg)\s*\(\s*([A-Za-z_]\w*|\*)\s*\)\s*", re.IGNORECASE)
 
 
@@ -29,11 +30,13 @@ def without_star(outputs: Sequence[OutputColumn], names: list[str] | None) -> li
 def simple_name(text: str) -> str | None:
     """Returns the name that Spark gives to a call of a basic aggregate over a column; None for all others.
 
-    >>> simple_name("COUNT( * )"), simple_name("sum(v)"), simple_name("sum(v + 1)")
-    ('count(1)', 'sum(v)', None)
+    >>> simple_name("COUNT( * )"), simple_name("sum(v)"), simple_name("sum(v + 1)"), simple_name("sum(null)")
+    ('count(1)', 'sum(v)', None, None)
     """
     call = _SIMPLE.fullmatch(text)
-    return None if call is None else f"{call[1].lower()}({'1' if call[2] == '*' else call[2]})"
+    if call is None or call[2].lower() in _CONSTANTS:
+        return None
+    return f"{call[1].lower()}({'1' if call[2] == '*' else call[2]})"
 
 
 def source_of(stage: Stage, input: Any) -> DataFrame | None:  # noqa: A002

@@ -26,6 +26,7 @@ from panewise.sql.column_syntax import star_of
 from panewise.sql.over import with_free_names
 from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
 from panewise.sql.panes import WINDOW_COLUMNS
+from panewise.sql.spark_names import output_name
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
     Computed,
@@ -36,7 +37,6 @@ from panewise.sql.stages import (
     WindowsStage,
     run_options,
 )
-from panewise.sql.texts import one_line
 
 Prepared: TypeAlias = tuple[SingleInputStage, Any, Sequence[Computed]]
 
@@ -112,7 +112,7 @@ class OperatorRunner(SparkText):
             return outputs
         df = source_of(stage, source)
         names = None if df is None else self._names(stage, df)
-        names = without_star(outputs, names) or [one_line(output.original) for output in outputs]
+        names = without_star(outputs, names) or [output_name(output) for output in outputs]
         return tuple(
             output if output.name is not None or is_star(output) else replace(output, name=name)
             for output, name in zip(outputs, [*names, "op"], strict=False)

@@ -11,9 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.errors import SpecError, SqlError
 from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.clauses import STOPS
 from panewise.sql.error_places import error_at
-from panewise.sql.expressions import tokens_of
+from panewise.sql.expressions import STOPS, tokens_of
 from panewise.sql.named_places import first_place, placed
 from panewise.sql.recognize import is_table
 
@@ -80,6 +79,18 @@ class SparkText:
             raise shown from None if shown is error else error
 
 
+def _behind_sample(tokens: Sequence[Any], index: int) -> int:
+    """Returns the index behind TABLESAMPLE (...) REPEATABLE (...), or this index without it.
+
+    In Spark's grammar the name that a query gives to a table stands behind its sample.
+    """
+    for word in ("TABLESAMPLE", "REPEATABLE"):
+        if index < len(tokens) and tokens[index].text.upper() == word:
+            closing = (at for at in range(index, len(tokens)) if tokens[at].text == ")")
+            index = next(closing, len(tokens) - 1) + 1
+    return index
+
+
 def _has_alias(tokens: Sequence[Any], index: int) -> bool:
     """Returns whether the name of a table is followed by one that the query gives to it."""
     if index >= len(tokens):
@@ -89,7 +100,13 @@ def _has_alias(tokens: Sequence[Any], index: int) -> bool:
 
 
 def named_tables(text: str, views: Mapping[str, str]) -> str:
-    """Returns a text in which views stand for the tables of these names, also in braces."""
+    """Returns a text in which views stand for the tables of these names, also in braces.
+
+    >>> named_tables("SELECT t.v FROM t WHERE v > 1", {"t": "a"})
+    'SELECT t.v FROM a AS `t` WHERE v > 1'
+    >>> named_tables("TABLE t |> WHERE t.v > 1", {"t": "a"}), named_tables("TABLE t", {"t": "a"})
+    ('FROM a AS `t` |> WHERE t.v > 1', 'SELECT * FROM a AS `t`')
+    """
     tokens, pieces, at = tokens_of(text), list[str](), 0
     known = {**{name.lower(): view for name, view in views.items()}, **views}
     for index, token in enumerate(tokens):
@@ -99,8 +116,14 @@ def named_tables(text: str, views: Mapping[str, str]) -> str:
         if view is None or not (braces or is_table(tokens, index)):
             continue
         last = index + 1 if braces else index
-        start, end = tokens[index - 1].start if braces else token.start, tokens[last].end
-        alias = "" if _has_alias(tokens, last + 1) else f" AS {in_backticks(token.text)}"
-        pieces += [text[at:start], view, alias]
-        at = end + 1
+        first = index - 1 if braces else index
+        if first and tokens[first - 1].text.upper() == "TABLE":  # Spark's TABLE t takes no other name
+            first -= 1
+            piped = last + 1 < len(tokens) and tokens[last + 1].text == "|>"
+            view = f"FROM {view}" if piped else f"SELECT * FROM {view}"
+        behind = _behind_sample(tokens, last + 1)
+        alias = "" if _has_alias(tokens, behind) else f" AS {in_backticks(token.text)}"
+        sampled = text[tokens[last].end + 1 : tokens[behind - 1].end + 1]
+        pieces += [text[at : tokens[first].start], view, sampled, alias]
+        at = tokens[behind - 1].end + 1
     return "".join([*pieces, text[at:]])

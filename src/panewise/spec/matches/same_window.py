@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 from panewise.chrono import Duration
-from panewise.spec.aggregates.functions import count
 from panewise.spec.describe.triggers import when
 from panewise.spec.describe.windows import late_rows, membership
 from panewise.spec.operators.join.checks import check_lateness_of_windows, check_shared_columns
@@ -51,7 +50,7 @@ def _refuses_change(old: JoinOperator, new: JoinOperator) -> str | None:
             "windows that fire once store only rows, so they cannot become others, nor others such windows "
             "(semantics 47.2, 47.19)"
         )
-    if data_loss_reason(window_operator(old, count())) is not None:
+    if data_loss_reason(window_operator(old)) is not None:
         return "windows that their trigger has closed are not opened by another one (semantics 47.2, 47.19)"
     return None
 
@@ -111,7 +110,7 @@ def _when(spec: JoinOperator, match: SameWindow) -> str:
 def _last(spec: JoinOperator, match: SameWindow) -> str:
     """Returns when a window fires for the last time."""
     expiry = "when it expires" if _expires(match) else "at the end of input"
-    closes = data_loss_reason(window_operator(spec, count())) is not None
+    closes = data_loss_reason(window_operator(spec)) is not None
     return f"for the last time when its trigger closes it or {expiry}" if closes else expiry
 
 
@@ -121,7 +120,7 @@ def _expires(match: SameWindow) -> bool:
 
 def _late_and_stored(spec: JoinOperator) -> list[str]:
     """Returns the lines on late rows and on the state."""
-    inner, match = window_operator(spec, count()), spec.match
+    inner, match = window_operator(spec), spec.match
     assert isinstance(match, SameWindow)
     watermark = "The watermark of the windows is the lower one of both sides."
     until = (

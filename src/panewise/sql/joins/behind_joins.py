@@ -106,11 +106,8 @@ class BehindJoin:
             rule = "a query with GROUP BY, OVER or DISTINCT over a join names its columns"
             raise self.parser.fail("*", rule, "write them", item.span)
         text.copy(self.parser.sql, item.expr.span, changes)
-        alias = item.alias
-        if alias is None and isinstance(node, exp.Column):
-            alias = node.name
-        if alias is not None:
-            text.add(f" AS {in_backticks(alias)}", item.span.end)
+        if item.name is not None:
+            text.add(f" AS {in_backticks(item.name)}", item.span.end)
 
     def _inner(self, text: WrittenText) -> None:
         select, first = self.select, True
@@ -147,9 +144,7 @@ def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: fro
     for number, item in enumerate(select.items):
         text.add(", " if number else "", item.span.start)
         text.copy(sql, item.expr.span, names)
-        plain = item.expr.node.name if isinstance(item.expr.node, exp.Column) else None
-        alias = item.alias or plain
-        text.add(f" AS {in_backticks(alias)}" if alias else "", item.span.end)
+        text.add(f" AS {in_backticks(item.name)}" if item.name else "", item.span.end)
     text.add(" FROM (SELECT ", span.start)
     columns = {joined_name(node): parser.characters_of(node) for node in nodes}
     text.add(", ".join(f"{column} AS {in_backticks(name)}" for name, column in columns.items()), span.start)

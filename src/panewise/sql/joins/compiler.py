@@ -9,8 +9,8 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
 from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.chained import JOIN_TIME, timed, with_join_time
 from panewise.sql.emit import emission
+from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
 from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
@@ -198,7 +198,7 @@ class JoinCompiler:
     def _items(self) -> tuple[Referring, ...]:
         using, items = self.join.using, list[Referring]()
         for item in self.select.items:
-            star = isinstance(item.expr.node, exp.Star)
+            star = item.is_star
             whole = self.columns.referring(item.expr, item.alias, using)
             items += self._columns_of_panes(whole) if star and self.panes is not None else [whole]
         return tuple(items)

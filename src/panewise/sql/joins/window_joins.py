@@ -3,18 +3,16 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlglot import exp
-
 from panewise.spec import Session
 from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.bound_columns import STRUCT, bound_columns
+from panewise.sql.event_times import rows_once, window_of_rows
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
 from panewise.sql.panes import BOUND_OF
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import Stage
 from panewise.sql.syntax import Select
-from panewise.sql.top_n.once import rows_once, window_of_rows
 from panewise.sql.window_functions import identifies
 from panewise.sql.window_rows import WindowRows, window_rows
 
@@ -71,7 +69,7 @@ def panes_of(conditions: Conditions, sides: tuple[JoinInput, JoinInput], select:
     known = [_with_fields(bound_columns(side.stage)) for side in sides]
     lower = [(left.lower(), right.lower()) for left, right in conditions.keys]
     pairs = {pair for pair in lower if known[0].get(pair[0], "") == known[1].get(pair[1])}
-    stars = any(isinstance(item.expr.node, exp.Star) for item in select.items)
+    stars = any(item.is_star for item in select.items)
     if not pairs or (stars and any(names_of_outputs(side.stage) is None for side in sides)):
         return None
     bounds = {known[0][left] for left, _ in pairs}

@@ -10,7 +10,7 @@ from panewise.sql.recognize import is_sparks, says_windows
 from panewise.sql.script.column_check import ColumnCheck
 from panewise.sql.script.known_tables import UNKNOWN, KnownTable, Tables, tables_read
 from panewise.sql.script.statements import Insert, SqlScript
-from panewise.sql.stages import OURS, UNSORTED, WATERMARKED, CompiledQuery, JoinStage, Stage, walk
+from panewise.sql.stages import OURS, UNSORTED, WATERMARKED, CompiledQuery, JoinStage, has_operator, walk
 from panewise.sql.syntax import TextSpan
 
 _ONLY_WRITTEN: Final = frozenset({"kafka", "console"})
@@ -58,7 +58,7 @@ def checked_query(script: SqlScript, span: TextSpan, tables: Tables, endless: In
     _check_watermarks(compiled, check)
     if compiled.tail is not None and known.streaming:
         raise compiled.tail_error(*UNSORTED)
-    own = any(isinstance(stage, OURS) for stage in walk(compiled.stage))
+    own = has_operator(compiled.stage)
     return CheckedQuery(compiled if own else None, known, own or reads_a_result)
 
 
@@ -88,7 +88,7 @@ def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:
         if not isinstance(stage, OURS) or isinstance(stage, JoinStage):
             continue
         entry = next(iter(stage.spec.ports.values()))
-        if not _waits(entry) or not _reads_a_table(stage.input):
+        if not _waits(entry) or has_operator(stage.input):
             continue
         known = check.known_table(stage.input)
         if known.streaming and known.watermarks is not None and not _has_watermark(entry, known.watermarks):
@@ -109,8 +109,3 @@ def _has_watermark(entry: Entry, watermarks: frozenset[str]) -> bool:
 def _waits(entry: Entry) -> bool:
     """Returns whether the windows of an input wait for the watermark of the stream."""
     return entry.time != "processing" and not counted(entry.window) and bool(entry.time_columns)
-
-
-def _reads_a_table(stage: Stage) -> bool:
-    """Returns whether the rows of a stage come from a table, and from no operator."""
-    return not any(isinstance(before, OURS) for before in walk(stage))

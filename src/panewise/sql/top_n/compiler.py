@@ -1,8 +1,8 @@
 """A Top-N as a ranking: of the rows of each key, in windows or without, or of the panes of each window."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 from sqlglot import exp
 
@@ -13,21 +13,20 @@ from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOpera
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT, bound_columns, folded
-from panewise.sql.chained import JOIN_TIME, TIMESTAMP
 from panewise.sql.emit import emission
+from panewise.sql.event_times import JOIN_TIME, TIMESTAMP, instant_window, rows_once
 from panewise.sql.function_calls import column_name, plain_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
-from panewise.sql.parser import QueryParser
-from panewise.sql.sources import OperatorInput
+from panewise.sql.scope import QueryScope
+from panewise.sql.sources import OperatorInput, operator_input, single_input
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.stars import check_stars
 from panewise.sql.syntax import SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
-from panewise.sql.top_n.once import instant_window, rows_once
 from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
@@ -43,21 +42,19 @@ _BEFORE_WINDOWS: Final = (
     "WHERE selects rows before they have windows",
     "select them in WHERE of the query over it",
 )
-Reader: TypeAlias = Callable[[Source], OperatorInput]
 
 
 class TopNCompiler:
     """Compiles a Top-N.
 
     Args:
-        parser: the parser, which knows the text.
         pattern: the Top-N.
-        read: a function that returns a source as the input of an operator.
+        scope: where its inner query stands.
     """
 
-    def __init__(self, parser: QueryParser, pattern: Pattern, read: Reader) -> None:
-        self.parser, self.pattern, self.read = parser, pattern, read
-        self.described = described(pattern.window, pattern.inner.windows, parser)
+    def __init__(self, pattern: Pattern, scope: QueryScope) -> None:
+        self.parser, self.pattern, self.scope = scope.parser, pattern, scope
+        self.described = described(pattern.window, pattern.inner.windows, self.parser)
 
     def compile(self) -> Stage:
         """Returns the stages.
@@ -80,12 +77,11 @@ class TopNCompiler:
 
     def _ranked(self, source: Source) -> Stage:
         if isinstance(source, TableFunction):
-            rows = self.read(source.data)
+            rows = single_input(source.data, self.scope)
             check_stars(self.pattern.inner.items, {*rows.names, source.alias or ""}, self.parser)
-            own = frozenset() if source.alias is None else frozenset({source.alias.lower()})
-            of_table = replace(rows, alias=source.alias or rows.alias, names=rows.names | own)
-            return self._of_rows(of_table, _RankedWindows(window_of_table(source, self.parser)))
-        rows = self.read(source)
+            windows = _RankedWindows(window_of_table(source, self.parser))
+            return self._of_rows(rows.called(source.alias), windows)
+        rows = operator_input(self.pattern.inner, None, self.scope)
         check_stars(self.pattern.inner.items, rows.names, self.parser)
         return self._of_query(replace(rows, stage=folded(rows.stage)))
 
@@ -129,7 +125,7 @@ class TopNCompiler:
             return None
         if windows.conditions:
             raise self._fail("bounds in WHERE of a query in FROM", *_BEFORE_WINDOWS)
-        stars = any(isinstance(item.expr.node, exp.Star) for item in self.pattern.inner.items)
+        stars = any(item.is_star for item in self.pattern.inner.items)
         if stars and windows.hidden:
             rule = "`*` has the columns of the query in FROM, which has no event time"
             raise self._fail("`*` in a Top-N", rule, "name the columns, or select the event time there")
@@ -240,7 +236,7 @@ class TopNCompiler:
 
     def _field(self, item: SelectItem, name: str | None) -> str:
         text = self.parser.characters(item.expr.span)
-        if isinstance(item.expr.node, exp.Star) or (item.alias is None and name is not None):
+        if item.is_star or (item.alias is None and name is not None):
             return text
         if item.alias is None:
             rule = "the columns of a Top-N have names"
@@ -252,7 +248,7 @@ class TopNCompiler:
         ends = list[tuple[str, str]]()
         for item in self.pattern.inner.items:
             name = plain_name(item.expr.node, names)
-            if isinstance(item.expr.node, exp.Star):
+            if item.is_star:
                 ends += texts.items()
             elif name in texts:
                 ends.append((item.alias or name, texts[name]))

@@ -71,7 +71,7 @@ def _listed(pattern: Pattern, chain: ChainCompiler) -> Iterator[tuple[str, str]]
     """
     for item in pattern.inner.items:
         name = column_name(item.expr.node, chain.columns.aliases) or ""
-        if isinstance(item.expr.node, exp.Star):
+        if item.is_star:
             known = {*chain.known, *chain.ends}
             names = (output.name or "" for output in chain.before.outputs)
             yield from ((column, column) for column in names if column.lower() in known)

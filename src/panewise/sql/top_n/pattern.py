@@ -67,13 +67,8 @@ class Pattern:
         items = self.items
         if items is None or [parser.characters(item.expr.span) for item in items] == ["*"]:
             return None
-        return tuple(_output(item, parser) for item in items)
-
-
-def _output(item: SelectItem, parser: QueryParser) -> OutputColumn:
-    text, node = parser.characters(item.expr.span), item.expr.node
-    name: Any = node.name if isinstance(node, exp.Column) else None
-    return OutputColumn(text, item.alias or name, text)
+        texts = ((parser.characters(item.expr.span), item.name) for item in items)
+        return tuple(OutputColumn(text, name, text) for text, name in texts)
 
 
 def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
@@ -178,7 +173,7 @@ def _with_rest(
     if any(windows_in(part) for part in others):
         return None
     items = pattern.inner.items
-    if any(isinstance(item.expr.node, exp.Star) for item in items):
+    if any(item.is_star for item in items):
         return pattern
     names = [item.alias or item.expr.node.name for item in items]
     known, further = {name.lower() for name in names}, list[SelectItem]()

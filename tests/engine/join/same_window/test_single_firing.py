@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import AfterCount, AfterWatermark, Always, Calendar, Hopping, Side, Tumbling
-from panewise.engine.family_parts import engine_parts
 from panewise.engine.join.same_window.base import WINDOWS
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine
@@ -20,6 +19,7 @@ from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
 from tests.engine.agreement import agree
 from tests.engine.effort import FEW, SOAK
+from tests.engine.join.micro_batches import inspected
 
 pytestmark = pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 
@@ -132,13 +132,7 @@ def test_an_inspection_shows_the_windows_of_the_rows(keys: list[str]) -> None:
     operator.add(rows((1, 1, 10), (2, 1, 20), (25, 1, 30)), "left")
     operator.add(rows((3, 1, 40), (12, 1, 50)), "right")
     operator.advance(watermark=10)
-
-    def read(
-        table: str, columns: list[str], _: Any, __: Any, horizon: int | None, *more: Any
-    ) -> pl.DataFrame:
-        return operator.state.tables[table].expired(horizon).all().select(columns)
-
-    found = engine_parts(spec).inspect(spec, operator.header(), read)
+    found = inspected(operator)
     bounds = sorted(zip(found.rows["__start"], found.rows["__end"], strict=True))
     assert bounds == [(10, 20), (20, 30)]
     assert operator.live()["window_end"].to_list() == [20, 30]

@@ -222,7 +222,7 @@ def test_an_inspection_shows_what_is_stored(left: Any, right: Any, watermark: in
     stored = next(micro_batches)
     stored.operator.advance(watermark=watermark)
     assert stored.operator.live()["window_start"].to_list() == times
-    found = inspected(stored)
+    found = inspected(stored.operator)
     assert sorted(found.rows["__end"]) == times
 
 

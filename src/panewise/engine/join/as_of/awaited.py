@@ -24,12 +24,12 @@ from panewise.engine.join.as_of.partners import Candidates, distance, partners_o
 from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, keys_of, last_match, with_keys
+from panewise.engine.join.plan import JoinPlan, ending_after, keys_of, last_match
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import filter_rows, vstack_frames, without
 from panewise.engine.tables.latest_by_key import LatestByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -41,6 +41,8 @@ _CHECKS, _PASSING = "left checks", "right passing"
 
 class AwaitedAsOfJoin(AsOfJoin):
     """The method of an as-of join whose left rows wait for their partner."""
+
+    deciding = (LEFT, _CHECKS, _PASSING)
 
     def __init__(self, plan: JoinPlan, match: AsOf) -> None:
         super().__init__(plan, match)
@@ -56,9 +58,9 @@ class AwaitedAsOfJoin(AsOfJoin):
         """Returns the tables of an as-of join, the overdue rows, their checks, and the right rows to pass."""
         return {
             **super().tables(),
-            OVERDUE: StoredTable.nothing(self.overdue, MemoryLibrary()),
-            _CHECKS: TimeQueue.nothing(self.checks, MemoryLibrary()),
-            _PASSING: TimeQueue.nothing(self.passing, MemoryLibrary()),
+            OVERDUE: StoredTable.nothing(self.overdue),
+            _CHECKS: TimeQueue.nothing(self.checks),
+            _PASSING: TimeQueue.nothing(self.passing),
         }
 
     def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
@@ -84,35 +86,21 @@ class AwaitedAsOfJoin(AsOfJoin):
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the left rows that are decided, and the state after the move."""
-        none, emission = pl.DataFrame(schema=self.queue.schema), JoinEmission(self.plan)
+        none, emission = self.queue.no_rows, JoinEmission(self.plan)
         rows, partners, after = self._decided(state, none, clocks)
         self._add(emission, EXPIRED, rows, np.zeros(rows.height, dtype=np.int64), partners)
         return emission.rows(), after.after({}, clocks)
-
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the left rows that are not decided."""
-        overdue = state.tables[OVERDUE].all().select(*self.queue.schema)
-        return {LEFT: vstack_frames([super().live(state)[LEFT], overdue])}
 
     def furthest_behind(self) -> int | None:
         """Returns 0 if the later row of each emitted pair has not been passed; else None, any distance."""
         of_later = self.match.strategy == "forward" and self.spec.timestamp in (RIGHT, "later")
         return 0 if of_later and self.spec.how == "inner" else None
 
-    def next_due(self, state: JoinState) -> int | None:
-        """Returns the first watermark at which a left row can be decided."""
-        tables = [state.tables[name] for name in (LEFT, _CHECKS, _PASSING)]
-        ends = [table.next_end(table.horizon) for table in tables]
-        first = min((end for end in ends if end is not None), default=None)
-        return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
-
     def _taken(self, state: JoinState, batch: JoinBatch) -> "_Taken":
         """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""
-        left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
-        rows = as_stored(batch.applied.get(LEFT), self.queue.schema, self.ends[LEFT])
-        keyed, queue, stored = with_keys(left, rows), state.queue(LEFT), state.latest(RIGHT)
+        rows, keyed, arrived = self._arrived(batch)
+        queue, stored = state.queue(LEFT), state.latest(RIGHT)
         waits = ending_after(keyed, queue.horizon)
-        arrived = with_keys(right, as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT]))
         passing = arrived.with_columns(pl.col(TIME).alias(END)).select(*self.passing.schema)
         after = state.with_tables(
             {
@@ -150,7 +138,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         if high == MAX_INSTANT:
             return table.all().select(*self.queue.schema)
         passing, due = (state.queue(name).between(low, high) for name in (_PASSING, _CHECKS))
-        affected = [pl.DataFrame(schema=self.overdue.schema)]
+        affected = [self.overdue.no_rows]
         if passing.height:
             affected.append(table.of_keys(keys_of(self.plan, RIGHT, passing), left.keys))
         if due.height:

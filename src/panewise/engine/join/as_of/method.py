@@ -12,6 +12,7 @@ row is stored until no left row that is still to be decided can need it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -25,10 +26,10 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames, without
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.latest_by_key import LatestByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, RIGHT
@@ -39,8 +40,10 @@ class AsOfJoin:
     """The method of a join as of a time: :class:`panewise.engine.join.method.Method`.
 
     `count` is the number of right rows that are partners of a left one, up to the one that the match says
-    (semantics 37.6); None for one.
+    (semantics 37.6); None for one. `deciding` are the tables whose first end may decide a left row.
     """
+
+    deciding: ClassVar[tuple[str, ...]] = (LEFT,)
 
     def __init__(self, plan: JoinPlan, match: AsOf, count: int | None = None) -> None:
         self.plan, self.spec, self.match, self.count = plan, plan.spec, match, count
@@ -52,8 +55,8 @@ class AsOfJoin:
     def tables(self) -> dict[str, StoredTable]:
         """Returns the queue of left rows, and the table of right rows."""
         return {
-            LEFT: TimeQueue.nothing(self.queue, MemoryLibrary()),
-            RIGHT: replace(LatestByKey.nothing(self.rows, MemoryLibrary()), latest=self.count or 1),
+            LEFT: TimeQueue.nothing(self.queue),
+            RIGHT: replace(LatestByKey.nothing(self.rows), latest=self.count or 1),
         }
 
     def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
@@ -92,10 +95,6 @@ class AsOfJoin:
         self._emit(emission, EXPIRED, due, turns, state.latest(RIGHT))
         return emission.rows(), state.after({}, clocks)
 
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the left rows that are not decided."""
-        return {LEFT: state.queue(LEFT).all()}
-
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon."""
         if self.spec.timestamp not in (RIGHT, "earlier"):
@@ -105,25 +104,25 @@ class AsOfJoin:
         return self.match.tolerance.us * (2 if self.match.strategy == "nearest" else 1)
 
     def next_due(self, state: JoinState) -> int | None:
-        """Returns the first watermark at which a left row is decided."""
-        table = state.tables[LEFT]
-        first = table.next_end(table.horizon)
+        """Returns the first watermark at which a left row can be decided."""
+        tables = [state.tables[name] for name in self.deciding]
+        ends = [table.next_end(table.horizon) for table in tables]
+        first = min((end for end in ends if end is not None), default=None)
         return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
 
     def _stored(self, state: JoinState, batch: JoinBatch) -> "_Stored":
         """Stores the rows of a batch, but not the left rows that are decided at once."""
-        left, right = self.plan.ports[LEFT], self.plan.ports[RIGHT]
+        rows, keyed, arrived = self._arrived(batch)
+        queue, stored = state.queue(LEFT), state.latest(RIGHT)
+        waits = ending_after(keyed, queue.horizon)
+        right = stored.put(ending_after(arrived, stored.horizon))
+        return _Stored(queue.put(waits), right, without(rows, waits, [NUMBER]))
+
+    def _arrived(self, batch: JoinBatch) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
+        """Returns the left rows of a batch, and those with keys, left and right, as the tables store them."""
         rows = as_stored(batch.applied.get(LEFT), self.queue.schema, self.ends[LEFT])
-        keyed = with_keys(left, rows)
-        waits = ending_after(keyed, state.tables[LEFT].horizon)
-        decided = rows
-        if waits.height:
-            decided = rows.join(waits.select(NUMBER), on=NUMBER, how="anti", maintain_order="left")
-        queue = state.queue(LEFT).put(waits)
-        stored = state.latest(RIGHT)
-        arrived = as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT])
-        new = ending_after(with_keys(right, arrived), stored.horizon)
-        return _Stored(queue, stored.put(new), decided)
+        right = as_stored(batch.applied.get(RIGHT), self.rows.schema, self.ends[RIGHT])
+        return rows, with_keys(self.plan.ports[LEFT], rows), with_keys(self.plan.ports[RIGHT], right)
 
     def _settled_until(self, right: LatestByKey, clocks: JoinClocks) -> LatestByKey:
         """Returns the table of right rows, which are looked up from these clocks on."""
@@ -134,7 +133,7 @@ class AsOfJoin:
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
         low, high = (of.passed(self.spec, RIGHT) for of in (before, after))
         if high is None or low == high:
-            return pl.DataFrame(schema=self.queue.schema)
+            return self.queue.no_rows
         return queue.between(low, high)
 
     def _emit(

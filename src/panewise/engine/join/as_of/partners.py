@@ -49,8 +49,7 @@ class Candidates:
 
 def without_partners(count: int, right: RowsByKey) -> Candidates:
     """Returns that so many left rows have no right row."""
-    none = right.newest.clear().select(*right.shape.schema)
-    return Candidates(none, np.full(count, -1, dtype=np.intp))
+    return Candidates(right.shape.no_rows, np.full(count, -1, dtype=np.intp))
 
 
 def partners_of(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, right: RowsByKey) -> Candidates:

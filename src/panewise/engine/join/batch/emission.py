@@ -29,7 +29,7 @@ from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import output_key, take_rows, vstack_frames, without
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OP, OTHER, RIGHT, Selected
@@ -51,15 +51,11 @@ def pair_rows(plan: JoinPlan, pairs: Pairs, op: str = "+") -> pl.DataFrame:
     for side in (LEFT, RIGHT):
         mine = [chosen for chosen in plan.selected if _side_of(chosen) == side]
         taken = pairs.taken(side, [*(chosen.column for chosen in mine), TIME])
-        columns = [
-            _either(plan, chosen.column, chosen.column, chosen.name)
-            if chosen.side == EITHER
-            else pl.col(chosen.column).alias(chosen.name)
-            for chosen in mine
-        ]
+        columns = (_emitted(plan, chosen, chosen.column) for chosen in mine)
         frames.append(taken.select(*columns, pl.col(TIME).alias(named(side, TIME))))
     both = frames[0].hstack(frames[1])
-    return both.select(*(chosen.name for chosen in plan.selected), *_added(plan, op, None, _pair_time(plan)))
+    none = pl.lit(None, dtype=pl.String)
+    return both.select(*(chosen.name for chosen in plan.selected), *_added(plan, op, none, _pair_time(plan)))
 
 
 def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Places) -> pl.DataFrame:
@@ -75,16 +71,11 @@ def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Pl
         *(column_of.alias(named(RIGHT, column_of.name)) for column_of in partners.get_columns()),
     ]
     both = pl.DataFrame(columns_of_both)
-    emitted = [
-        _either(plan, named(LEFT, chosen.column), chosen.column, chosen.name)
-        if chosen.side == EITHER
-        else pl.col(named(chosen.side, chosen.column)).alias(chosen.name)
-        for chosen in plan.selected
-    ]
-    lacks = pl.col(named(RIGHT, TIME)).is_null()
-    missing = pl.when(lacks).then(pl.lit(RIGHT)).alias(MISSING)
-    time = pl.coalesce(_pair_time(plan), named(LEFT, TIME)).alias(JOIN_TIME)
-    return both.select(*emitted, pl.lit("+").alias(OP), missing, time)
+    emitted = (_emitted(plan, chosen, named(_side_of(chosen), chosen.column)) for chosen in plan.selected)
+    missing = pl.when(pl.col(named(RIGHT, TIME)).is_null()).then(pl.lit(RIGHT))
+    return both.select(
+        *emitted, *_added(plan, "+", missing, pl.coalesce(_pair_time(plan), named(LEFT, TIME)))
+    )
 
 
 def _side_of(chosen: Selected) -> str:
@@ -95,29 +86,26 @@ def single_rows(plan: JoinPlan, side: str, rows: pl.DataFrame, op: str = "+") ->
     """Returns rows of one side as they are emitted. The columns of the other side are null."""
     keys = dict(zip(plan.ports[LEFT].keys, plan.ports[side].keys, strict=True))
     columns = [
-        _either(plan, keys[chosen.column], chosen.column, chosen.name)
-        if chosen.side == EITHER
-        else pl.col(chosen.column).alias(chosen.name)
-        if chosen.side == side
+        _emitted(plan, chosen, keys[chosen.column] if chosen.side == EITHER else chosen.column)
+        if chosen.side in (side, EITHER)
         else pl.lit(None, dtype=plan.pane_schema[chosen.name]).alias(chosen.name)
         for chosen in plan.selected
     ]
     # All emitted columns may be literals, which take their length from a column of the rows.
-    emitted = rows.select(pl.col(TIME), *columns, *_added(plan, op, OTHER[side], pl.col(TIME)))
+    emitted = rows.select(pl.col(TIME), *columns, *_added(plan, op, pl.lit(OTHER[side]), pl.col(TIME)))
     return emitted.drop(TIME)
 
 
-def _either(plan: JoinPlan, column: str, key: str, name: str) -> pl.Expr:
-    return output_key(column, plan.ports[LEFT].schema[key]).alias(name)
+def _emitted(plan: JoinPlan, chosen: Selected, column: str) -> pl.Expr:
+    """Returns an emitted column, which is in a column of the rows. That of either side is a key."""
+    is_key = chosen.side == EITHER
+    value = output_key(column, plan.ports[LEFT].schema[chosen.column]) if is_key else pl.col(column)
+    return value.alias(chosen.name)
 
 
-def _added(plan: JoinPlan, op: str, missing: str | None, time: pl.Expr) -> list[pl.Expr]:
+def _added(plan: JoinPlan, op: str, missing: pl.Expr, time: pl.Expr) -> list[pl.Expr]:
     """Returns the columns that every join adds. Literals are repeated by the select."""
-    added = {
-        OP: pl.lit(op, dtype=pl.String),
-        MISSING: pl.lit(missing, dtype=pl.String),
-        JOIN_TIME: time,
-    }
+    added = {OP: pl.lit(op), MISSING: missing, JOIN_TIME: time}
     return [added[name].alias(name) for name in plan.spec.added_columns if name in added]
 
 
@@ -284,7 +272,7 @@ def matches_name(side: str) -> str:
 def no_matches() -> StoredTable:
     """Returns a table of matches without rows."""
     shape = Shape({NUMBER: pl.Int64(), END: pl.Int64()}, [NUMBER], [NUMBER])
-    return StoredTable.nothing(shape, MemoryLibrary())
+    return StoredTable.nothing(shape)
 
 
 def matches_of(state: JoinState, side: str) -> StoredTable:
@@ -297,10 +285,10 @@ def changed_matches(
 ) -> StoredTable:
     """Returns the table of matches with rows that got a partner, and without rows that were evicted."""
     table = matches_of(state, side)
-    put, deleted = partnered.select(*table.shape.schema), table.newest.clear().select(*table.shape.schema)
-    if evicted is not None and evicted.height:
-        put, deleted = without(put, evicted, [NUMBER]), table.find(evicted.select(NUMBER))
-    return table.changed(put, deleted) if put.height or deleted.height else table
+    put = partnered.select(*table.shape.schema)
+    if evicted is None or evicted.is_empty():
+        return table.changed(put)
+    return table.changed(without(put, evicted, [NUMBER]), table.find(evicted.select(NUMBER)))
 
 
 def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -310,7 +298,7 @@ def without_partner(state: JoinState, side: str, rows: pl.DataFrame) -> pl.DataF
     """
     rows = _not_matched_at_once(rows)
     matched = matches_of(state, side).find(rows.select(NUMBER)) if rows.height else rows
-    return without(rows, matched, [NUMBER]) if matched.height else rows
+    return without(rows, matched, [NUMBER])
 
 
 def first_partners(

@@ -110,13 +110,6 @@ class ArrivalJoin:
         rows, _ = by_time(self.plan, expiring.items())
         return rows, state.after({}, clocks)
 
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the rows in the windows. With semi and anti a left row that had a partner gets no other."""
-        rows = {side: window.all(state.latest(side)) for side, window in self.windows.items()}
-        if self.spec.how in ("semi", "anti") and LEFT in self.remembered:
-            rows[LEFT] = without_partner(state, LEFT, rows[LEFT])
-        return rows
-
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any.
 
@@ -144,7 +137,7 @@ class ArrivalJoin:
         before, after = (self._horizon(at, side) for at in (state.clocks, clocks))
         table = state.latest(side)
         if after is None or after == before:
-            return pl.DataFrame(schema=table.shape.schema)
+            return table.shape.no_rows
         due = self.windows[side].inside(table, table.due(before, after))
         return without_partner(state, side, due)
 

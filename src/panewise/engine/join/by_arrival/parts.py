@@ -1,33 +1,29 @@
 """The latest rows and the last rows, as :class:`panewise.engine.join.match_engine.MatchEngine`."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import polars as pl
 
-from panewise.engine.columns import DELETES, END, NUMBER, SINCE, TIME
-from panewise.engine.family_parts import Inspection, TableReader, on_call
+from panewise.engine.columns import DELETES, NUMBER, SINCE, TIME
+from panewise.engine.family_parts import TableReader, on_call
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.parts import undecided
 from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_of_windows
 from panewise.engine.join.by_arrival.windows import ArrivalWindow
-from panewise.engine.join.match_engine import MatchEngine, keys_of_side, stored_rows
+from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.match_engine import MatchEngine, RowsOfSides, keys_of_side
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.two_sides import read_clocks
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match import AsOf, LastRows
 from panewise.spec.operators.policy.policies import CountPolicy
 
 
-def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    clocks, rows = read_clocks(header), []
-    for side in (LEFT, RIGHT):
+def _live(spec: JoinOperator, clocks: JoinClocks, read: TableReader) -> RowsOfSides:
+    """Yields the rows in the windows of both sides."""
+    for side in SIDES:
         window = ArrivalWindow.from_match(spec.match, side)
         horizon = horizon_of_windows(clocks, spec, side, window)
-        rows.append((side, _in_window(window, keys_of_side(spec, side), read, side, horizon)))
-    return stored_rows(spec, clocks, rows)
+        yield side, _in_window(window, keys_of_side(spec, side), read, side, horizon)
 
 
 def _method_of_last_rows(plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
@@ -35,11 +31,9 @@ def _method_of_last_rows(plan: JoinPlan) -> ArrivalJoin | AsOfJoin:
     return ArrivalJoin(plan) if count is None else AsOfJoin(plan, AsOf(), count)
 
 
-def _inspect_last_rows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
+def _live_of_last_rows(spec: JoinOperator, clocks: JoinClocks, read: TableReader) -> RowsOfSides:
     """Returns the rows in the windows of both sides; by event time the left rows that are not decided."""
-    if _count_in_time(spec) is not None:
-        return undecided(spec, header, read, overdue=False)
-    return _inspect(spec, header, read)
+    return (_live if _count_in_time(spec) is None else undecided)(spec, clocks, read)
 
 
 def _count_in_time(spec: JoinOperator) -> int | None:
@@ -55,7 +49,7 @@ def _in_window(
     """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
     since = [SINCE] if window.delta is not None else []
     deletes = [DELETES] if window.deletes is not None else []
-    rows = read(side, [*keys, TIME, NUMBER, END, *since, *deletes], [NUMBER, NUMBER], [], horizon, keys)
+    rows = read(side, [*keys, TIME, NUMBER, *since, *deletes], [], horizon, keys)
     number = pl.col(NUMBER)
     if window.latest and rows.width:
         rows = rows.filter(number.rank("ordinal", descending=True).over(keys) <= window.latest)
@@ -65,10 +59,10 @@ def _in_window(
 
 
 _record_rows = on_call("panewise.engine.join.by_arrival.records:record_rows")
-LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, inspect=_inspect, record_rows=_record_rows)
+LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, live=_live, record_rows=_record_rows)
 LAST_ROWS = MatchEngine(
     operator=JoinEngine,
     method=_method_of_last_rows,
-    inspect=_inspect_last_rows,
+    live=_live_of_last_rows,
     record_rows=_record_rows,
 )

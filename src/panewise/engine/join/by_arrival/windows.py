@@ -36,7 +36,7 @@ from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, distinct, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.tables.latest_by_key import LatestByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 
@@ -131,7 +131,7 @@ class ArrivedRows:
 
     def nothing(self) -> LatestByKey:
         """Returns the table without rows."""
-        table = LatestByKey.nothing(self.shape, MemoryLibrary())
+        table = LatestByKey.nothing(self.shape)
         since = SINCE if self.window.delta is not None else None
         deletes = None if self.window.deletes is None else DELETES
         # A look-up follows all rows that are stored when a run is made.

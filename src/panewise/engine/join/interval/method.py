@@ -26,7 +26,6 @@ from panewise.engine.join.batch.emission import (
     changed_matches,
     first_partners,
     matches_name,
-    matches_of,
     no_matches,
     remembered_sides,
     without_partner,
@@ -49,7 +48,7 @@ from panewise.engine.join.search.matching import Matching
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.tables.rows_by_key import RowsByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec import UNLIMITED, JoinOperator
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -109,11 +108,9 @@ class IntervalJoin:
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the tables of rows, those of matched rows, the queues, and the counts of retained rows."""
-        tables: dict[str, StoredTable] = {
-            side: RowsByKey.nothing(shape, MemoryLibrary()) for side, shape in self.rows.items()
-        }
+        tables: dict[str, StoredTable] = {side: RowsByKey.nothing(shape) for side, shape in self.rows.items()}
         for side in self.counted:
-            nothing = RetainedRows.nothing(self.rows[side], MemoryLibrary())
+            nothing = RetainedRows.nothing(self.rows[side])
             tables[side] = replace(nothing, latest=self.match.retain_rows or 1)
         for side in self.remembers:
             tables[matches_name(side)] = no_matches()
@@ -142,18 +139,6 @@ class IntervalJoin:
         expiring = {side: self.expiring(state, side, clocks) for side in self.awaits}
         rows, _ = by_time(self.plan, expiring.items())
         return rows, state.after({}, clocks)
-
-    def live(self, state: JoinState) -> dict[str, pl.DataFrame]:
-        """Returns the stored rows that can get a partner.
-
-        Evicted rows cannot. With semi and anti a left row that had a partner gets no other.
-        """
-        rows = {side: state.rows(side).all() for side in self.plan.ports}
-        rows = {side: self._retained(state, side, of_side) for side, of_side in rows.items()}
-        if self.spec.how in ("semi", "anti"):
-            matched = matches_of(state, LEFT).all()[NUMBER]
-            rows[LEFT] = rows[LEFT].filter(~pl.col(NUMBER).is_in(matched.implode()))
-        return rows
 
     def furthest_behind(self) -> int | None:
         """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any."""
@@ -184,7 +169,7 @@ class IntervalJoin:
         before, after = (at.passed(self.spec, OTHER[side]) for at in (state.clocks, clocks))
         queue = state.queue(_unmatched_name(side))
         if after is None or after == before:
-            return pl.DataFrame(schema=queue.shape.schema)
+            return queue.shape.no_rows
         due = self._retained(state, side, queue.between(before, after))
         return ordered(without_partner(state, side, due), [TIME, NUMBER])
 

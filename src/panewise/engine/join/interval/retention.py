@@ -38,7 +38,7 @@ from panewise.engine.kernels.small_frames import (
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.rows_by_key import RowsByKey
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import OTHER
 
@@ -88,10 +88,10 @@ def _last_of_keys(rows: pl.DataFrame, keys: Sequence[str], count: int) -> pl.Dat
 def queue_for(port: SidePort, count: int | None) -> TimeQueue:
     """Returns an empty queue for rows of a side. `count` of a key are retained; None for any number."""
     if count is None:
-        return TimeQueue.nothing(Shape(dict(port.alone), [END, NUMBER], []), MemoryLibrary())
+        return TimeQueue.nothing(Shape(dict(port.alone), [END, NUMBER], []))
     keys = {name: port.stored[name] for name in port.keys}
     shape = Shape({**keys, **port.alone, ORDINAL: pl.Int64()}, [END, NUMBER], [])
-    return replace(RetainedQueue.nothing(shape, MemoryLibrary()), keys=tuple(keys), latest=count)
+    return replace(RetainedQueue.nothing(shape), keys=tuple(keys), latest=count)
 
 
 def counts_name(side: str) -> str:
@@ -104,7 +104,7 @@ def no_counts(port: SidePort) -> LatestByKey:
     own = {ROW_COUNT: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
     shape = Shape({name: port.stored[name] for name in port.keys} | own, [NUMBER, NUMBER], port.keys)
     # A look-up follows all rows that are stored when a run is made.
-    return replace(LatestByKey.nothing(shape, MemoryLibrary()), settled=MAX_INSTANT)
+    return replace(LatestByKey.nothing(shape), settled=MAX_INSTANT)
 
 
 def within_count(table: LatestByKey, rows: pl.DataFrame, count: int) -> pl.DataFrame:
@@ -247,7 +247,7 @@ def placed_with(table: RowsByKey, rows: pl.DataFrame) -> pl.DataFrame:
     )
     sought, ends = SortedKeys.from_rows(wanted, keys), np.full(wanted.height, MAX_INSTANT)
     low, high = (wanted[name].to_numpy()[sought.places] for name in (_LOW, ORDINAL))
-    placed = [table.newest.clear()[list(table.shape.schema)]]
+    placed = [table.shape.no_rows]
     for part in sought.slices(table, np.full_like(ends, MIN_INSTANT), ends):
         places = part.rows[ORDINAL].to_numpy()
         for piece in part.cut(PIECE):

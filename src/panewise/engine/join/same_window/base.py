@@ -20,7 +20,7 @@ from panewise.engine.protocol import Schemas
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.operator import WindowEngine
-from panewise.spec import JoinOperator, merging
+from panewise.spec import JoinOperator, WindowOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.same_window import SameWindow
@@ -41,7 +41,7 @@ class SameWindowEngine(WindowsOfSides):
         plan, match = JoinPlan.compile(spec, schemas), spec.match
         assert isinstance(match, SameWindow)
         self.match = match
-        self.windows = WindowPlan(window_operator(spec, max_(ROW_NUMBER).alias(NEWEST)), _schema(plan, match))
+        self.windows = WindowPlan(windows_of(spec), _schema(plan, match))
         self.keys = tuple(self.windows.keys)
         self.rows = {side: SideRows(port, match.window) for side, port in plan.ports.items()}
         windows = WindowEngine(self.windows.spec, {}, self.windows).state.windows
@@ -88,6 +88,11 @@ class SameWindowEngine(WindowsOfSides):
     @abstractmethod
     def live(self) -> pl.DataFrame:
         """Returns the live windows, with the keys of the left side."""
+
+
+def windows_of(spec: JoinOperator) -> WindowOperator:
+    """Returns the window operator of the rows of both sides. Its panes have the number of the newest row."""
+    return window_operator(spec, max_(ROW_NUMBER).alias(NEWEST))
 
 
 def _schema(plan: JoinPlan, match: SameWindow) -> dict[str, pl.DataType]:

@@ -17,14 +17,14 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import END, START, TIME, TOMBSTONE
+from panewise.engine.columns import END, START, TIME
 from panewise.engine.join.same_window.groups import PREVIOUS, UNTIL, WINDOW, inside
 from panewise.engine.join.same_window.last_emissions import previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.search.candidate_slices import steps
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import closed_at_end, merging
@@ -101,7 +101,7 @@ def nothing(plan: WindowPlan) -> StoredTable:
     numbers = dict.fromkeys((START, UNTIL, *_NUMBERS, END), pl.Int64())
     identity = [*plan.keys, START, UNTIL]
     by = plan.keys if merging(plan.spec.window) else identity
-    return StoredTable.nothing(Shape({**keys, **numbers}, identity, by), MemoryLibrary())
+    return StoredTable.nothing(Shape({**keys, **numbers}, identity, by))
 
 
 def origins_of(table: StoredTable, windows: pl.DataFrame, plan: WindowPlan) -> tuple[StoredTable, Origins]:
@@ -131,7 +131,7 @@ def merged_away(table: StoredTable, sessions: pl.DataFrame) -> StoredTable:
     """Returns the table with the last panes of sessions that have merged, where they are unknown."""
     own = _as_rows(sessions, merges=True)
     unknown = _last_pane(without(own, table.find(own.select(table.shape.identity)), table.shape.identity))
-    return table.changed(unknown.select(*table.shape.schema), table.newest.clear().drop(TOMBSTONE))
+    return table.changed(unknown.select(*table.shape.schema))
 
 
 def _as_rows(windows: pl.DataFrame, merges: bool) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from panewise.engine.columns import END, START, TIME
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.kernels.small_frames import distinct, joined
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 
@@ -34,7 +34,7 @@ def nothing(plan: WindowPlan) -> StoredTable:
     keys = {key: plan.table_schema[key] for key in plan.keys}
     bounds = {START: pl.Int64(), UNTIL: pl.Int64(), NEWEST: pl.Int64(), END: pl.Int64()}
     shape = Shape({**keys, **bounds}, [*plan.keys, START, UNTIL], plan.keys)
-    return StoredTable.nothing(shape, MemoryLibrary())
+    return StoredTable.nothing(shape)
 
 
 def put(table: StoredTable, merged_away: pl.DataFrame) -> StoredTable:
@@ -43,7 +43,7 @@ def put(table: StoredTable, merged_away: pl.DataFrame) -> StoredTable:
         return table
     rows = merged_away.with_columns(pl.col(END).alias(UNTIL), pl.lit(MAX_INSTANT, dtype=pl.Int64).alias(END))
     rows = rows.select(*table.shape.schema)
-    return sealed_if_long(table.changed(rows, rows.clear()))
+    return sealed_if_long(table.changed(rows))
 
 
 def taken(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> tuple[StoredTable, pl.DataFrame]:

@@ -13,7 +13,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START
 from panewise.engine.join.same_window.groups import UNTIL
 from panewise.engine.kernels.small_frames import Mask
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import merging
@@ -47,7 +47,7 @@ def nothing(plan: WindowPlan, accumulation: str) -> StoredTable:
     keys = {key: plan.table_schema[key] for key in plan.keys}
     columns = {START: pl.Int64(), UNTIL: pl.Int64(), **STORED[accumulation], END: pl.Int64()}
     identity = [*plan.keys, START, UNTIL]
-    return StoredTable.nothing(Shape({**keys, **columns}, identity, identity), MemoryLibrary())
+    return StoredTable.nothing(Shape({**keys, **columns}, identity, identity))
 
 
 def known(table: StoredTable, windows: pl.DataFrame) -> pl.DataFrame:

@@ -1,25 +1,26 @@
 """Windows of both sides, as :class:`panewise.engine.join.match_engine.MatchEngine`."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import polars as pl
 
-from panewise.engine.columns import END, NUMBER, START, TIME, key_columns
-from panewise.engine.family_parts import Inspection, TableReader, on_call
-from panewise.engine.join.clocks import of_windows
-from panewise.engine.join.match_engine import MatchEngine, keys_of_side
-from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
+from panewise.engine.columns import END, START, TIME, key_columns
+from panewise.engine.family_parts import Inspection, TableReader
+from panewise.engine.join.clocks import JoinClocks, of_windows
+from panewise.engine.join.match_engine import MatchEngine, MatchTakeOver, keys_of_side
+from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine, windows_of
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine
-from panewise.engine.join.two_sides import read_clocks
+from panewise.engine.join.two_sides import FLOOR, inspected_windows, read_clocks
 from panewise.engine.protocol import Schemas
 from panewise.engine.windowing.slicing import slicing_of
-from panewise.spec import JoinOperator, merging
-from panewise.spec.aggregates.functions import max as max_
+from panewise.engine.windows.evolution import converted_windows
+from panewise.engine.windows.inspection import stored_windows
+from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.same_window import SameWindow, fires_once, has_ends
-from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key, window_operator
+from panewise.spec.operators.join.same_window import SameWindow, fires_once
 
 
 def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
@@ -27,23 +28,12 @@ def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    clocks, match, keys = read_clocks(header), _match(spec), key_columns(spec.keys)
-    horizon = of_windows(clocks).horizon(window_operator(spec, max_(ROW_NUMBER)))
-    if fires_once(match):
-        return Inspection(clocks, _windows_of_rows(spec, read, horizon), keys)
-    names = key_columns(row_key(place) for place in range(len(spec.keys)))
-    identity = [*names, START, END]
-    windows = read(
-        WINDOWS,
-        identity,
-        identity,
-        names if merging(match.window) else identity,
-        horizon,
-        names if spec.keys else identity,
-    )
-    if windows.width:
-        windows = windows.rename(dict(zip(names, keys, strict=True)))
-    return Inspection(clocks, windows, keys, has_ends(match))
+    clocks, windows = read_clocks(header), windows_of(spec)
+    own = of_windows(clocks)
+    if fires_once(_match(spec)):
+        rows = _windows_of_rows(spec, read, own.horizon(windows))
+        return Inspection(clocks, rows, key_columns(spec.keys))
+    return inspected_windows(spec, clocks, stored_windows(windows, own, read))
 
 
 def _match(spec: JoinOperator) -> SameWindow:
@@ -57,7 +47,7 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     assert slicing is not None
     for side in (LEFT, RIGHT):
         names = keys_of_side(spec, side)
-        rows = read(side, [*names, TIME, END], [TIME, NUMBER], [], horizon, names)
+        rows = read(side, [*names, TIME, END], [], horizon, names)
         if rows.width:
             start = slicing.slices(rows).alias(START)
             windows.append(rows.rename(dict(zip(names, keys, strict=True))).with_columns(start))
@@ -66,9 +56,24 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)
 
 
+def _take_over(operator: SameWindowEngine, old: JoinOperator, clocks: JoinClocks) -> MatchTakeOver:
+    """Returns the horizons of the tables, how that of the windows is converted, and the floor (47.19).
+
+    The windows are converted as those of window operators are. The rows, and what windows have emitted, stay.
+    The horizon is that of before until the windows are evaluated, so those that expire emit their last rows.
+    It stays in the header as a floor, so windows that have expired stay expired under a higher lateness.
+    """
+    before, own = windows_of(old), of_windows(clocks)
+    horizon = own.horizon(before)
+    tables = {WINDOWS: partial(converted_windows, operator.windows, before, own)}
+    changes = operator.windows.spec.allowed_lateness != before.allowed_lateness
+    fields = {FLOOR: horizon} if changes and horizon is not None and not own.finished else {}
+    return operator.horizons_at(horizon), tables, fields
+
+
 PARTS = MatchEngine(
     operator=_operator,
     tables=lambda spec: (LEFT, RIGHT, WINDOWS),
     inspect=_inspect,
-    take_over=on_call("panewise.engine.join.same_window.evolution:take_over"),
+    take_over=_take_over,
 )

@@ -20,7 +20,7 @@ from panewise.engine.columns import END, NUMBER, OWN_WINDOWS, SLICE, START, TIME
 from panewise.engine.join.plan import SidePort
 from panewise.engine.kernels.hashing import hash_order, row_hashes
 from panewise.engine.kernels.small_frames import (
-    equal_values,
+    equal,
     expand_ranges,
     filter_rows,
     take_rows,
@@ -29,7 +29,7 @@ from panewise.engine.kernels.small_frames import (
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.rows_by_key import Ranges, RowsByKey
 from panewise.engine.tables.rows_of_sessions import RowsOfSessions
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import AnyWindow, Custom, merging
 
@@ -90,7 +90,7 @@ class SideRows:
     def nothing(self) -> RowsByKey:
         """Returns an empty table."""
         kind = RowsOfSessions if merging(self.window) else RowsByKey
-        return kind.nothing(self.shape, MemoryLibrary())
+        return kind.nothing(self.shape)
 
     def stored(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns applied rows as the table stores them. They expire with the last of their windows."""
@@ -111,8 +111,7 @@ class SideRows:
         places = hash_order(hashes)
         first = windows[START].to_numpy()[places]
         last = first if self.exact else _last_instants(windows)[places]
-        none = table.newest.clear()[list(self.shape.schema)]
-        frames, which = [none], [np.empty(0, dtype=np.intp)]
+        frames, which = [self.shape.no_rows], [np.empty(0, dtype=np.intp)]
         for rows, at, window in self._found(table, windows, places, Ranges(hashes[places], first, last)):
             frames.append(take_rows(rows, at))
             which.append(window)
@@ -125,9 +124,7 @@ class SideRows:
         for part in table.slices(ranges):
             which = places[np.repeat(np.arange(len(places)), part.lengths)]
             at = expand_ranges(part.starts, part.lengths)
-            same = np.ones(len(at), dtype=np.bool_)
-            for name in self.shape.by:
-                same &= equal_values(windows[name], which, part.rows[name], at)
+            same = equal(windows, which, part.rows, at, self.shape.by)
             yield part.rows[list(self.shape.schema)], at[same], which[same]
 
 

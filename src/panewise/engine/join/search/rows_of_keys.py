@@ -117,12 +117,8 @@ class SortedKeys:
     ) -> RowsOfKeys:
         """Returns the rows of all parts in the order of their time for each look-up, the last `count`."""
         names = list(table.shape.schema)
-        frames, which, at, height = (
-            [table.newest.clear()[names]],
-            [np.empty(0, np.intp)],
-            [np.empty(0, np.intp)],
-            0,
-        )
+        frames, height = [table.shape.no_rows], 0
+        which, at = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
         for part, mine, its in parts:
             taken, places = np.unique(its, return_inverse=True)
             frames.append(take_rows(part.rows[names], taken))

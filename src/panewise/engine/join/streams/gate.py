@@ -12,13 +12,12 @@ import numpy as np
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.columns import TIME
 from panewise.engine.join.batch.join_batch import JoinBatch, Turns
 from panewise.engine.join.by_arrival.method import ArrivalJoin
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
 from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting, waiting_name
-from panewise.engine.join.streams.windows import listed, released_rows
+from panewise.engine.join.streams.windows import released_rows
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -61,16 +60,6 @@ class ReleaseGate:
         }
         emitted, after = self._join(state, releases, Turns(watermarks, watermarks), clocks)
         return vstack_frames([*emitted]), after
-
-    def live(self, state: StreamsState) -> dict[str, pl.DataFrame]:
-        """Returns the rows that wait for their release, and the released rows that can match."""
-        return {side: self._stored(state, side) for side in self.plan.ports}
-
-    def _stored(self, state: StreamsState, side: str) -> pl.DataFrame:
-        keys, first = self.plan.ports[side].keys, state.clocks.listed_from(self.spec, side)
-        released = listed(state.latest(side).all(), self.match.windows[side], keys, first)
-        rows = released, state.tables[waiting_name(side)].all()
-        return pl.concat([table.select(*keys, TIME) for table in rows])
 
     def furthest_behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the rows that are still to be released; None: any."""

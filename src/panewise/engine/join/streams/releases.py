@@ -28,7 +28,7 @@ from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsCl
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import order
-from panewise.engine.tables.run import MemoryLibrary, Shape
+from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import Every, Hopping, JoinWindow, Tumbling
 from panewise.spec.operators.join.columns import OTHER
@@ -93,7 +93,7 @@ def waiting_shape(port: SidePort) -> Shape:
 
 def none_waiting(port: SidePort) -> StoredTable:
     """Returns a table of rows that wait, without rows."""
-    return StoredTable.nothing(waiting_shape(port), MemoryLibrary())
+    return StoredTable.nothing(waiting_shape(port))
 
 
 @dataclass(frozen=True)
@@ -140,14 +140,14 @@ class ReleaseRules:
 
     def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
         table = state.tables[waiting_name(side)]
-        return table.all() if read else pl.DataFrame(schema=table.shape.schema)
+        return table.all() if read else table.shape.no_rows
 
     def _arriving(self, side: str, state: StreamsState, batch: JoinBatch) -> pl.DataFrame:
         """Returns the applied rows of a side with the columns of its table of rows that wait."""
         port, window = self.plan.ports[side], self.match.windows[side]
         shape = waiting_shape(port)
         if side not in batch.applied or batch.applied[side].is_empty():
-            return pl.DataFrame(schema=shape.schema)
+            return shape.no_rows
         rows = with_keys(port, batch.applied[side])
         complete = _first_ends(window, rows[TIME].to_numpy())
         before = batch.watermarks.before[side][turns_of(self.plan, rows[NUMBER], batch.first_number)]
@@ -211,7 +211,7 @@ class _SideStep:
         released, table = self.positions != _NEVER, state.tables[waiting_name(side)]
         put = self.new.filter(pl.Series(~released[self.old.height :]))
         deleted = self.old.filter(pl.Series(released[: self.old.height]))
-        return sealed_if_long(table.changed(put, deleted)) if put.height or deleted.height else table
+        return sealed_if_long(table.changed(put, deleted))
 
     def waiting(self, state: StreamsState, side: str) -> LeastWaiting:
         """Returns the least event time, release time and end of a window of these rows."""

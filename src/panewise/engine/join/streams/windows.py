@@ -56,7 +56,7 @@ class ReleasedRows(ArrivedRows):
 
     def arriving(self, rows: pl.DataFrame | None, now: int) -> pl.DataFrame:
         """Returns released rows with the columns of the table, which they have; no rows for None."""
-        return pl.DataFrame(schema=self.shape.schema) if rows is None else rows
+        return self.shape.no_rows if rows is None else rows
 
     def lookups(
         self, inserted: Inserted, keys: SortedKeys, rows: pl.DataFrame, batch: JoinBatch

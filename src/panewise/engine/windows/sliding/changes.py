@@ -11,9 +11,9 @@ from panewise.engine.columns import SLIDE_CODE
 from panewise.engine.kernels.small_frames import typed
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks, window_table
+from panewise.engine.windowing.firing import with_new_trigger
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, in_order
-from panewise.engine.windows.new_trigger import with_new_trigger
 from panewise.engine.windows.sliding.completion import waiting
 from panewise.engine.windows.sliding.piece_ranges import PieceRanges
 from panewise.engine.windows.sliding.slices import Slices
@@ -35,13 +35,12 @@ def incomplete_windows(
 
     `watermarks` are those of the keys, if each key has its own.
     """
-    of_time = slices.by_time.all()
-    marked = key_watermarks.with_watermarks(of_time, watermarks, plan.keys) if plan.by_key else of_time
+    marked = key_watermarks.marked(plan, slices.by_time.all(), watermarks)
     pieces = in_order(*coded(plan.keys, marked))
     windows = waiting(plan.spec, plan.slide, pieces, clocks)
     if windows.is_empty():
         return plan.no_windows
-    windows = key_watermarks.with_watermarks(windows, watermarks, plan.keys) if plan.by_key else windows
+    windows = key_watermarks.marked(plan, windows, watermarks)
     contents = PieceRanges.locate(windows, pieces).contents(plan)
     rows = window_table.newborn(contents, plan.intake_schema, born=clocks.processing_time, open_=True)
     return typed(with_new_trigger(plan, clocks, rows), plan.table_schema)

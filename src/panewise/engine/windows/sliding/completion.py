@@ -101,14 +101,8 @@ def _opened(plan: WindowPlan, ranges: PieceRanges, clocks: Clocks) -> pl.DataFra
 
 def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, watermarks: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows that are not made yet because they are not complete, with their numbers of rows."""
-    pieces = in_order(
-        *coded(
-            plan.keys,
-            key_watermarks.with_watermarks(slices.by_time.all(), watermarks, plan.keys)
-            if plan.by_key
-            else slices.by_time.all(),
-        )
-    )
+    marked = key_watermarks.marked(plan, slices.by_time.all(), watermarks)
+    pieces = in_order(*coded(plan.keys, marked))
     ranges = PieceRanges.locate(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
     return ranges.windows.select(*plan.identity, ranges.rows, pl.lit(False).alias(CLOSED))
 
@@ -125,9 +119,7 @@ def unmade_with(
     new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
     flagged = joined(near, new, plan.slices.identity, "left").with_columns(pl.col(_NEW).fill_null(False))
     watermark = [KEY_WATERMARK] if plan.by_key else []
-    if plan.by_key:
-        flagged = key_watermarks.with_watermarks(flagged, watermarks, plan.keys)
-    pieces = in_order(*coded(plan.keys, flagged))
+    pieces = in_order(*coded(plan.keys, key_watermarks.marked(plan, flagged, watermarks)))
     candidates = plan.slide.windows_of(pieces.select(*plan.keys, START, SLIDE_CODE, *watermark, _NEW))
     open_ = candidates.filter(~clocks.complete(plan.spec, pl.col(END))).sort(_NEW, descending=True)
     windows = open_.unique([SLIDE_CODE, START], keep="first", maintain_order=True)
@@ -138,9 +130,7 @@ def unmade_with(
 def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
     if plan.slices.by == plan.keys:
         return slices.by_time.of_keys(news, plan.keys)
-    first, last = news.select(pl.col(START).min().alias("first"), pl.col(START).max().alias("last")).row(0)
-    slices_near = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
-    return slices_near.join(news, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
+    return slices.near(plan, news, START)
 
 
 def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:

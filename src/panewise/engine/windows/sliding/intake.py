@@ -25,7 +25,6 @@ from panewise.engine.columns import (
     SLIDE_CODE,
     START,
     TIME,
-    TOMBSTONE,
 )
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows
@@ -89,15 +88,11 @@ def _near(
     The slices are returned because reading them may have led to blocks of them.
     """
     if rows.is_empty():
-        return as_pieces(slices.by_time.newest.clear().drop(TOMBSTONE)), slices
+        return as_pieces(plan.slices.no_rows), slices
     if plan.slices.by == plan.keys:
         behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
         return slices.of_rows(plan, rows, in_time=behind.is_empty())
-    first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
-    slices_near = slices.between(plan, first - plan.slide.reach, last + plan.slide.reach)
-    return as_pieces(
-        slices_near.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
-    ), slices
+    return as_pieces(slices.near(plan, rows, TIME)), slices
 
 
 def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
@@ -123,7 +118,7 @@ def _touched(
     """
     stored_pieces = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
     pieces = pl.concat([stored_pieces, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
-    pieces = key_watermarks.with_watermarks(pieces, rows, plan.keys) if plan.by_key else pieces
+    pieces = key_watermarks.marked(plan, pieces, rows)
     got, whole = _affected(plan, in_order(*coded(plan.keys, pieces)), clocks)
     known = stored.look_up(whole.windows[plan.identity])
     is_stored = np.zeros(whole.windows.height, dtype=np.bool_)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import END, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
+from panewise.engine.columns import END, KEY_WATERMARK, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
 from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import joined, take_rows
@@ -67,7 +67,7 @@ def split_late(
     behind = rows.filter(clocks.expired(spec, pl.col(TIME) + 1))
     if behind.is_empty():
         return LateSplit(rows, pl.DataFrame(schema=columns), 0)
-    near = key_watermarks.with_watermarks(near, behind, plan.keys) if plan.by_key else near
+    near = key_watermarks.marked(plan, near, behind)
     chosen = behind.with_columns(_accepted(plan, near, rows, behind, clocks))
     lost = chosen.filter(~pl.col(_ACCEPTED)).drop(_ACCEPTED)
     applied = rows.join(lost, on=ORDER, how="anti", maintain_order="left")
@@ -157,7 +157,7 @@ def _late_for_some(
     stored row, or one that arrived earlier.
     """
     slide, arrival = plan.slide, pl.col(ORDER).cast(pl.Int64).alias(_ARRIVAL)
-    watermark = [name for name in ("__watermark",) if name in rows.columns]
+    watermark = [KEY_WATERMARK] if plan.by_key else []
     mine = applied.join(rows, on=plan.keys, how="semi", nulls_equal=True)
     stored = near.select(*plan.keys, START, *watermark, pl.lit(-1, dtype=pl.Int64).alias(_ARRIVAL))
     every = slide.windows_of(

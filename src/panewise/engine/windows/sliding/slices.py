@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
-from panewise.engine.columns import END, IS_BLOCK, START, TIME, TOMBSTONE
+from panewise.engine.columns import END, IS_BLOCK, START, TIME
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.tables.stored_table import StoredTable, Stretches
 from panewise.engine.windowing.plan import WindowPlan
@@ -60,6 +60,12 @@ class Slices:
         """
         more = replace(self, by_time=_with(plan, self.by_time, news, near))
         return more._blocks_added(plan, news) if self.in_blocks else more
+
+    def near(self, plan: WindowPlan, rows: pl.DataFrame, time: str) -> pl.DataFrame:
+        """Returns the slices of the keys of rows, within reach of the earliest or the latest of these."""
+        first, last = rows.select(pl.col(time).min().alias("first"), pl.col(time).max().alias("last")).row(0)
+        near = self.between(plan, first - plan.slide.reach, last + plan.slide.reach)
+        return near.join(rows, on=plan.keys, how="semi", nulls_equal=True, maintain_order="left")
 
     def between(self, plan: WindowPlan, first: int | None, last: int | None) -> pl.DataFrame:
         """Returns the slices with times from `first` to `last`, both included; None: no bound."""
@@ -155,7 +161,7 @@ def _with(
         known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
     else:
         known = table.find(news)
-    return table.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])), news.clear())
+    return table.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])))
 
 
 def _merged(plan: WindowPlan, lines: pl.DataFrame) -> pl.DataFrame:
@@ -179,7 +185,7 @@ def _between(
         ]
     )
     if not bounds:
-        return table.newest.clear().drop(TOMBSTONE)
+        return table.shape.no_rows
     test = pl.any_horizontal(pl.col(START).is_between(low, high) for low, high in bounds)
     ends = plan.slide.lasts, plan.slide.block_lasts
     needed = [tuple(map(saturating_add, bound, ends)) for bound in bounds]

@@ -7,6 +7,7 @@ all rows of the join as its number.
 from typing import Final
 
 from panewise.spec.aggregates.aggregate import Aggregate
+from panewise.spec.aggregates.functions import count
 from panewise.spec.fields import silently
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
@@ -22,7 +23,7 @@ def row_key(place: int) -> str:
     return f"row:key:{place}"
 
 
-def window_operator(spec: JoinOperator, aggregate: Aggregate) -> WindowOperator:
+def window_operator(spec: JoinOperator, aggregate: Aggregate | None = None) -> WindowOperator:
     """Returns the window operator of a join with `SameWindow`.
 
     Its panes have the value of `aggregate` for the rows so far. A pane is retracted when the next one of its
@@ -30,7 +31,7 @@ def window_operator(spec: JoinOperator, aggregate: Aggregate) -> WindowOperator:
 
     Args:
         spec: the join.
-        aggregate: what a pane contains, an aggregate of `ROW_NUMBER`.
+        aggregate: what a pane contains, an aggregate of `ROW_NUMBER`. None: it does not matter.
     """
     match = spec.match
     assert isinstance(match, SameWindow)
@@ -41,7 +42,7 @@ def window_operator(spec: JoinOperator, aggregate: Aggregate) -> WindowOperator:
             accumulation="retracting",
             allowed_lateness=match.allowed_lateness,
             drop_by=match.drop_by,
-            aggregates=[aggregate],
+            aggregates=[aggregate or count()],
             keys=[row_key(place) for place in range(len(spec.keys))],
             event_time=ROW_TIME,
             order=[ROW_NUMBER],

@@ -1,6 +1,7 @@
 """GROUP BY over selected panes or the first rows of windows, as a second operator (46.38, 46.100)."""
 
 from panewise.sql.bound_columns import STRUCT, bound_columns
+from panewise.sql.event_times import instant_window, rows_once
 from panewise.sql.function_calls import plain_name
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
@@ -8,7 +9,6 @@ from panewise.sql.input_columns import Columns
 from panewise.sql.parser import QueryParser
 from panewise.sql.stages import Stage, WindowsStage
 from panewise.sql.syntax import Emit, Select
-from panewise.sql.top_n.once import instant_window, rows_once
 from panewise.sql.windows import WindowCompiler
 
 

@@ -1,7 +1,0 @@
-"""`python -m panewise.cli`, which is the command `panewise`."""
-
-import sys
-
-from panewise.cli import main
-
-sys.exit(main())

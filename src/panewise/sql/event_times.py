@@ -1,0 +1,161 @@
+"""The event time that rows of an operator have for the operator that reads them.
+
+A query names a column of the rows (:func:`timed`, semantics 46.18), or none: then rows of windows that fire
+once have the last instant of their window (:func:`with_timestamp`, semantics 46.38, 46.100).
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from sqlglot import exp
+
+from panewise.chrono import Duration
+from panewise.families import INPUT
+from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
+from panewise.spec.operators.join.match_parts import match_parts
+from panewise.sql.bound_columns import STRUCT, bound_columns
+from panewise.sql.panes import END
+from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage
+from panewise.sql.syntax import Expr, TextSpan
+from panewise.sql.window_functions import WindowSyntax, identifies
+from panewise.sql.windows import is_first, respecified
+
+_TIMES = {END: "window_time", "window_end": "end"}
+TIMESTAMP = "timestamp"
+JOIN_TIME = "join_time"
+
+
+def timed(stage: Stage, name: str) -> tuple[Stage, str]:
+    """Returns a stage whose rows have an event time for another operator, and the name of its column.
+
+    `name` is the column that the query names. If it is a bound of a window, the panes get a `timestamp`.
+    """
+    if isinstance(stage, (RowsStage, WindowsStage)) and stage.outputs is not None:
+        return _timed_output(stage, name)
+    if isinstance(stage, JoinStage):
+        return _timed_join(stage, name)
+    if isinstance(stage, RowsStage):
+        inner, time = timed(stage.input, name)
+        return (stage, name) if inner is stage.input else (replace(stage, input=inner), time)
+    return stage, name
+
+
+def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[Stage, str]:
+    """Returns a stage with a SELECT list whose rows have an event time, and its column."""
+    outputs = stage.outputs or ()
+    output = next((output for output in outputs if (output.name or "").lower() == name.lower()), None)
+    if output is None:
+        return stage, name
+    if isinstance(stage, RowsStage):
+        inner, time = timed(stage.input, output.text.strip("`"))
+        unchanged = inner is stage.input
+        return (stage, name) if unchanged else (_passing(replace(stage, input=inner), time), time)
+    timestamp = "window_time" if output.text.strip("`") == stage.struct else _TIMES.get(output.text)
+    if timestamp is None or not is_first(stage.spec):
+        return stage, name
+    return _passing(replace(stage, spec=respecified(stage.spec, timestamp=timestamp))), TIMESTAMP
+
+
+def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
+    """Returns a join whose rows have the event time of the side that this column is of."""
+    item = next((item for item in stage.items if (item.name or "").lower() == name.lower()), None)
+    if item is None or len(item.columns) != 1 or item.parts != ("", ""):
+        return stage, name
+    table, column = item.columns[0]
+    for side, known, time in zip(("left", "right"), stage.names, stage.times, strict=True):
+        same = table is None or table.lower() == known.lower()
+        if same and (time or "").lower() == column.lower() and stage.how not in ("semi", "anti"):
+            kind: Any = side
+            return replace(with_join_time(stage), timestamp=kind), JOIN_TIME
+    return stage, name
+
+
+def with_join_time(stage: JoinStage) -> JoinStage:
+    """Returns a join whose rows have their event time, for another operator."""
+    new = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
+    return stage if new in stage.items else replace(stage, items=(*stage.items, new))
+
+
+def _passing(stage: Any, time: str = TIMESTAMP) -> Any:
+    """Returns a stage with a SELECT list, whose rows also have the column of the event time."""
+    if any(output.name == time for output in stage.outputs):
+        return stage
+    return replace(stage, outputs=(*stage.outputs, OutputColumn(time, time, time)))
+
+
+def instant_window(time: str, function: str, span: TextSpan) -> WindowSyntax:
+    """Returns the windows of a second operator: one for each last instant of a window, in this column."""
+    return WindowSyntax(Tumbling(1), Expr(exp.column(time, quoted=True), span), function, span)
+
+
+def rows_once(stage: Stage, bounds: Iterable[str]) -> tuple[Stage, str] | None:
+    """Returns rows of windows with an event time, and its column.
+
+    `bounds` are the names of columns in a query over the rows, in lower case. None if they do not name the
+    windows, or if :func:`with_timestamp` returns None.
+    """
+    known, window = bound_columns(stage), window_of_rows(stage)
+    named = {known[name] for name in bounds if name in known}
+    if window is None or not (STRUCT in named or identifies(window, named)):
+        return None
+    return with_timestamp(stage)
+
+
+def window_of_rows(stage: Stage) -> Any:
+    """Returns the windows of the operator whose rows these are, None if they have no bounds."""
+    while isinstance(stage, RowsStage):
+        stage = stage.input
+    if isinstance(stage, WindowsStage):
+        return stage.spec.ports[INPUT].window
+    if isinstance(stage, JoinStage) and match_parts(stage.match).windows_end(stage.match):
+        return stage.match.window
+    return None
+
+
+def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
+    """Returns rows of windows with the last instant of their window as event time, and its column.
+
+    None if they are no rows of windows, or if a window may fire more than once: its rows would then be in the
+    second operator twice.
+    """
+    if isinstance(stage, RowsStage):
+        inner = with_timestamp(stage.input)
+        if inner is None:
+            return None
+        following = replace(stage, input=inner[0])
+        return following if stage.outputs is None else _passing(following, inner[1]), inner[1]
+    if isinstance(stage, JoinStage):
+        return _timed_window_join(stage)
+    if not isinstance(stage, WindowsStage) or not _fires_once(stage.spec.ports[INPUT]):
+        return None
+    stamped = replace(stage, spec=_stamped(stage.spec))
+    if stage.ranked is None:
+        return _passing(stamped), TIMESTAMP
+    if not identifies(stage.spec.ports[INPUT].window, {*bound_columns(stage).values()} - {STRUCT}):
+        return None
+    others, order = (*stage.ranked.others, (TIMESTAMP, TIMESTAMP)), stage.ranked.order
+    ranked = replace(stage.ranked, others=others, order=(*order, TIMESTAMP) if order else ())
+    return replace(stamped, ranked=ranked), TIMESTAMP
+
+
+def _timed_window_join(stage: JoinStage) -> tuple[Stage, str] | None:
+    """Returns a window join whose rows also have the last instant of their window; None for other joins."""
+    if not match_parts(stage.match).windows_end(stage.match) or not _fires_once(stage.match):
+        return None
+    return with_join_time(stage), JOIN_TIME
+
+
+def _fires_once(windows: Any) -> bool:
+    """Returns whether each window of time emits its rows once, when the watermark passes its end."""
+    if counted(windows.window) or isinstance(windows.window, Global) or windows.accumulation == "retracting":
+        return False
+    once = isinstance(windows.trigger, AfterWatermark) and windows.trigger.early is None
+    return once and windows.allowed_lateness == Duration(0)
+
+
+def _stamped(spec: WindowOperator | Chain) -> Any:
+    if is_first(spec):
+        return respecified(spec, timestamp="window_time")
+    chain: Any = spec
+    return replace(chain, first=respecified(chain.first, timestamp="window_time"))
