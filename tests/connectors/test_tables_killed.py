@@ -36,7 +36,6 @@ LEFT_OUT = ("processing_time",)  # differs from run to run
 
 ROUNDS = 8
 SPECS = ("cumulating-retracting", "hopping-retracting", "session-retracting", "tumbling-retracting")
-BATCH = SPECS[-1]
 NAMES = tuple(f"{table}.{spec}" for table in TABLES for spec in SPECS)
 
 
@@ -129,21 +128,22 @@ def _values(panes: pl.DataFrame) -> Counter[str]:
     )
 
 
-def test_results_are_the_answer_of_the_batch(spark: SparkSession, undisturbed: Expected) -> None:
+@pytest.mark.parametrize("spec", SPECS)
+def test_results_are_the_answer_of_the_batch(spark: SparkSession, undisturbed: Expected, spec: str) -> None:
     """What the tables are compared with is what a batch of the rows that were not late has."""
     cuts = (1,) * FILES
-    late = pl.read_parquet(undisturbed.folder(BATCH, cuts) / "late/batch_id=*/part-*.parquet")
+    late = pl.read_parquet(undisturbed.folder(spec, cuts) / "late/batch_id=*/part-*.parquet")
     batch = spark.read.schema(DDL).parquet(str(undisturbed.source(cuts)))
     if len(late):
         batch = batch.exceptAll(
             spark.createDataFrame(late.select("row").unnest("row").to_arrow()).to(batch.schema)
         )
     answer = MemorySink()
-    result: Any = apply(batch, ALL[BATCH])
+    result: Any = apply(batch, ALL[spec])
     result.write(panes=answer)
     columns = [*KEY, "n", "s"]
     expected = results(pl.DataFrame(answer.table())).select(columns)  # it has early panes, too
-    check(lines(expected), lines(results(panes_of(undisturbed, BATCH, cuts)).select(columns)), [])
+    check(lines(expected), lines(results(panes_of(undisturbed, spec, cuts)).select(columns)), [])
 
 
 def panes_of(undisturbed: Expected, spec: str, cuts: tuple[int, ...]) -> pl.DataFrame:
