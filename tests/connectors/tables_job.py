@@ -1,76 +1,92 @@
-"""Writes the panes of an operator over files into tables of every kind. The tests kill this process.
+"""Runs queries with tables of every kind in one application. The tests kill its processes.
 
-``python -m tests.connectors.tables_job SOURCE OUT MASTER SPEC job.dsn=DSN [KEY=VALUE ...]``, with settings
-of Spark. At its end the job copies the tables that other programs cannot read to Parquet.
+``python -m tests.connectors.tables_job SOURCE OUT MASTER TABLE.SPEC,TABLE.SPEC [KEY=VALUE ...]``.
+A TABLE is one of `TABLES`; ``job.dsn`` and ``job.broker`` say where the servers are. A query that has ended
+copies what other programs cannot read to OUT/queries/TABLE.SPEC/copy.
 """
 
+import shutil
 import sys
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 
-from panewise.spark import DeltaSink, ParquetSink, PostgresSink, apply, configure
-from panewise.spark.sinks.base import OutputSink, SinkOutput
+from panewise.spark import DeltaSink, KafkaSink, ParquetSink, PostgresSink, apply
 from tests.connectors.delta_sink import SETTINGS
-from tests.faults.job import CONF
 from tests.faults.specs import ALL
 from tests.faults.stream_files import DDL
+from tests.faults.supervised import supervise
+from tests.faults.together_job import QUERIES, session
+
+TABLES: Final = (
+    "delta-append",
+    "delta-upsert",
+    "files-compacted",
+    "kafka-append",
+    "kafka-upsert",
+    "postgres-append",
+    "postgres-upsert",
+)
 
 
-@dataclass(frozen=True)
-class AllTables(OutputSink):
-    """Writes each micro-batch to all tables, one after the other."""
-
-    out: str
-    dsn: str
-
-    @property
-    def tables(self) -> dict[str, OutputSink]:
-        return {
-            "delta_all": DeltaSink(f"{self.out}/delta_all"),
-            "postgres_current": PostgresSink(self.dsn, "current", mode="upsert"),
-            "delta_current": DeltaSink(f"{self.out}/delta_current", mode="upsert"),
-            "postgres_all": PostgresSink(self.dsn, "everything"),
-        }
-
-    @property
-    def files(self) -> ParquetSink:
-        return ParquetSink(f"{self.out}/files", compact_every=2)
-
-    def check(self, output: SinkOutput) -> None:
-        for table in self.tables.values():
-            table.check(output)
-
-    def prepare(self, output: SinkOutput) -> None:
-        for table in self.tables.values():
-            table.prepare(output)
-
-    def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
-        for table in self.tables.values():
-            table.write(rows, batch_id, output)
-        self.files(rows.select(*output.schema.names), batch_id)
-
-    def copy(self, session: SparkSession) -> None:
-        """Copies what Spark alone reads."""
-        for name in ("delta_all", "delta_current"):
-            session.read.format("delta").load(f"{self.out}/{name}").write.parquet(f"{self.out}/{name}-copy")
-        self.files.read(session).write.parquet(f"{self.out}/files-copy")
+def stored_as(name: str) -> str:
+    """Returns the name of the table or the topic of a query."""
+    return name.replace(".", "_").replace("-", "_")
 
 
-def main(source: str, out: str, master: str, name: str, *settings: str) -> None:
-    builder = SparkSession.builder.master(master).appName(f"panewise tables {name}")
-    values: dict[str, Any] = {**CONF, **SETTINGS, **dict(setting.split("=", 1) for setting in settings)}
-    dsn = values.pop("job.dsn")
-    for key, value in values.items():
-        builder = builder.config(key, value)
-    spark = configure(builder.getOrCreate(), local_checkpoints=True, connectors=["delta"])
-    stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source)
-    sink = AllTables(out, dsn)
-    result: Any = apply(stream.withWatermark("ts", "20 seconds"), ALL[name], finish="at_end")
-    late = ParquetSink(f"{out}/late")
-    result.write(panes=sink, late=late, checkpoint=f"{out}/checkpoint", available_now=True).awaitTermination()
-    sink.copy(spark)
+def _sink(name: str, folder: Path, dsn: str, broker: str) -> Any:
+    kind, _, mode = name.partition(".")[0].partition("-")
+    chosen: Any = mode
+    match kind:
+        case "delta":
+            return DeltaSink(str(folder / "table"), mode=chosen)
+        case "postgres":
+            return PostgresSink(dsn, stored_as(name), mode=chosen)
+        case "kafka":
+            return KafkaSink(stored_as(name), {"kafka.bootstrap.servers": broker}, mode=chosen)
+    return ParquetSink(str(folder / "table"), compact_every=2)
+
+
+def _read(spark: SparkSession, name: str, folder: Path, broker: str) -> DataFrame | None:
+    """Returns what a table contains, unless the tests read it themselves."""
+    match name.partition("-")[0]:
+        case "delta":
+            return spark.read.format("delta").load(str(folder / "table"))
+        case "files":
+            return ParquetSink(str(folder / "table")).read(spark)
+        case "kafka":
+            reader = spark.read.format("kafka").option("kafka.bootstrap.servers", broker)
+            return reader.option("subscribe", stored_as(name)).option("includeHeaders", "true").load()
+    return None
+
+
+def query(spark: SparkSession, source: str, folder: Path, dsn: str, broker: str) -> Callable[[], None]:
+    """Returns what runs the query of a table to its end, and copies the table."""
+    name = folder.name
+
+    def run() -> None:
+        stream = spark.readStream.schema(DDL).option("maxFilesPerTrigger", 1).parquet(source)
+        spec = ALL[name.partition(".")[2]]
+        result: Any = apply(stream.withWatermark("ts", "20 seconds"), spec, finish="at_end")
+        sinks = {"panes": _sink(name, folder, dsn, broker), "late": ParquetSink(str(folder / "late"))}
+        result.write(**sinks, checkpoint=str(folder / "checkpoint"), available_now=True).awaitTermination()
+        shutil.rmtree(folder / "copy", ignore_errors=True)  # a kill can interrupt the copy
+        if (table := _read(spark, name, folder, broker)) is not None:
+            table.coalesce(1).write.parquet(str(folder / "copy"))
+
+    return run
+
+
+def main(source: str, out: str, master: str, names: str, *settings: str) -> None:
+    values = {**SETTINGS, **dict(setting.split("=", 1) for setting in settings)}
+    dsn, broker = values.pop("job.dsn"), values.pop("job.broker")
+    spark = session(master, values, ("delta", "kafka"))
+    folder = Path(out) / QUERIES
+    folder.mkdir(parents=True, exist_ok=True)
+    names_of = {name: query(spark, source, folder / name, dsn, broker) for name in names.split(",")}
+    supervise(Path(out), names_of)
     spark.stop()
 
 

@@ -1,11 +1,12 @@
-"""Tables after kill -9 of the driver and of workers are those of a run without faults, row by row.
+"""A kill -9 hits queries with tables of every kind, and each table has afterwards what it has without faults.
 
-In each round of `make soak` one query writes all kinds of tables. The number of a round and the seed repeat
-it.
+Each round has a query for each table of `TABLES` and each of `SPECS`. Its number and the seed repeat it.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +16,35 @@ from pyspark.sql import SparkSession
 
 from panewise.spark import MemorySink, apply
 from tests.campaigns import seed_of
+from tests.connectors.broker import Broker
 from tests.connectors.database import Database, running
-from tests.connectors.jars import DELTA, jars
+from tests.connectors.jars import DELTA, KAFKA_CONNECTOR, jars
+from tests.connectors.tables_job import TABLES, stored_as
 from tests.faults.conftest import Expected
-from tests.faults.rounds import Job, Plan
-from tests.faults.rounds_of import played
+from tests.faults.rounds import cuts_of
 from tests.faults.specs import ALL
 from tests.faults.stream_files import DDL
+from tests.faults.test_together import FILES, Round, python
+from tests.faults.together import every_difference, play_together, record
+
+__all__ = ["python"]
 
 pytestmark = [pytest.mark.soak, pytest.mark.rounds]
 
-FILES, ROUNDS = 6, 64
-SPECS = ("tumbling-retracting", "session-retracting")
 KEY = ("k", "window_start", "window_end")
 LEFT_OUT = ("processing_time",)  # differs from run to run
+
+ROUNDS = 8
+SPECS = ("cumulating-retracting", "hopping-retracting", "session-retracting", "tumbling-retracting")
+NAMES = tuple(f"{table}.{spec}" for table in TABLES for spec in SPECS)
+
+
+@dataclass(frozen=True)
+class Servers:
+    """The servers that the tables are on."""
+
+    database: Database
+    broker: Broker
 
 
 @pytest.fixture(scope="module")
@@ -37,53 +53,100 @@ def database() -> Iterator[Database]:
         yield database
 
 
+@pytest.fixture
+def servers(database: Database, tmp_path: Path) -> Iterator[Servers]:
+    """Yields a new broker, and a database without the tables."""
+    database.run(f"DROP TABLE IF EXISTS {', '.join(map(stored_as, NAMES))}, panewise_batches")
+    with Broker(tmp_path / "broker", 2).running() as broker:
+        yield Servers(database, broker)
+
+
 @pytest.mark.parametrize("number", range(ROUNDS))
-def test_tables_after_kills(
-    tmp_path: Path, undisturbed: Expected, database: Database, record_property: Any, number: int
+def test_rounds_of_tables(
+    tmp_path: Path,
+    undisturbed: Expected,
+    servers: Servers,
+    python: str,
+    record_property: Any,
+    number: int,
 ) -> None:
-    """Every table has the rows of a run without faults (semantics 49.40, 49.41, 49.44, 49.46)."""
-    database.run("DROP TABLE IF EXISTS current, everything, panewise_batches")
-    spec = SPECS[number % 2]
-    job = Job(
-        tmp_path,
-        undisturbed.source((1,) * FILES),
-        spec,
-        "local[2,4]" if number % 4 > 1 else "local[2]",
-        {"job.dsn": database.dsn, "spark.jars": ",".join(map(str, jars(DELTA)))},
-        module="tests.connectors.tables_job",
-    )
-    plan = Plan(
-        seed_of(number), "worker" if number % 4 > 1 else "driver", FILES, kills=1 + number % 3, delay=4
-    )
-    story = played(job, plan, record_property)
-    panes = _panes(undisturbed, spec, job.cuts())
-    check(lines(panes), lines(_copy(job.out / "delta_all-copy")), ["Delta", *story])
-    check(lines(panes), lines(_copy(job.out / "files-copy")), ["Parquet", *story])
-    check(lines(panes), lines(_stored(database, "everything")), ["PostgreSQL", *story])
-    current = lines(results(panes))
-    check(current, lines(_copy(job.out / "delta_current-copy")), ["Delta", *story])
-    check(current, lines(_stored(database, "current")), ["PostgreSQL", *story])
+    """semantics 49.16, 49.40, 49.41, 49.44, 49.46"""
+    chosen = Round(NAMES, FILES, seed_of(number), number)
+    source, database = undisturbed.source((1,) * FILES), servers.database
+    job = chosen.job(tmp_path, source, python, dsn=database.dsn, broker=servers.broker.address)
+    job.module = "tests.connectors.tables_job"
+    job.settings = {**job.settings, "spark.jars": ",".join(map(str, [*jars(DELTA), *jars(KAFKA_CONNECTOR)]))}
+    outcome = play_together(job, chosen.kills)
+    cuts = {name: cuts_of(job.query(name) / "checkpoint") for name in NAMES}
+    undisturbed.prepare((name.partition(".")[2], of) for name, of in cuts.items())
+    with every_difference() as compare:
+        for name, of in cuts.items():
+            with compare(name):
+                panes = panes_of(undisturbed, name.partition(".")[2], of)
+                check_table(panes, job.query(name), database, outcome.story)
     assert database.rows("SELECT count(*) FROM pg_class WHERE relname LIKE 'panewise_staging%'") == [(0,)]
+    record(record_property, outcome, chosen.kills, lambda name: name.partition(".")[0])
 
 
-def test_results_are_the_answer_of_the_batch(spark: SparkSession, undisturbed: Expected) -> None:
+def check_table(panes: pl.DataFrame, folder: Path, database: Database, story: list[str]) -> None:
+    """Checks that a table has the rows of a run without faults."""
+    kind, _, mode = folder.name.partition(".")[0].partition("-")
+    expected = results(panes) if mode == "upsert" else panes
+    if kind == "kafka":
+        check(_values(expected), _records(folder / "copy", mode), [folder.name, *story])
+        return
+    table = stored(database, stored_as(folder.name)) if kind == "postgres" else _copy(folder / "copy")
+    check(lines(expected), lines(table), [folder.name, *story])
+
+
+def _copy(folder: Path) -> pl.DataFrame:
+    return pl.read_parquet(folder / "part-*.parquet", hive_partitioning=False)
+
+
+def _records(folder: Path, mode: str) -> Counter[str]:
+    """Returns the records of a topic as a reader sees them, who leaves out what was written again (49.10).
+
+    In upsert mode they are the last records of the keys, without tombstones.
+    """
+    last: dict[bytes, int] = {}
+    records, table = list[dict[str, Any]](), dict[bytes, Any]()
+    for row in _copy(folder).sort("partition", "offset").iter_rows(named=True):
+        sequence = int(next(one["value"] for one in row["headers"] if one["key"] == "sequence"))
+        value = None if row["value"] is None else json.loads(row["value"])
+        table[row["key"]] = value
+        if sequence > last.get(row["key"], -1):
+            last[row["key"]] = sequence
+            records.append(value)
+    kept = [one for one in table.values() if one is not None] if mode == "upsert" else records
+    return Counter(str([one["k"], *(one[name][:19] for name in KEY[1:]), one["n"], one["s"]]) for one in kept)
+
+
+def _values(panes: pl.DataFrame) -> Counter[str]:
+    rows = panes.iter_rows(named=True)
+    return Counter(
+        str([row["k"], *(row[name].isoformat()[:19] for name in KEY[1:]), row["n"], row["s"]]) for row in rows
+    )
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_results_are_the_answer_of_the_batch(spark: SparkSession, undisturbed: Expected, spec: str) -> None:
     """What the tables are compared with is what a batch of the rows that were not late has."""
     cuts = (1,) * FILES
-    late = pl.read_parquet(undisturbed.folder(SPECS[0], cuts) / "late/batch_id=*/part-*.parquet")
+    late = pl.read_parquet(undisturbed.folder(spec, cuts) / "late/batch_id=*/part-*.parquet")
     batch = spark.read.schema(DDL).parquet(str(undisturbed.source(cuts)))
     if len(late):
         batch = batch.exceptAll(
             spark.createDataFrame(late.select("row").unnest("row").to_arrow()).to(batch.schema)
         )
     answer = MemorySink()
-    result: Any = apply(batch, ALL[SPECS[0]])
+    result: Any = apply(batch, ALL[spec])
     result.write(panes=answer)
     columns = [*KEY, "n", "s"]
     expected = results(pl.DataFrame(answer.table())).select(columns)  # it has early panes, too
-    check(lines(expected), lines(results(_panes(undisturbed, SPECS[0], cuts)).select(columns)), [])
+    check(lines(expected), lines(results(panes_of(undisturbed, spec, cuts)).select(columns)), [])
 
 
-def _panes(undisturbed: Expected, spec: str, cuts: tuple[int, ...]) -> pl.DataFrame:
+def panes_of(undisturbed: Expected, spec: str, cuts: tuple[int, ...]) -> pl.DataFrame:
     """Returns all panes of a run without faults, in the order of their micro-batches."""
     folders = undisturbed.folder(spec, cuts).glob("panes/batch_id=*")
     ordered = sorted(folders, key=lambda folder: int(folder.name.removeprefix("batch_id=")))
@@ -98,11 +161,7 @@ def results(panes: pl.DataFrame) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=panes.schema).drop("op")
 
 
-def _copy(folder: Path) -> pl.DataFrame:
-    return pl.read_parquet(folder / "part-*.parquet", hive_partitioning=False)
-
-
-def _stored(database: Database, table: str) -> pl.DataFrame:
+def stored(database: Database, table: str) -> pl.DataFrame:
     names = f"SELECT column_name FROM information_schema.columns WHERE table_name = '{table}'"
     columns = [name for (name,) in database.rows(f"{names} ORDER BY ordinal_position")]
     rows = [dict(zip(columns, row, strict=True)) for row in database.rows(f"SELECT * FROM {table}")]

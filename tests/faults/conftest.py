@@ -1,7 +1,8 @@
 """Input files, and the contents of the sinks after runs without faults."""
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,15 @@ class Expected:
             )
             self._folders[spec, cuts] = out
         return self._folders[spec, cuts]
+
+    def prepare(self, runs: Iterable[tuple[str, tuple[int, ...]]]) -> None:
+        """Makes several runs that are missing, some at the same time."""
+        missing = [run for run in dict.fromkeys(runs) if run not in self._folders]
+        for _, cuts in missing:
+            self.source(cuts)
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(self.folder, *run) for run in missing]:
+                done.result()
 
     def sinks(self, spec: str, cuts: tuple[int, ...]) -> Contents:
         """Returns the contents of the sinks after a run with one micro-batch for each cut."""

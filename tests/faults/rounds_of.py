@@ -1,11 +1,9 @@
-"""The rounds that `make soak` plays: which specification, which victim and when, and what is recorded."""
+"""What rounds have in common: which processes they kill, their settings, and what is recorded."""
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from tests.campaigns import seed_of
 from tests.faults.clusters import spark_home
 from tests.faults.rounds import ROOT, Job, Plan, Victim, play
 
@@ -21,14 +19,6 @@ OFTEN_SNAPSHOTS: Final = {
     "spark.sql.streaming.stateStore.minDeltasForSnapshot": "3",
     "spark.sql.streaming.stateStore.maintenanceInterval": "1s",
 }
-
-
-def drawn(number: int, specs: Iterable[str], files: int, delay: float = 0.5) -> tuple[str, str, Plan]:
-    """Returns the round with a number: specifications in turn, and victims that change with each turn."""
-    names = sorted(specs)
-    place, turn = number % len(names), number // len(names)
-    victim, master = VICTIMS[(place + turn) % len(VICTIMS)]
-    return names[place], master, Plan(seed_of(number), victim, files, kills=1 + number % 3, delay=delay)
 
 
 def environment(folder: Path, master: str) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """A kill -9 of any process at any moment does not change the contents of the sinks (semantics 33 and 35).
 
-`make test` kills the driver of a local cluster (test_clusters.py), and `make nightly` plays further rounds.
-`make soak` plays 16 over each specification. The number of a round and the seed repeat it.
+Each test here kills one query. test_together.py kills many at once.
 """
 
 from itertools import chain
@@ -13,14 +12,12 @@ import pytest
 from tests.campaigns import part_of
 from tests.faults.conftest import Expected
 from tests.faults.rounds import Job, Plan
-from tests.faults.rounds_of import CLUSTER, OFTEN_SNAPSHOTS, VICTIMS, drawn, environment, played
+from tests.faults.rounds_of import CLUSTER, environment, played
 from tests.faults.sinks import check_same, contents
 from tests.faults.specs import ALL
 from tests.nightly import nightly
 
 FILES = 4
-LONG_FILES = 12
-TURNS = 16
 LOCAL = {"job.checkpoints": "local"}
 
 ROUNDS: list[Any] = [
@@ -55,41 +52,8 @@ def test_a_killed_job_leaves_what_an_undisturbed_one_does(
     assert any("killed" in line for line in story), story
 
 
-def of_operators(number: int) -> tuple[str, str, Plan]:
-    """Returns a round over a specification. The rounds over one follow each other.
-
-    So they have its runs without faults in common, also if a run has only a part of all rounds.
-    """
-    place, turn = divmod(number, TURNS)
-    specs = sorted(ALL)
-    return drawn(turn * len(specs) + place, specs, FILES if turn % 4 else LONG_FILES)
-
-
-@pytest.mark.soak
-@pytest.mark.rounds
-@pytest.mark.parametrize("number", range(len(ALL) * TURNS))
-def test_rounds_over_all_operators(
-    tmp_path: Path, undisturbed: Expected, record_property: Any, number: int
-) -> None:
-    settings = OFTEN_SNAPSHOTS | (LOCAL if number // 4 % 2 else {})
-    _play(tmp_path, undisturbed, of_operators(number), settings, record_property)
-    emitted = contents(tmp_path / "out", FILES)
-    assert emitted.get("panes") or emitted.get("rows") or emitted.get("events")
-
-
-def test_the_rounds_cover_everything() -> None:
-    rounds = [(number, *of_operators(number)) for number in range(len(ALL) * TURNS)]
-    for name in ALL:
-        masters = {master for _, spec, master, _ in rounds if spec == name}
-        assert masters == {master for _, master in VICTIMS}
-    assert {plan.victim for number, *_, plan in rounds if number // 4 % 2} == {
-        victim for victim, _ in VICTIMS
-    }
-    assert len({plan.seed for *_, plan in rounds}) == len(rounds)
-
-
 def test_the_parts_are_everything() -> None:
-    """`--part 3/16` is a part of the rounds. All parts have about as many."""
+    """`--part 3/16` is a part of the tests. All parts have about as many."""
     groups = [("rounds", range(784)), ("others", range(80)), *((name, [name]) for name in ALL)]
     parts: list[list[Any]] = [list(part_of(groups, number, 16)) for number in range(1, 17)]
     assert sorted(map(str, chain.from_iterable(parts))) == sorted(map(str, chain(*(of for _, of in groups))))

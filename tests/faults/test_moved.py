@@ -1,10 +1,12 @@
 """A query is killed while its state is exported and imported, or while it takes over a changed specification.
 
-After restarts its sinks have what they have without faults, and the results are those of a batch. `make soak`
-plays all rounds. The number of a round and the seed repeat it.
+After restarts its sinks have what they have without faults, and the results are those of a batch.
+`make rounds` plays such rounds for all operators (test_together.py).
 """
 
 from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -18,17 +20,15 @@ from tests.campaigns import seed_of
 from tests.faults.conftest import Expected, without_slow_starts
 from tests.faults.moved_job import BEGINS, ENDED, FIRST, SECOND, STATE, Way, run
 from tests.faults.rounds import Job, Plan, cuts_of
-from tests.faults.rounds_of import OFTEN_SNAPSHOTS, drawn, environment, played
+from tests.faults.rounds_of import played
 from tests.faults.sinks import Contents, check_same, contents
-from tests.faults.specs import ALL, CHANGED
+from tests.faults.specs import ALL
 from tests.faults.stream_files import DDL
 from tests.faults.test_restarts import without_numbers
 
 FILES = 6
 HALF = FILES // 2
 STEPS = FILES + 4  # moments of a kill: micro-batches, also those without rows, and steps between both parts
-MOVED = sorted(ALL)
-ROUNDS = 60
 KEY = ("k", "window_start", "window_end")
 Cuts: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]]
 
@@ -44,14 +44,15 @@ class MovedJob(Job):
         batches = self.out.glob("*/checkpoint/commits/[0-9]*")
         return len(list(batches)) + sum((self.out / mark).exists() for mark in (ENDED, STATE, BEGINS))
 
-    def both_cuts(self) -> Cuts:
-        """Returns the number of files of each micro-batch with data, of both parts."""
-        first, second = (cuts_of(self.out / part / "checkpoint") for part in (FIRST, SECOND))
-        if second:
-            return first, second
-        ends = [sum(first[: place + 1]) for place in range(len(first))]
-        place = ends.index(HALF) + 1
-        return first[:place], first[place:]
+
+def both_cuts(out: Path) -> Cuts:
+    """Returns the number of files of each micro-batch with data, of both parts."""
+    first, second = (cuts_of(out / part / "checkpoint") for part in (FIRST, SECOND))
+    if second:
+        return first, second
+    ends = [sum(first[: place + 1]) for place in range(len(first))]
+    place = ends.index(HALF) + 1
+    return first[:place], first[place:]
 
 
 def sinks(out: Path) -> Contents:
@@ -71,6 +72,15 @@ class InParts:
         self._spark, self.undisturbed, self._factory = spark, undisturbed, factory
         self._folders: dict[Any, Path] = {}
 
+    def prepare(self, runs: Iterable[tuple[str, Way, Cuts]]) -> None:
+        """Makes several runs that are missing, some at the same time."""
+        missing = [run for run in dict.fromkeys(runs) if run not in self._folders]
+        for _, _, (first, second) in missing:
+            self.undisturbed.source(first + second)
+        with ThreadPoolExecutor(4) as threads:
+            for done in [threads.submit(self, *run) for run in missing]:
+                done.result()
+
     def __call__(self, name: str, way: Way, cuts: Cuts) -> Path:
         """Returns the folder of a run."""
         key = (name, way, cuts)
@@ -89,48 +99,6 @@ def in_parts(spark: SparkSession, undisturbed: Expected, tmp_path_factory: pytes
     return InParts(spark, undisturbed, tmp_path_factory)
 
 
-def of_changes(number: int) -> int:
-    """Returns a round over a changed specification. Rounds over one follow each other, and share its runs."""
-    place, turn = divmod(number, ROUNDS // len(CHANGED))
-    return turn * len(CHANGED) + place
-
-
-def check_round(in_parts: InParts, folder: Path, record: Any, way: Way, number: int) -> list[str]:
-    """Plays a round, and compares its sinks with those of a run without faults."""
-    name, master, plan = drawn(number, MOVED if way == "moved" else CHANGED, STEPS, delay=1.5)
-    settings = OFTEN_SNAPSHOTS | {"job.way": way, "job.first": str(HALF)}
-    settings |= {"job.checkpoints": "local"} if number // 4 % 2 else {}
-    source = in_parts.undisturbed.source((1,) * FILES)
-    job = MovedJob(folder, source, name, master, settings, environment(folder, master))
-    story = played(job, plan, record)
-    expected = in_parts(name, way, job.both_cuts())
-    check_same(sinks(job.out), sinks(expected), [*story, job.both_cuts()])
-    return story
-
-
-@pytest.mark.soak
-@pytest.mark.rounds
-@pytest.mark.parametrize("number", range(ROUNDS))
-def test_rounds_of_moved_states(in_parts: InParts, tmp_path: Path, record_property: Any, number: int) -> None:
-    """semantics 48.1, 48.9"""
-    check_round(in_parts, tmp_path, record_property, "moved", number)
-
-
-@pytest.mark.soak
-@pytest.mark.rounds
-@pytest.mark.parametrize("number", range(ROUNDS))
-def test_rounds_of_changes(in_parts: InParts, tmp_path: Path, record_property: Any, number: int) -> None:
-    """semantics 47.9"""
-    check_round(in_parts, tmp_path, record_property, "changed", of_changes(number))
-
-
-def test_the_rounds_of_changes_are_all_different() -> None:
-    rounds = [of_changes(number) for number in range(ROUNDS)]
-    assert sorted(rounds) == list(range(ROUNDS))
-    names = [drawn(number, CHANGED, STEPS)[0] for number in rounds]
-    assert names == sorted(names), "rounds over one specification follow each other"
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("way", "name"), [("moved", "session-retracting"), ("changed", "tumbling-accumulating")]
@@ -143,7 +111,7 @@ def test_the_driver_is_killed_between_the_parts(
     job = MovedJob(tmp_path, in_parts.undisturbed.source((1,) * FILES), name, "local[2]", settings)
     story = played(job, Plan(seed_of(2), "driver", STEPS, kills=2, delay=1), record_property)
     assert any("killed" in line for line in story), story
-    check_same(sinks(job.out), sinks(in_parts(name, way, job.both_cuts())), [*story, job.both_cuts()])
+    check_same(sinks(job.out), sinks(in_parts(name, way, both_cuts(job.out))), [*story, both_cuts(job.out)])
     assert results(_rows(job.out, "panes")) == answer(spark, in_parts.undisturbed, job.out, name)
 
 
