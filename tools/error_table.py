@@ -68,7 +68,7 @@ _PATHS: Final = {
     "DEDUP": "spec/operators/deduplicate engine/deduplicate oracle/deduplicate",
     "TIME": "chrono spec/watermarks spec/timers spec/source_position oracle/progress",
     "SPEC": "spec families matches replaced_names",
-    "SQL": "sql spark/streaming_sql standalone/sql standalone/streaming_sql",
+    "SQL": "sql spark/streaming_sql standalone/sql standalone/streaming_sql/streaming_sql",
     "DATA": "engine oracle calls",
     "STATE": """
         state checkpoints engine/checkpoint engine/saved_operator engine/evolution engine/exported_state

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from panewise.cli import main
 from panewise.sql import compile_sql
-from panewise.sql.emit import FORMS, INTERVAL, ROWS
-from panewise.sql.parser import parse
+from panewise.sql.parsing.emit import FORMS, INTERVAL, ROWS
+from panewise.sql.parsing.parser import parse
 from tests.engine.effort import examples
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"

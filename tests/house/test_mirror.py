@@ -106,6 +106,7 @@ ELSEWHERE = {
     "spark/results/over.py": "spark/builders/test_over.py",
     "spark/builders/two_sides.py": "spark/builders/test_join.py",
     "spark/builders/selectable_columns.py": "spark/builders/test_join.py",
+    "sql/parsing": "sql/test_compile.py",
     "sql/writing": "sql/writing/test_windows.py",
     "spark/builders/windows.py": "spark/test_stream.py",
     "spark/workers/processor.py": "spark/test_micro_batches.py",

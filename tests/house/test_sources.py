@@ -42,7 +42,7 @@ LONGER = {
     "sql/joins/compiler.py": {"compile"},
     "sql/over.py": {"stage"},
     "sql/over_frames.py": {"frame"},
-    "sql/parser.py": {"_select"},
+    "sql/parsing/parser.py": {"_select"},
     "sql/spark_names.py": {"__init__"},
     "stores/message_store.py": {"get_messages"},
     "stores/window_store.py": {"put"},

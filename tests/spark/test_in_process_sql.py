@@ -11,8 +11,8 @@ from panewise.sql import compile_sql
 from tests.nightly import nightly
 from tests.sql.player import _sorted, documents, events_of
 from tests.sql.test_spark_names import AGGREGATES, FUNCTIONS, PLAIN
-from tests.standalone.test_sql_expressions import EXPRESSIONS, ROWS, computed
-from tests.standalone.test_streaming_sql import frames_of, tables_of, wanted
+from tests.standalone.streaming_sql.test_sql_expressions import EXPRESSIONS, ROWS, computed
+from tests.standalone.streaming_sql.test_streaming_sql import frames_of, tables_of, wanted
 
 
 def test_expressions_have_the_values_of_spark(spark: SparkSession) -> None:

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 
 from panewise.errors import SqlError
-from panewise.sql.expressions import tokens_of
+from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.script.application import compile_script
 from panewise.sql.script.steps import InsertStep, SettingStep, SourceStep, Trigger
 

@@ -8,8 +8,8 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.over import with_free_names
+from panewise.sql.parsing.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.recognize import is_query, says_windows
 from panewise.sql.stages import (
     OURS,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from panewise.errors import SpecWarning, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.expressions import tokens_of
+from panewise.sql.parsing.expressions import tokens_of
 from tests.engine.effort import examples
 from tests.nightly import nightly
 from tests.sql.player import documents

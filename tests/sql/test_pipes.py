@@ -8,7 +8,7 @@ from panewise.sql import compile_sql
 from panewise.sql.pipes import without_pipes
 from panewise.sql.stages import EndlessError, SparkStage
 from panewise.standalone import sql
-from tests.standalone.test_streaming_sql import EMPTY
+from tests.standalone.streaming_sql.test_streaming_sql import EMPTY
 
 SAME = {
     "SELECT a | b FROM t WHERE c = '|>'": "SELECT a | b FROM t WHERE c = '|>'",

@@ -9,13 +9,13 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
 from panewise.sql.bound_columns import folded
-from panewise.sql.emit import emission
 from panewise.sql.function_calls import column_name, function_name
 from panewise.sql.input_columns import Columns
 from panewise.sql.panes import END, Panes, PaneWindow
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.emit import emission
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.stages import Stage, WindowsStage
-from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.window_functions import WindowSyntax, identifies
 from panewise.sql.windows import WindowCompiler, is_first, respecified
 

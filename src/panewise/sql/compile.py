@@ -4,11 +4,12 @@ from dataclasses import replace
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
-from panewise.sql.error_places import error_at
 from panewise.sql.joins.subqueries import check_embedded
-from panewise.sql.limits import compiling, too_deep
 from panewise.sql.options import check_options_read
-from panewise.sql.parser import parse
+from panewise.sql.parsing.error_places import error_at
+from panewise.sql.parsing.limits import compiling, too_deep
+from panewise.sql.parsing.parser import parse
+from panewise.sql.parsing.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
 from panewise.sql.pipes import place_in_pipe, without_pipes
 from panewise.sql.retracted import check_retractions
 from panewise.sql.scope import QueryScope, WithQuery
@@ -18,7 +19,6 @@ from panewise.sql.sources import renamed_columns
 from panewise.sql.spark_queries import spark_query, tailed_query
 from panewise.sql.stages import UNSORTED, CompiledQuery, Endless, SparkStage, Stage, has_operator
 from panewise.sql.stream_queries import streamed_rows, with_accumulation
-from panewise.sql.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
 from panewise.sql.texts import replaced
 from panewise.sql.top_n import pattern_is_possible
 

@@ -16,8 +16,8 @@ from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperato
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.panes import END
+from panewise.sql.parsing.syntax import Expr, TextSpan
 from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage
-from panewise.sql.syntax import Expr, TextSpan
 from panewise.sql.window_functions import WindowSyntax, identifies
 from panewise.sql.windows import is_first, respecified
 

@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
 from panewise.sql.function_calls import OPERATORS, function_name, is_interval
-from panewise.sql.intervals import duration
-from panewise.sql.parser import QueryParser, parse_expression
+from panewise.sql.parsing.intervals import duration
+from panewise.sql.parsing.parser import QueryParser, parse_expression
 
 
 @dataclass(frozen=True)

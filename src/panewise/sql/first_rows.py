@@ -4,18 +4,18 @@ from dataclasses import replace
 
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
-from panewise.sql.emit import check_plain
 from panewise.sql.function_calls import windows_in
 from panewise.sql.join_queries import join_query, probe_of
 from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
+from panewise.sql.parsing.emit import check_plain
+from panewise.sql.parsing.syntax import Derived, Emit, Join, NamedTable, Select, TableFunction, TextSpan
 from panewise.sql.rewriting import WrittenText, compiled_again, with_part
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.sources import operator_input, table_names
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Stage, is_ours
 from panewise.sql.stars import check_stars
-from panewise.sql.syntax import Derived, Emit, Join, NamedTable, Select, TableFunction, TextSpan
 from panewise.sql.top_n import Pattern, TopNCompiler, pattern_is_possible, pattern_of
 
 

@@ -8,8 +8,8 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.sql.functions import is_aggregate
-from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import TextSpan
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import TextSpan
 
 NOW: Final = ("proctime", "now", "current_timestamp", "localtimestamp")
 _WITHOUT_PARENTHESES = frozenset(

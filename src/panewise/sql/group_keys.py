@@ -17,7 +17,7 @@ from panewise.sql.function_calls import (
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.panes import END, WINDOW_COLUMNS, bound_in_struct, window_call
-from panewise.sql.syntax import Expr, Select, SelectItem
+from panewise.sql.parsing.syntax import Expr, Select, SelectItem
 from panewise.sql.texts import normal, one_line
 
 

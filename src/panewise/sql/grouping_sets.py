@@ -6,9 +6,9 @@ from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import function_name
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stages import Computed
-from panewise.sql.syntax import Expr
 from panewise.sql.texts import normal
 
 SET: Final = "grouping set"  # the column with the number of the set

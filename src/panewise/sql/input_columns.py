@@ -17,9 +17,9 @@ from panewise.sql.function_calls import (
     plain_name,
 )
 from panewise.sql.functions import AggregateCall, aggregate_of
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stages import Computed
-from panewise.sql.syntax import Expr
 from panewise.sql.texts import normal, one_line
 
 

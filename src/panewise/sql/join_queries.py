@@ -15,13 +15,8 @@ from panewise.sql.joins.side_columns import WITH_TABLES
 from panewise.sql.joins.subqueries import as_join, subquery_of, take_embedded
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
-from panewise.sql.parser import QueryParser
-from panewise.sql.rewriting import compiled_again
-from panewise.sql.scope import QueryScope
-from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, single_input, table_names
-from panewise.sql.spark_queries import simple_rows, spark_query
-from panewise.sql.stages import JoinStage, Stage, walk
-from panewise.sql.syntax import (
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import (
     Derived,
     Emit,
     Expr,
@@ -32,6 +27,11 @@ from panewise.sql.syntax import (
     Source,
     TableFunction,
 )
+from panewise.sql.rewriting import compiled_again
+from panewise.sql.scope import QueryScope
+from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, single_input, table_names
+from panewise.sql.spark_queries import simple_rows, spark_query
+from panewise.sql.stages import JoinStage, Stage, walk
 
 
 def join_query(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:

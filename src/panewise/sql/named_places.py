@@ -4,9 +4,9 @@ import re
 from typing import Final
 
 from panewise.errors import SpecError, SqlError
-from panewise.sql.error_places import error_at
-from panewise.sql.expressions import tokens_of
-from panewise.sql.syntax import TextSpan
+from panewise.sql.parsing.error_places import error_at
+from panewise.sql.parsing.expressions import tokens_of
+from panewise.sql.parsing.syntax import TextSpan
 
 # What errors name: texts in quotes, and columns and tables behind a word for them.
 _QUOTED: Final = re.compile(r"[`']([^`']+)[`']")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
 
 _PARTS = ("partition_by", "order", "spec")
 

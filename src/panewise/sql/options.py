@@ -6,10 +6,10 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import Position
-from panewise.sql.intervals import duration
-from panewise.sql.parser import QueryParser
-from panewise.sql.relations import RUN_OPTIONS
-from panewise.sql.syntax import NamedTable, Source, TableFunction
+from panewise.sql.parsing.intervals import duration
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.relations import RUN_OPTIONS
+from panewise.sql.parsing.syntax import NamedTable, Source, TableFunction
 
 DELETES: Final = (  # where the option `deletes` may stand, and what to do elsewhere
     "deletes is an option of the tables of a join OVER (LATEST)",

@@ -11,7 +11,6 @@ from panewise import functions as F
 from panewise.spec import OverColumn, OverOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.column_syntax import generates
-from panewise.sql.error_places import Placing
 from panewise.sql.event_times import timed
 from panewise.sql.function_calls import (
     aggregate_call,
@@ -24,9 +23,10 @@ from panewise.sql.function_calls import (
 from panewise.sql.input_columns import Columns
 from panewise.sql.named_windows import described
 from panewise.sql.over_frames import ROW_FUNCTIONS, FrameReader, OverKey, order_terms
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.error_places import Placing
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
-from panewise.sql.syntax import Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line, replaced, with_aliases
 
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")

@@ -12,9 +12,9 @@ from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import function_name, inner_call, windows_in
 from panewise.sql.functions import is_aggregate
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TextSpan
 from panewise.sql.rewriting import WrittenText, add_emit
-from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TextSpan
 from panewise.sql.texts import normal, one_line
 
 

@@ -9,7 +9,7 @@ from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import Frame
 from panewise.sql.function_calls import constant, function_name, inner_call, is_arrival
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
 
 ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")
 _WHOLE: Final = "the rows behind the present one have not arrived yet, and a stream has no last row"

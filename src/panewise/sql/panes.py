@@ -19,7 +19,7 @@ from panewise.sql.function_calls import (
 from panewise.sql.functions import FOREIGN
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.syntax import Expr, TextSpan
+from panewise.sql.parsing.syntax import Expr, TextSpan
 from panewise.sql.texts import normal, one_line, replaced, with_aliases
 
 WINDOW_COLUMNS: Final = (*BOUNDS, "window_time")  # which a window function in FROM adds

@@ -9,7 +9,7 @@ from typing import Any
 from sqlglot import Token, TokenType
 
 from panewise.errors import SqlError
-from panewise.sql.expressions import tokens_of
+from panewise.sql.parsing.expressions import tokens_of
 
 
 def with_parameters(sql: str, args: "Mapping[str, Any] | Sequence[Any] | None") -> str:

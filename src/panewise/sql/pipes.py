@@ -11,8 +11,8 @@ from typing import Final
 from sqlglot import Token, TokenType
 
 from panewise.errors import SqlError
-from panewise.sql.expressions import tokens_of
-from panewise.sql.syntax import TextSpan
+from panewise.sql.parsing.expressions import tokens_of
+from panewise.sql.parsing.syntax import TextSpan
 
 _OPEN: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlglot import Token, TokenType
 
-from panewise.sql.expressions import tokens_of
+from panewise.sql.parsing.expressions import tokens_of
 
 _STREAMED: Final = frozenset({"ISTREAM", "DSTREAM", "RSTREAM"})
 _TABLES: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})

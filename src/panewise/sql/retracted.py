@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from panewise.families import INPUT
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import OURS, DeduplicateStage, OutputColumn, RowsStage, Stage, WindowsStage
-from panewise.sql.syntax import TextSpan
 
 _RULE: Final = "the inner query retracts rows later, and this query would count a row and its retraction"
 _OF_TOP_N: Final = "number the rows of windows, with window_start and window_end in PARTITION BY"

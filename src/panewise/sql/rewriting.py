@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 from panewise.errors import SqlError
 from panewise.sql.options import check_options_read
-from panewise.sql.parser import QueryParser, parse
+from panewise.sql.parsing.parser import QueryParser, parse
+from panewise.sql.parsing.syntax import Emit, Select, TextSpan
 from panewise.sql.scope import QueryScope
 from panewise.sql.stages import Stage
-from panewise.sql.syntax import Emit, Select, TextSpan
 
 
 @dataclass

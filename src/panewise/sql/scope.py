@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import NamedTable, Query, Source
 from panewise.sql.stages import Stage
-from panewise.sql.syntax import NamedTable, Query, Source
 
 Known: TypeAlias = "Mapping[str, WithQuery]"
 # The key is the text, and the name and `id` of each query of WITH. The value also has these queries, as

@@ -6,9 +6,9 @@ from panewise.sql.function_calls import plain_name
 from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Emit, Select
 from panewise.sql.stages import Stage, WindowsStage
-from panewise.sql.syntax import Emit, Select
 from panewise.sql.windows import WindowCompiler
 
 

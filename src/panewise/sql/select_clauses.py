@@ -6,8 +6,8 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.chained import window_column
 from panewise.sql.function_calls import column_name
 from panewise.sql.panes import window_call
-from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Query, Select, TableFunction, TextSpan
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Query, Select, TableFunction, TextSpan
 from panewise.sql.texts import normal
 
 

@@ -6,7 +6,6 @@ from sqlglot import exp
 
 from panewise.spec import OverOperator
 from panewise.sql.chained import chained
-from panewise.sql.emit import check_plain, is_changes
 from panewise.sql.event_times import timed, with_timestamp
 from panewise.sql.first_rows import distinct_rows, groups_of_first_rows, top_n_rows
 from panewise.sql.function_calls import aggregate_call, check_no_window, has_aggregate, plain_name, windows_in
@@ -15,7 +14,18 @@ from panewise.sql.options import options_of
 from panewise.sql.over import over_stage
 from panewise.sql.over_behind_groups import GroupedSelect
 from panewise.sql.panes import WINDOW_COLUMNS
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.emit import check_plain, is_changes
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import (
+    CqlWindow,
+    Derived,
+    Emit,
+    Group,
+    NamedTable,
+    Select,
+    TableFunction,
+    TextSpan,
+)
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
 from panewise.sql.second_windows import groups_of_windows
@@ -25,7 +35,6 @@ from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spar
 from panewise.sql.stages import WATERMARKED, Endless, OverStage, Stage, WindowsStage, is_ours
 from panewise.sql.stars import check_stars
 from panewise.sql.stream_queries import changes_of, check_partition, needs_time, syntax_of
-from panewise.sql.syntax import CqlWindow, Derived, Emit, Group, NamedTable, Select, TableFunction, TextSpan
 from panewise.sql.window_functions import identifies, window_of_table
 from panewise.sql.window_rows import groups_of_rows
 from panewise.sql.windows import WindowCompiler

@@ -7,7 +7,17 @@ from panewise.spec import counted
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import column_name, plain_name
 from panewise.sql.options import max_future_skew_of, run_options_of
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import (
+    Derived,
+    Join,
+    NamedTable,
+    Select,
+    Source,
+    TableFunction,
+    TextSpan,
+    Watermark,
+)
 from panewise.sql.scope import QueryScope
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
@@ -23,7 +33,6 @@ from panewise.sql.stages import (
     WindowsStage,
     is_ours,
 )
-from panewise.sql.syntax import Derived, Join, NamedTable, Select, Source, TableFunction, TextSpan, Watermark
 from panewise.sql.window_functions import window_of_table
 
 

@@ -10,7 +10,7 @@ from sqlglot.errors import ParseError
 from panewise.errors import SqlError
 from panewise.sql.function_calls import CASTS, OPERATORS, function_name
 from panewise.sql.panes import STRUCTS, window_call
-from panewise.sql.parser import QueryParser, parse_expression
+from panewise.sql.parsing.parser import QueryParser, parse_expression
 from panewise.sql.stages import OutputColumn
 from panewise.sql.texts import one_line
 

@@ -5,7 +5,19 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from panewise.sql.function_calls import column_name
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import (
+    Body,
+    Derived,
+    Expr,
+    NamedTable,
+    Query,
+    Select,
+    SelectItem,
+    SetOperation,
+    Source,
+    TextSpan,
+)
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import cut_at_tables, leaves, operator_input
 from panewise.sql.stage_columns import over_rows
@@ -19,18 +31,6 @@ from panewise.sql.stages import (
     is_ours,
 )
 from panewise.sql.stars import check_stars
-from panewise.sql.syntax import (
-    Body,
-    Derived,
-    Expr,
-    NamedTable,
-    Query,
-    Select,
-    SelectItem,
-    SetOperation,
-    Source,
-    TextSpan,
-)
 
 
 def spark_query(body: Body, scope: QueryScope) -> SparkStage:

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 from sqlglot import TokenType
 
-from panewise.sql.expressions import tokens_of
-from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import SelectItem
+from panewise.sql.parsing.expressions import tokens_of
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import SelectItem
 
 
 def names_before_star(text: str) -> tuple[str, ...]:

@@ -7,10 +7,8 @@ from sqlglot import exp
 
 from panewise.spec import AnyWindow, Global, Hopping, Sliding, Tumbling, rows
 from panewise.sql.function_calls import has_aggregate
-from panewise.sql.parser import QueryParser
-from panewise.sql.retracted import accumulating, retracting_stage, rows_with_op
-from panewise.sql.stages import Stage, WindowsStage
-from panewise.sql.syntax import (
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import (
     CqlWindow,
     Emit,
     Expr,
@@ -21,6 +19,8 @@ from panewise.sql.syntax import (
     Streamed,
     TextSpan,
 )
+from panewise.sql.retracted import accumulating, retracting_stage, rows_with_op
+from panewise.sql.stages import Stage, WindowsStage
 from panewise.sql.window_functions import WindowSyntax
 from panewise.sql.windows import all_of
 

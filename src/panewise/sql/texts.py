@@ -5,8 +5,8 @@ from functools import lru_cache
 
 from sqlglot import Token, TokenType, exp
 
-from panewise.sql.expressions import ExpressionParser, tokens_of
-from panewise.sql.syntax import Expr, TextSpan
+from panewise.sql.parsing.expressions import ExpressionParser, tokens_of
+from panewise.sql.parsing.syntax import Expr, TextSpan
 
 
 def replaced(sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> str:

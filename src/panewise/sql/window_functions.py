@@ -10,9 +10,9 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import AnyWindow, Calendar, Cumulating, Hopping, Session, Tumbling, rows
 from panewise.sql.function_calls import is_interval
-from panewise.sql.intervals import EXACT, CalendarLength, calendar_length
-from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan
+from panewise.sql.parsing.intervals import EXACT, CalendarLength, calendar_length
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan
 
 # The names of the arguments, in the order in which they are given by position.
 _ORDER: Final[Mapping[str, tuple[str, ...]]] = {

@@ -11,9 +11,9 @@ from panewise.spec import AnyWindow, Session
 from panewise.sql.column_syntax import plain_column, star_of
 from panewise.sql.function_calls import columns_in, conjuncts, plain_name
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
-from panewise.sql.parser import QueryParser, parse
+from panewise.sql.parsing.parser import QueryParser, parse
+from panewise.sql.parsing.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.stages import AssignedStage, OutputColumn, RowsStage, Stage
-from panewise.sql.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.texts import replaced
 from panewise.sql.window_functions import WindowSyntax, identifies
 from panewise.sql.windows import WindowCompiler, all_of

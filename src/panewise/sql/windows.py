@@ -6,7 +6,6 @@ from typing import Any, TypeGuard
 
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
-from panewise.sql.emit import emission
 from panewise.sql.function_calls import (
     aggregate_call,
     check_no_window,
@@ -19,9 +18,10 @@ from panewise.sql.group_keys import GroupKeys
 from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
 from panewise.sql.panes import BOUND_TEXTS, IMPLIED_BOUNDS, STRUCTS, Panes, PaneWindow
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.emit import emission
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.stages import WATERMARKED, OutputColumn, Stage, WindowsStage
-from panewise.sql.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
 from panewise.sql.texts import normal
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
 

@@ -23,7 +23,7 @@ from panewise.standalone.retained.outputs import RetainedMessage, WindowMetadata
 from panewise.standalone.retained.settings import AggregatorSettings, JoinWindowSettings
 
 if TYPE_CHECKING:
-    from panewise.standalone.streaming_sql import SqlOutput, SqlQuery, sql
+    from panewise.standalone.streaming_sql.streaming_sql import SqlOutput, SqlQuery, sql
 
 __all__ = [
     "AggregatorSettings",
@@ -53,7 +53,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in ("SqlOutput", "SqlQuery", "sql"):
         no_attribute(__name__, name)
-    globals()[name] = value = getattr(import_module(f"{__name__}.streaming_sql"), name)
+    globals()[name] = value = getattr(import_module(f"{__name__}.streaming_sql.streaming_sql"), name)
     return value
 
 

@@ -16,10 +16,10 @@ from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, he
 from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.table_sinks import TableShape, TableSink, sink_of
 from panewise.spark.streaming_sql.table_sources import decoded, source_of
+from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.application import compile_script
 from panewise.sql.script.statements import ColumnSyntax
 from panewise.sql.script.steps import SinkStep, SourceStep
-from panewise.sql.syntax import TextSpan
 
 ORDERS = [
     {"ts": "2024-01-01T12:01:00Z", "product": "a", "price": 2.5, "amount": 2},

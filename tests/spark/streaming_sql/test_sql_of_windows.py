@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.spark import sql
 from tests.nightly import first_here
 from tests.sql.window_queries import QUERIES
-from tests.standalone.test_sql_of_windows import ordered, tables_in
+from tests.standalone.streaming_sql.test_sql_of_windows import ordered, tables_in
 
 
 @pytest.mark.parametrize(("text", "rows"), first_here(QUERIES, 3))

@@ -18,6 +18,7 @@ from panewise.spark.streaming_sql.script_session import keep_settings
 from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sources import source_of
 from panewise.spec.conditions.text import in_backticks
+from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.application import Application
 from panewise.sql.script.known_tables import tables_read
 from panewise.sql.script.statements import QueryView, Show
@@ -30,7 +31,6 @@ from panewise.sql.script.steps import (
     SparkStep,
     Step,
 )
-from panewise.sql.syntax import TextSpan
 
 
 class StatementError(QueryError):

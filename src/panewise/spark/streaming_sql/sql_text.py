@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.errors import SpecError, SqlError
 from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.error_places import error_at
-from panewise.sql.expressions import STOPS, tokens_of
 from panewise.sql.named_places import first_place, placed
+from panewise.sql.parsing.error_places import error_at
+from panewise.sql.parsing.expressions import STOPS, tokens_of
 from panewise.sql.recognize import is_table
 
 T = TypeVar("T")

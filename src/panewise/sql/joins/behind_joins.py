@@ -8,9 +8,9 @@ from panewise.spec import PANE_COLUMNS
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.function_calls import columns_in, plain_name
 from panewise.sql.joins.side_columns import joined_name
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Emit, Select, SelectItem, TextSpan
 from panewise.sql.rewriting import WrittenText, add_emit, clauses
-from panewise.sql.syntax import Emit, Select, SelectItem, TextSpan
 
 _OWN = frozenset({*PANE_COLUMNS, "window_time", "window", "session_window"})
 

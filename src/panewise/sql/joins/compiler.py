@@ -9,7 +9,6 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SqlError
 from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.emit import emission
 from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
@@ -23,10 +22,11 @@ from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds_keys
 from panewise.sql.options import DELETES
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.emit import emission
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Emit, Join, Select
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
-from panewise.sql.syntax import Emit, Join, Select
 from panewise.sql.window_rows import WindowRows
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.sql.joins.stream_matches import stream_windows
-from panewise.sql.syntax import Derived, Expr, Join, NamedTable
+from panewise.sql.parsing.syntax import Derived, Expr, Join, NamedTable
 
 HOWS: Final[Mapping[str, Any]] = {
     "JOIN": "inner",

@@ -16,7 +16,7 @@ from panewise.sql.joins.kinds import HOWS, is_as_of, system_time
 from panewise.sql.joins.policies import UpdateSyntax
 from panewise.sql.joins.side_columns import SideColumns
 from panewise.sql.joins.stream_matches import stream_match, stream_windows, updated_match
-from panewise.sql.syntax import CqlWindow, Expr, Join, JoinedRows
+from panewise.sql.parsing.syntax import CqlWindow, Expr, Join, JoinedRows
 
 _CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, True): "left"}
 

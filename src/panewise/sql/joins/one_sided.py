@@ -5,9 +5,9 @@ from sqlglot import exp
 from panewise.errors import SqlError
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import SideColumns
+from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import Referring, Stage
-from panewise.sql.syntax import Expr
 from panewise.sql.windows import all_of
 
 

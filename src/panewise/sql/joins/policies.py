@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from panewise.chrono import Duration, DurationLike
 from panewise.spec import Always, Every
-from panewise.sql.emit import CHANGES, FORMS
-from panewise.sql.parser import QueryParser
-from panewise.sql.syntax import Emit, Join, Phrase
+from panewise.sql.parsing.emit import CHANGES, FORMS
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Emit, Join, Phrase
 
 _RULE = "the rows of a join come as soon as they are known; only a window join waits for its windows"
 _POLICY = "the rows of a join are released by EMIT EVERY interval, or with their batch by EMIT CHANGES"

@@ -11,9 +11,9 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.columns import SIDES
 from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.function_calls import columns_in, has_aggregate
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stages import OutputColumn, Referring, RowsStage, Stage
-from panewise.sql.syntax import Expr
 from panewise.sql.texts import one_line, replaced
 
 # The name of `*` whose columns have the names of their tables, in the rows of a join that is joined again.

@@ -5,7 +5,7 @@ from typing import Any
 from panewise.chrono import Duration
 from panewise.spec import Every, Interval, JoinWindow, LastRows, Tumbling, WindowedStreams, rows
 from panewise.spec.windows.size_in_rows import MOST_ROWS
-from panewise.sql.syntax import CqlWindow, Join, NamedTable
+from panewise.sql.parsing.syntax import CqlWindow, Join, NamedTable
 
 
 def stream_windows(join: Join) -> tuple[CqlWindow | None, CqlWindow | None] | None:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.expressions import SPAN
 from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
-from panewise.sql.parser import QueryParser
-from panewise.sql.relations import UNNAMED
+from panewise.sql.parsing.expressions import SPAN
+from panewise.sql.parsing.parser import QueryParser
+from panewise.sql.parsing.relations import UNNAMED
+from panewise.sql.parsing.syntax import Emit, Select, Source, TableFunction, TextSpan
 from panewise.sql.rewriting import WrittenText, add_emit
 from panewise.sql.sources import names_of
-from panewise.sql.syntax import Emit, Select, Source, TableFunction, TextSpan
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from panewise.sql.event_times import rows_once, window_of_rows
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
 from panewise.sql.panes import BOUND_OF
+from panewise.sql.parsing.syntax import Select
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import Stage
-from panewise.sql.syntax import Select
 from panewise.sql.window_functions import identifies
 from panewise.sql.window_rows import WindowRows, window_rows
 

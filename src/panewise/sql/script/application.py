@@ -10,7 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 from panewise.errors import SpecError, SqlError
-from panewise.sql.expressions import tokens_of
+from panewise.sql.parsing.expressions import tokens_of
+from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.declarations import sink_step, source_step
 from panewise.sql.script.known_tables import KnownTable, Tables
 from panewise.sql.script.queries import CheckedQuery, checked_query
@@ -37,7 +38,6 @@ from panewise.sql.script.steps import (
     Step,
     Trigger,
 )
-from panewise.sql.syntax import TextSpan
 from panewise.sql.texts import one_line
 
 NO_CHECKPOINT: Final = (

@@ -14,10 +14,10 @@ from panewise.spec import parts
 from panewise.spec.column_types import Type
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.column_syntax import Names, column_of, columns_read, generates, star_of
-from panewise.sql.error_places import error_at
 from panewise.sql.joins import resolved
 from panewise.sql.named_places import first_place, placed
 from panewise.sql.panes import WINDOW_COLUMNS
+from panewise.sql.parsing.error_places import error_at
 from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
 from panewise.sql.stages import (
     WATERMARKED,

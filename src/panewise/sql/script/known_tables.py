@@ -8,7 +8,7 @@ from sqlglot import Token
 
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
-from panewise.sql.expressions import tokens_of
+from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.recognize import tables_named
 from panewise.sql.script.steps import SinkStep
 

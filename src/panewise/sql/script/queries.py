@@ -6,12 +6,12 @@ from typing import Final
 from panewise.errors import SpecError
 from panewise.spec import Entry, counted
 from panewise.sql.compile import compile_sql
+from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.recognize import is_sparks, says_windows
 from panewise.sql.script.column_check import ColumnCheck
 from panewise.sql.script.known_tables import UNKNOWN, KnownTable, Tables, tables_read
 from panewise.sql.script.statements import Insert, SqlScript
 from panewise.sql.stages import OURS, UNSORTED, WATERMARKED, CompiledQuery, JoinStage, has_operator, walk
-from panewise.sql.syntax import TextSpan
 
 _ONLY_WRITTEN: Final = frozenset({"kafka", "console"})
 

@@ -7,8 +7,9 @@ from sqlglot import TokenType
 from sqlglot.errors import ParseError
 
 from panewise.chrono import Duration
-from panewise.sql.expressions import ExpressionParser, tokens_of
-from panewise.sql.parser import STREAMED
+from panewise.sql.parsing.expressions import ExpressionParser, tokens_of
+from panewise.sql.parsing.parser import STREAMED
+from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.statements import (
     ColumnSyntax,
     Insert,
@@ -21,7 +22,6 @@ from panewise.sql.script.statements import (
     SqlScript,
     Statement,
 )
-from panewise.sql.syntax import TextSpan
 
 # Statements that Spark runs as they are.
 PASSED: Final = frozenset(

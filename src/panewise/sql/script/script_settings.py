@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from panewise.errors import SetupError, SpecError
-from panewise.sql.intervals import duration
+from panewise.sql.parsing.intervals import duration
 from panewise.sql.script.steps import Trigger
 
 # The settings of a script. All others are those of the session.

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
-from panewise.sql.error_places import Placing
-from panewise.sql.expressions import tokens_of
-from panewise.sql.syntax import TextSpan
+from panewise.sql.parsing.error_places import Placing
+from panewise.sql.parsing.expressions import tokens_of
+from panewise.sql.parsing.syntax import TextSpan
 
 
 @dataclass(frozen=True)

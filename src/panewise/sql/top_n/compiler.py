@@ -13,19 +13,19 @@ from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOpera
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT, bound_columns, folded
-from panewise.sql.emit import emission
 from panewise.sql.event_times import JOIN_TIME, TIMESTAMP, instant_window, rows_once
 from panewise.sql.function_calls import column_name, plain_name, windows_in
 from panewise.sql.input_columns import Columns
 from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
+from panewise.sql.parsing.emit import emission
+from panewise.sql.parsing.syntax import SelectItem, Source, TableFunction
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import OperatorInput, operator_input, single_input
 from panewise.sql.stage_columns import names_of_outputs, over_rows
 from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
 from panewise.sql.stars import check_stars
-from panewise.sql.syntax import SelectItem, Source, TableFunction
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text

@@ -12,7 +12,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT_TEXT
 from panewise.sql.chained import ChainCompiler, emitting
 from panewise.sql.function_calls import column_name, plain_name
-from panewise.sql.parser import QueryParser
+from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.stages import Ranked, WindowsStage
 from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern, is_row_number

@@ -7,7 +7,7 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.sql.input_columns import Columns
-from panewise.sql.syntax import Expr
+from panewise.sql.parsing.syntax import Expr
 
 ALL_ROWS: Final = 2**31 - 1  # the longest list that Spark has
 

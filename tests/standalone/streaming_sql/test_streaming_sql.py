@@ -13,7 +13,7 @@ from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
 from panewise.sql.stages import JoinStage, Stage, TableStage, walk
 from panewise.standalone import SqlOutput, SqlQuery, sql
-from panewise.standalone.streaming_sql import SqlRun
+from panewise.standalone.streaming_sql.streaming_sql import SqlRun
 from tests.sql.player import _sorted, documents, events_of, instant, microseconds
 
 # A table here has the event time that its WATERMARK names, and no other.

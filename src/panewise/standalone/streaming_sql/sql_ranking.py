@@ -7,7 +7,7 @@ import polars as pl
 
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.sql.stages import Ranked
-from panewise.standalone.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_expressions import Scope
 
 _PLACE: Final = "place of the row"
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from panewise.errors import InputError, SqlError
-from panewise.standalone.sql_expressions import Scope
-from panewise.standalone.sql_functions import FUNCTIONS
+from panewise.standalone.streaming_sql.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS
 
 ROWS = pl.DataFrame(
     {

@@ -12,7 +12,7 @@ from panewise.sql.column_syntax import star_of
 from panewise.sql.spark_names import output_name
 from panewise.sql.stages import OutputColumn
 from panewise.sql.stars import names_before_star
-from panewise.standalone.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_expressions import Scope
 
 _NUMBER: Final = "__number"
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.errors import InputError
-from panewise.standalone.sql_time_functions import TIME_FUNCTIONS
-from panewise.standalone.sql_typed import INTEGERS, Function, Typed, check
+from panewise.standalone.streaming_sql.sql_time_functions import TIME_FUNCTIONS
+from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check
 
 
 def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:

@@ -14,8 +14,8 @@ from panewise.spec import (
     Never,
     Trigger,
 )
-from panewise.sql.error_places import Failure, Placing
-from panewise.sql.syntax import Emit, Phrase
+from panewise.sql.parsing.error_places import Failure, Placing
+from panewise.sql.parsing.syntax import Emit, Phrase
 
 Part: TypeAlias = Literal["plan", "early", "late", "accumulation", "lateness"]
 

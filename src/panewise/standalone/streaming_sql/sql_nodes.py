@@ -17,8 +17,8 @@ from panewise.errors import SqlError
 from panewise.spec import Cumulating, Hopping
 from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
-from panewise.standalone.sql_expressions import Scope
-from panewise.standalone.sql_selection import schema_of, selected, shaped
+from panewise.standalone.streaming_sql.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_selection import schema_of, selected, shaped
 
 INSTANT: Final = pl.Datetime("us", "UTC")
 

@@ -4,8 +4,8 @@ from typing import Final, TypeAlias
 
 from sqlglot import TokenType, exp
 
-from panewise.sql.expressions import ExpressionParser
-from panewise.sql.syntax import Expr, Group
+from panewise.sql.parsing.expressions import ExpressionParser
+from panewise.sql.parsing.syntax import Expr, Group
 
 MAX_SETS: Final = 1_024  # of GROUP BY
 _Set: TypeAlias = tuple[int, ...]  # the positions of its expressions

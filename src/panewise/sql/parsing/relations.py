@@ -9,8 +9,8 @@ from typing import Any, Final
 from sqlglot import TokenType, exp
 
 from panewise.chrono import Duration
-from panewise.sql.expressions import SPAN, ExpressionParser
-from panewise.sql.syntax import (
+from panewise.sql.parsing.expressions import SPAN, ExpressionParser
+from panewise.sql.parsing.syntax import (
     CqlWindow,
     Derived,
     Expr,
@@ -22,7 +22,7 @@ from panewise.sql.syntax import (
     TableFunction,
     Watermark,
 )
-from panewise.sql.window_tables import WINDOWS, at_window, window_function
+from panewise.sql.parsing.window_tables import WINDOWS, at_window, window_function
 
 # Options of WITH for the operator that reads the table: fields of its specification, and how Spark runs it.
 RUN_OPTIONS: Final = frozenset({"finish", "shards", "clock"})

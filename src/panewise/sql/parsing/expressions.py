@@ -14,10 +14,10 @@ from sqlglot.parsers.spark import SparkParser
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
-from panewise.sql.emit import FIRST_WORDS
-from panewise.sql.error_places import Placing
-from panewise.sql.intervals import duration
-from panewise.sql.syntax import Expr, TextSpan
+from panewise.sql.parsing.emit import FIRST_WORDS
+from panewise.sql.parsing.error_places import Placing
+from panewise.sql.parsing.intervals import duration
+from panewise.sql.parsing.syntax import Expr, TextSpan
 
 # Words behind a table that are no alias of it.
 STOPS: Final = frozenset(

@@ -17,8 +17,8 @@ from panewise.sql.stages import (
     WatermarkedStage,
 )
 from panewise.sql.texts import one_line
-from panewise.standalone.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
-from panewise.standalone.sql_operators import NODES, JoinNode
+from panewise.standalone.streaming_sql.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
+from panewise.standalone.streaming_sql.sql_operators import NODES, JoinNode
 
 
 @dataclass

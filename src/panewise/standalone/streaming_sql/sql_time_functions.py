@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from panewise.standalone.sql_typed import Function, Typed, check
+from panewise.standalone.streaming_sql.sql_typed import Function, Typed, check
 
 
 def _of_time(do: Callable[[Any], pl.Expr]) -> Function:

@@ -15,8 +15,8 @@ from panewise.errors import InputError
 from panewise.sql.expression_tree import ConstantNode, Node
 from panewise.sql.type_names import first_name
 from panewise.standalone.schema import dtype_of
-from panewise.standalone.sql_functions import in_range, whole
-from panewise.standalone.sql_typed import Typed, refused
+from panewise.standalone.streaming_sql.sql_functions import in_range, whole
+from panewise.standalone.streaming_sql.sql_typed import Typed, refused
 
 COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "in"})
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")

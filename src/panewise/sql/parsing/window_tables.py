@@ -5,8 +5,8 @@ from typing import Final
 
 from sqlglot import TokenType, exp
 
-from panewise.sql.expressions import ExpressionParser
-from panewise.sql.syntax import Argument, Expr, Source, TableFunction, TextSpan
+from panewise.sql.parsing.expressions import ExpressionParser
+from panewise.sql.parsing.syntax import Argument, Expr, Source, TableFunction, TextSpan
 
 WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _CLAUSES: Final = {"TUMBLING": "TUMBLE", "HOPPING": "HOP", "SESSION": "SESSION"}

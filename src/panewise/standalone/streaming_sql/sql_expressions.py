@@ -11,10 +11,10 @@ import polars as pl
 from panewise.errors import PanewiseError, SqlError
 from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
 from panewise.sql.function_calls import CASTS
-from panewise.standalone.sql_casts import COMPARISONS, cast_of, with_times
-from panewise.standalone.sql_functions import FUNCTIONS, like_pattern
-from panewise.standalone.sql_time_functions import field_of_time, truncated
-from panewise.standalone.sql_typed import Function, Typed, refused
+from panewise.standalone.streaming_sql.sql_casts import COMPARISONS, cast_of, with_times
+from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS, like_pattern
+from panewise.standalone.streaming_sql.sql_time_functions import field_of_time, truncated
+from panewise.standalone.streaming_sql.sql_typed import Function, Typed, refused
 
 Columns = Mapping[str, pl.DataType]
 _REPLACED: Final = ("extract", "date_part", "datepart")

@@ -1,6 +1,6 @@
 """The parser of streaming queries: Spark's queries, with window functions, WATERMARK and EMIT.
 
-It reads the clauses of a query itself, and leaves expressions to :mod:`panewise.sql.expressions`.
+It reads the clauses of a query itself, and leaves expressions to :mod:`panewise.sql.parsing.expressions`.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,12 +10,12 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
-from panewise.sql.emit import FORMS, INTERVAL, ROWS
-from panewise.sql.expressions import PlacedError, tokens_of
-from panewise.sql.groups import group_by
-from panewise.sql.limits import check_nesting, too_deep
-from panewise.sql.relations import RelationParser
-from panewise.sql.syntax import (
+from panewise.sql.parsing.emit import FORMS, INTERVAL, ROWS
+from panewise.sql.parsing.expressions import PlacedError, tokens_of
+from panewise.sql.parsing.groups import group_by
+from panewise.sql.parsing.limits import check_nesting, too_deep
+from panewise.sql.parsing.relations import RelationParser
+from panewise.sql.parsing.syntax import (
     Body,
     Cte,
     Emit,
@@ -29,7 +29,7 @@ from panewise.sql.syntax import (
     Streamed,
     TextSpan,
 )
-from panewise.sql.window_tables import at_window_clause, window_clause
+from panewise.sql.parsing.window_tables import at_window_clause, window_clause
 
 # What to do about tokens behind the end of a query.
 _REMEDIES: Final[Mapping[Any, str]] = {

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TypeAlias
 
 from panewise.errors import SpecError, SqlError
-from panewise.sql.syntax import TextSpan
+from panewise.sql.parsing.syntax import TextSpan
 
 Failure: TypeAlias = Callable[[str, str, str, TextSpan], SqlError]  # an error at these characters
 

@@ -18,8 +18,8 @@ from panewise.sql.script.step_words import query_words
 from panewise.sql.stages import CompiledQuery
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
 from panewise.standalone.schema import dtype_of
-from panewise.standalone.sql_nodes import Rejected, StepInput
-from panewise.standalone.sql_stages import NodeBuilder
+from panewise.standalone.streaming_sql.sql_nodes import Rejected, StepInput
+from panewise.standalone.streaming_sql.sql_stages import NodeBuilder
 
 
 @dataclass(frozen=True, repr=False)

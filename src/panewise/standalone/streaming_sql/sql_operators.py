@@ -21,10 +21,10 @@ from panewise.sql.own_columns import (
 )
 from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
 from panewise.standalone.operator import StandaloneOperator
-from panewise.standalone.sql_expressions import Scope
-from panewise.standalone.sql_nodes import INSTANT, Rejected, SqlNode, StepInput, check_instant
-from panewise.standalone.sql_ranking import ranking
-from panewise.standalone.sql_selection import schema_of, selected, shaped
+from panewise.standalone.streaming_sql.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_nodes import INSTANT, Rejected, SqlNode, StepInput, check_instant
+from panewise.standalone.streaming_sql.sql_ranking import ranking
+from panewise.standalone.streaming_sql.sql_selection import schema_of, selected, shaped
 
 _INSTANTS: Final = frozenset({"processing_time", "join_time"})
 

@@ -1,0 +1,1 @@
+"""The syntax of streaming SQL: from a text to its queries. It imports no other part of the package."""

@@ -1,0 +1,1 @@
+"""Streaming SQL in process, over Polars and Arrow tables."""
