@@ -36,6 +36,7 @@ LEFT_OUT = ("processing_time",)  # differs from run to run
 
 ROUNDS = 8
 SPECS = ("cumulating-retracting", "hopping-retracting", "session-retracting", "tumbling-retracting")
+DISJOINT = ("session-retracting", "tumbling-retracting")  # specifications whose windows do not overlap
 NAMES = tuple(f"{table}.{spec}" for table in TABLES for spec in SPECS)
 
 
@@ -128,9 +129,12 @@ def _values(panes: pl.DataFrame) -> Counter[str]:
     )
 
 
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", DISJOINT)
 def test_results_are_the_answer_of_the_batch(spark: SparkSession, undisturbed: Expected, spec: str) -> None:
-    """What the tables are compared with is what a batch of the rows that were not late has."""
+    """What the tables are compared with is what a batch of the rows that were not late has.
+
+    Where windows overlap there is no such batch: a row can be late for one of its windows only.
+    """
     cuts = (1,) * FILES
     late = pl.read_parquet(undisturbed.folder(spec, cuts) / "late/batch_id=*/part-*.parquet")
     batch = spark.read.schema(DDL).parquet(str(undisturbed.source(cuts)))
