@@ -109,6 +109,41 @@ def test_what_spark_refuses_has_its_place_in_the_script(spark: SparkSession, tmp
         assert raised.value.line == line, message
 
 
+JOINED = """
+SET spark.sql.shuffle.partitions = {parts}; SET panewise.checkpoint = '{folder}/checkpoints';
+SET panewise.trigger = 'available now';
+CREATE TEMPORARY VIEW orders (ts TIMESTAMP, product STRING, WATERMARK ts DELAY OF INTERVAL '10' MINUTES)
+  USING json LOCATION '{folder}/orders';
+CREATE TABLE {first} USING parquet LOCATION '{folder}/{first}';
+CREATE TABLE pairs USING parquet LOCATION '{folder}/pairs';
+INSERT INTO {first} SELECT product, window_start, count(*) AS n
+  FROM TUMBLE(orders, ts, INTERVAL '1' HOUR) GROUP BY product, window_start, window_end;
+{between}
+INSERT INTO pairs SELECT a.product, a.ts FROM orders a JOIN orders b
+  ON a.product = b.product AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '{minutes}' MINUTES;
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_a_refused_script_has_started_no_query(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.158"""
+    put(tmp_path, ORDERS, "1.json")
+    between = "SET spark.sql.shuffle.partitions = 1;"  # the state of the first query has its own setting
+    given = {"folder": tmp_path, "parts": 2, "between": between}
+    figures = run_script(spark, JOINED.format(first="hourly", minutes=30, **given))
+    assert {name: each.state for name, each in figures.items()} == {"hourly": "ended", "pairs": "ended"}
+    record = (tmp_path / "checkpoints" / "hourly" / "offsets" / "0").read_text(encoding="utf-8")
+    assert '"spark.sql.shuffle.partitions":"2"' in record
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
+    before = sorted(map(str, tmp_path.rglob("*")))
+    for first in ("hourly", "daily"):
+        with pytest.raises(SqlError, match="a state belongs to the match") as raised:
+            run_script(spark, JOINED.format(first=first, minutes=40, **given))
+        assert raised.value.line == 11
+        assert sorted(map(str, tmp_path.rglob("*"))) == before
+
+
 def sinks_of(text: str) -> list[Any]:
     return [sink_of(step, "q") for step in compile_script(text).steps if isinstance(step, SinkStep)]
 

@@ -13,8 +13,12 @@ from panewise.errors import PanewiseError, SqlError
 from panewise.spark.builders.upstream_inputs import frame_of
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.session.failures import QueryError
-from panewise.spark.streaming_sql.script_inserts import WrittenTable, insert
-from panewise.spark.streaming_sql.script_session import keep_settings
+from panewise.spark.streaming_sql.script_inserts import (
+    CheckedInsert,
+    WrittenTable,
+    checked_insert,
+)
+from panewise.spark.streaming_sql.script_session import keep_settings, settings_of, with_settings
 from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sources import source_of
 from panewise.spec.conditions.text import in_backticks
@@ -62,9 +66,13 @@ class ScriptRun:
     queries: dict[str, WindowQuery] = field(default_factory=dict)
     _results: dict[str, Any] = field(default_factory=dict)
     _written: dict[str, WrittenTable] = field(default_factory=dict)
+    _checked_inserts: list[tuple[CheckedInsert, Mapping[str, str | None]]] = field(default_factory=list)
 
     def start(self) -> None:
         """Runs all statements, in their order. Queries over streams continue afterwards.
+
+        INSERT INTO is checked in its place. Its query starts when a later statement may need its rows, or at
+        the end. So a script that is refused has usually started nothing (semantics 46.158).
 
         Raises:
             SqlError: if Spark or an operator refuses a statement, or a checkpoint is that of another query.
@@ -74,6 +82,7 @@ class ScriptRun:
         """
         for step in self.application.steps:
             self._checked(step, partial(self._step, step))
+        self._begin()
 
     def stop(self) -> None:
         """Stops the queries. A later run of the script continues from their checkpoints."""
@@ -107,20 +116,34 @@ class ScriptRun:
                 if not (own or replaced):
                     keep_settings(self.session, {statement.key: statement.value})
             case SourceStep(statement):
+                if any(insert.shares(statement.options.get("path")) for insert, _ in self._checked_inserts):
+                    self._begin()
                 self._name(statement.name, source_of(self.session, step))
             case QueryStep(QueryView(name, span)):
                 self._name(name, self._query(span))
             case InsertStep(statement):
-                query, tables = insert(self._query(statement.query), step)
-                self.queries[statement.table.lower()] = query
-                self._written.update(tables)
+                checked = checked_insert(self._query(statement.query), step)
+                self._checked_inserts.append((checked, settings_of(self.session, self.application)))
+                self._written.update(checked.by_name)
             case QueryStep(Show(span)):
+                self._begin()
                 frame_of(self._query(span)).show(truncate=False)
             case SparkStep(statement):
+                self._begin()
                 self.session.sql(self.application.script.characters(statement.span))
                 keep_settings(self.session, self.application.session_settings)  # which it may have changed
             case SinkStep():
                 pass
+
+    def _begin(self) -> None:
+        """Starts the queries that are checked, each with the settings that it was checked with."""
+        checked, self._checked_inserts = self._checked_inserts, []
+        for insert, settings in checked:
+            with with_settings(self.session, settings):
+                self._checked(insert.step, partial(self._begin_one, insert))
+
+    def _begin_one(self, insert: CheckedInsert) -> None:
+        self.queries[insert.step.statement.table.lower()] = insert.start()
 
     def _name(self, name: str, source: Any) -> None:
         if isinstance(source, DataFrame):
@@ -133,6 +156,7 @@ class ScriptRun:
         text = self.application.script.query(span)
         names = tables_read(text).keys()
         if written := names & self._written.keys():
+            self._begin()
             self.wait(self.queries)
             for name in written:
                 table = self._written[name]

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Final
 
@@ -65,4 +65,31 @@ def keep_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
     """Makes settings again that have changed. Those that a session has from its start have not."""
     for key, value in settings.items():
         if key != _REMOTE and session.conf.get(key, None) != value:
+            session.conf.set(key, value)
+
+
+def settings_of(session: SparkSession, application: Application) -> dict[str, str | None]:
+    """Returns the present values of the settings of Spark that a script makes, None for those without one."""
+    steps = (step for step in application.steps if isinstance(step, SettingStep))
+    keys = (step.statement.key for step in steps if not (step.own or step.replaced))
+    return {key: session.conf.get(key, None) for key in keys if key != _REMOTE}
+
+
+@contextmanager
+def with_settings(session: SparkSession, settings: Mapping[str, str | None]) -> Iterator[None]:
+    """Gives a session these settings in the block, and its own ones afterwards."""
+    own = {key: session.conf.get(key, None) for key in settings}
+    _set(session, own, settings)
+    try:
+        yield
+    finally:
+        _set(session, settings, own)
+
+
+def _set(session: SparkSession, present: Mapping[str, str | None], wanted: Mapping[str, str | None]) -> None:
+    """Makes those settings that differ from the present ones."""
+    for key, value in wanted.items():
+        if value is None and present[key] is not None:
+            session.conf.unset(key)
+        elif value is not None and present[key] != value:
             session.conf.set(key, value)

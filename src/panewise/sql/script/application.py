@@ -154,7 +154,7 @@ class _ScriptCompiler:
         step = sink_step(statement, self.tables, self.script)
         if "path" in statement.options:
             path = statement.options["path"]
-            self._claim("path", _place(path), path, statement.option_spans["path"])
+            self._claim("path", place_of(path), path, statement.option_spans["path"])
         self.tables.sinks[statement.name.lower()] = step
         return step
 
@@ -217,7 +217,7 @@ class _ScriptCompiler:
         span = statement.name_span
         if checkpoint is None:
             raise self.script.fail(statement.table, *NO_CHECKPOINT, span)
-        self._claim("checkpoint", _place(checkpoint), checkpoint, span)
+        self._claim("checkpoint", place_of(checkpoint), checkpoint, span)
         if at_end and not trigger.available_now:
             rule = "only a run that ends can end its input"
             raise self.script.fail("finish = at_end", rule, "SET panewise.trigger = 'available now'", span)
@@ -271,7 +271,7 @@ def no_outputs(outputs: Mapping[str, object]) -> tuple[str, str, str]:
     return next(iter(outputs)), rule, "leave the option of the table out"
 
 
-def _place(path: str) -> str:
+def place_of(path: str) -> str:
     """Returns one spelling of a path."""
     local = path.removeprefix("file://").removeprefix("file:")
     if "://" not in local:
