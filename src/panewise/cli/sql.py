@@ -1,15 +1,17 @@
 """`panewise sql SCRIPT` runs a script of SQL on Spark, or shows or checks what it would do."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from panewise.cli.command import argument
 from panewise.cli.command import command as new_command
+from panewise.cli.interruption import Interruption, cancel_jobs, without_interrupted_calls
 from panewise.errors import SetupError, SqlError
 from panewise.extras import from_extra
 
@@ -43,7 +45,7 @@ _INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
     "--log",
     type=click.Path(),
     metavar="FILE",
-    help="where Spark writes its log",
+    help="where Spark and the loggers of Python write",
     show_default="standard error",
 )
 @click.option("--quiet", is_flag=True, help="show no progress")
@@ -61,7 +63,7 @@ def command(
         if explain:
             click.echo(application.explain())
             return 0
-        return _on_spark(application, _Display(quiet=quiet), log)
+        return _on_spark(application, log, quiet=quiet)
 
 
 @contextmanager
@@ -97,56 +99,96 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _on_spark(application: "Application", display: "_Display", log: str | None) -> int:
+def _on_spark(application: "Application", log: str | None, *, quiet: bool) -> int:
+    """Runs a script. Its messages are on standard error, also if that of the process is a log."""
+    if log is None:
+        return _run(application, _Display(sys.stderr, quiet=quiet))
+    with from_extra("spark", "a script runs on PySpark"):
+        from panewise.spark.session.standard_error import log_to  # noqa: PLC0415 - this loads PySpark
+    with log_to(Path(log)) as standard_error:
+        return _run(application, _Display(standard_error, quiet=quiet))
+
+
+def _run(application: "Application", display: "_Display") -> int:
     with from_extra("spark", "a script runs on PySpark"):
         from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
         from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
         from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
-    session, is_new = script_session(application, log)
-    run = ScriptRun(session, application, display.wait)
+    session, is_new = script_session(application)
+    interruption = Interruption(partial(cancel_jobs, session))
+    run = ScriptRun(session, application, partial(display.wait, interruption), interruption.check)
     try:
-        run.start()
-        display.wait(run.queries)
+        with interruption.noted(), _interrupted(interruption):
+            run.start()
+            display.wait(interruption, run.queries)
     except KeyboardInterrupt:
+        display.say(_stopped([name for name, query in run.queries.items() if query.isActive]))
         return _INTERRUPTED
     except QueryError as error:
         failed = next((name for name, query in run.queries.items() if query.exception() is not None), None)
         what = "a statement" if failed is None else f"the query of {failed}"
-        click.echo(f"panewise: {what} failed: {error.reason}", err=True)
+        display.say(f"panewise: {what} failed: {error.reason}")
         return 1
     finally:
-        run.stop()
+        with without_interrupted_calls():
+            run.stop()
         if is_new:
             session.stop()
     return 0
 
 
+@contextmanager
+def _interrupted(interruption: Interruption) -> Iterator[None]:
+    """Takes each error behind Ctrl-C for its consequence, as that of a job that was cancelled."""
+    try:
+        yield
+    except Exception:
+        interruption.check()
+        raise
+
+
+def _stopped(running: Sequence[str]) -> str:
+    """Returns what is said after Ctrl-C, given the tables of the queries that ran."""
+    if not running:
+        return "panewise: stopped; no query was running"
+    continues = "continues from its checkpoint" if len(running) == 1 else "continue from their checkpoints"
+    return f"panewise: stopped; {', '.join(running)} {continues} when the script runs again"
+
+
 class _Display:
     """Shows the figures of queries: on a terminal a table drawn again, else lines when they change."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet, self.terminal = quiet, sys.stderr.isatty()
+    def __init__(self, stream: TextIO, *, quiet: bool) -> None:
+        self.stream, self.quiet, self.terminal = stream, quiet, stream.isatty()
         self.figures: dict[str, Any] = {}
         self.lines = 0
 
-    def wait(self, queries: "Mapping[str, WindowQuery]") -> None:
+    def say(self, text: str) -> None:
+        """Writes a line."""
+        print(text, file=self.stream, flush=True)
+
+    def wait(self, interruption: Interruption, queries: "Mapping[str, WindowQuery]") -> None:
         """Returns when all queries have ended.
 
         Raises:
             QueryError: if one has failed. The others are stopped then.
+            KeyboardInterrupt: after Ctrl-C.
         """
         from panewise.spark.streaming_sql.script_progress import QueryFigures  # noqa: PLC0415 - it loads PySpark
 
         for name in queries:
             self.figures.setdefault(name, QueryFigures(name))
         running = dict(queries)
+        interruption.polled = True
         try:
             while running:
                 for name, query in [*running.items()]:
                     if query.awaitTermination(_POLL_SECONDS / len(running)):
                         del running[name]
+                    interruption.check()
                     self._show(queries)
         finally:
+            interruption.polled = False
             self._show(queries)
             self.lines = 0
 
@@ -160,12 +202,12 @@ class _Display:
             for name, is_new in changed.items():
                 if is_new:
                     pairs = zip(header(), cells(self.figures[name]), strict=True)
-                    print(", ".join(f"{title} {cell}" for title, cell in pairs), file=sys.stderr, flush=True)
+                    self.say(", ".join(f"{title} {cell}" for title, cell in pairs))
             return
         rows = [header(), *(cells(self.figures[name]) for name in changed)]
         up = f"\x1b[{self.lines}A" if self.lines else ""
         text = "".join(f"\x1b[K{line}\n" for line in _aligned(rows))
-        print(f"{up}{text}", end="", file=sys.stderr, flush=True)
+        print(f"{up}{text}", end="", file=self.stream, flush=True)
         self.lines = len(rows)
 
 

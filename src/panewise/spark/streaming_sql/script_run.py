@@ -55,6 +55,7 @@ class ScriptRun:
         application: the checked script.
         wait: is called with the queries that run, and returns when they have ended. It is called before rows
             are printed.
+        proceed: is called before each statement. It may raise, and so end the run.
 
     Attributes:
         queries: the queries by the name of their table.
@@ -63,6 +64,7 @@ class ScriptRun:
     session: SparkSession
     application: Application
     wait: Callable[[Mapping[str, WindowQuery]], None]
+    proceed: Callable[[], None] = lambda: None
     queries: dict[str, WindowQuery] = field(default_factory=dict)
     _results: dict[str, Any] = field(default_factory=dict)
     _written: dict[str, WrittenTable] = field(default_factory=dict)
@@ -81,6 +83,7 @@ class ScriptRun:
                 a batch runs.
         """
         for step in self.application.steps:
+            self.proceed()
             self._checked(step, partial(self._step, step))
         self._begin()
 
@@ -139,6 +142,7 @@ class ScriptRun:
         """Starts the queries that are checked, each with the settings that it was checked with."""
         checked, self._checked_inserts = self._checked_inserts, []
         for insert, settings in checked:
+            self.proceed()
             with with_settings(self.session, settings):
                 self._checked(insert.step, partial(self._begin_one, insert))
 
