@@ -63,8 +63,15 @@ def cancel_jobs(session: Any) -> None:
 
 
 @contextmanager
-def without_interrupted_calls() -> Iterator[None]:
-    """Leaves out of the log in this block that Spark has interrupted calls of Python: it stops queries."""
+def silent_stop(session: Any, *, is_new: bool) -> Iterator[None]:
+    """Leaves out of standard error what queries log because they are stopped in this block.
+
+    Spark interrupts their jobs, and their calls of Python. A session that is not new keeps its log.
+    """
+    from panewise.spark.sinks.local_session import is_classic  # noqa: PLC0415 - this loads PySpark
+
+    if is_new and is_classic(session):
+        session.sparkContext.setLogLevel("OFF")
     logger = logging.getLogger("py4j")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -11,12 +11,13 @@ import click
 
 from panewise.cli.command import argument
 from panewise.cli.command import command as new_command
-from panewise.cli.interruption import Interruption, cancel_jobs, without_interrupted_calls
+from panewise.cli.interruption import Interruption, cancel_jobs, silent_stop
 from panewise.errors import SetupError, SqlError
 from panewise.extras import from_extra
 
 if TYPE_CHECKING:
     from panewise.spark.queries.query import WindowQuery
+    from panewise.spark.streaming_sql.script_run import ScriptRun
     from panewise.sql.script.application import Application
 
 _POLL_SECONDS = 0.5
@@ -111,30 +112,39 @@ def _on_spark(application: "Application", log: str | None, *, quiet: bool) -> in
 
 def _run(application: "Application", display: "_Display") -> int:
     with from_extra("spark", "a script runs on PySpark"):
-        from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
-        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
+        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415 - this loads PySpark
         from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
     session, is_new = script_session(application)
     interruption = Interruption(partial(cancel_jobs, session))
     run = ScriptRun(session, application, partial(display.wait, interruption), interruption.check)
     try:
+        status, said = _outcome(run, display, interruption)
+    finally:
+        silent = interruption.requested and display.stream is sys.stderr  # else a log has what others write
+        with silent_stop(session, is_new=is_new) if silent else nullcontext():
+            run.stop()
+            if is_new:
+                session.stop()
+    if said:
+        display.say(f"panewise: {said}")
+    return status
+
+
+def _outcome(run: "ScriptRun", display: "_Display", interruption: Interruption) -> tuple[int, str]:
+    """Runs a script until its queries end; returns the exit status, and what is to be said."""
+    from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
+
+    try:
         with interruption.noted(), _interrupted(interruption):
             run.start()
             display.wait(interruption, run.queries)
     except KeyboardInterrupt:
-        display.say(_stopped([name for name, query in run.queries.items() if query.isActive]))
-        return _INTERRUPTED
+        return _INTERRUPTED, _stopped([name for name, query in run.queries.items() if query.isActive])
     except QueryError as error:
         failed = next((name for name, query in run.queries.items() if query.exception() is not None), None)
         what = "a statement" if failed is None else f"the query of {failed}"
-        display.say(f"panewise: {what} failed: {error.reason}")
-        return 1
-    finally:
-        with without_interrupted_calls():
-            run.stop()
-        if is_new:
-            session.stop()
-    return 0
+        return 1, f"{what} failed: {error.reason}"
+    return 0, ""
 
 
 @contextmanager
@@ -150,9 +160,9 @@ def _interrupted(interruption: Interruption) -> Iterator[None]:
 def _stopped(running: Sequence[str]) -> str:
     """Returns what is said after Ctrl-C, given the tables of the queries that ran."""
     if not running:
-        return "panewise: stopped; no query was running"
+        return "stopped; no query was running"
     continues = "continues from its checkpoint" if len(running) == 1 else "continue from their checkpoints"
-    return f"panewise: stopped; {', '.join(running)} {continues} when the script runs again"
+    return f"stopped; {', '.join(running)} {continues} when the script runs again"
 
 
 class _Display:

@@ -9,13 +9,16 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
+from panewise.engine.checkpoint import EXPORT
 from panewise.errors import SpecError, SqlError
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.sinks.appending import AppendingSink
 from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, header
+from panewise.spark.streaming_sql.script_remedies import of_scripts
 from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.table_sinks import TableShape, TableSink, sink_of
 from panewise.spark.streaming_sql.table_sources import decoded, source_of
+from panewise.spec.evolution import REMEDY
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.application import compile_script
 from panewise.sql.script.statements import ColumnSyntax
@@ -107,6 +110,18 @@ def test_what_spark_refuses_has_its_place_in_the_script(spark: SparkSession, tmp
         with pytest.raises(SqlError, match=message) as raised:
             run_script(spark, text.replace(old, new))
         assert raised.value.line == line, message
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_remedies_are_statements(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.43, 47.9"""
+    with pytest.raises(SqlError, match=r"PATH_NOT_FOUND.* \| correct the path, which is relative"):
+        run_script(spark, SCRIPT.format(folder=tmp_path))
+    before = "start once with the specification as it was and available_now=True, and change it then"
+    assert of_scripts(before).endswith("and SET panewise.trigger = 'available now', and change it then")
+    assert of_scripts(EXPORT) == of_scripts("start from a new checkpoint")
+    assert "initial_state" not in of_scripts(REMEDY)
 
 
 JOINED = """

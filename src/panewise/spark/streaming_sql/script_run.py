@@ -18,6 +18,7 @@ from panewise.spark.streaming_sql.script_inserts import (
     WrittenTable,
     checked_insert,
 )
+from panewise.spark.streaming_sql.script_remedies import of_scripts, refusal_of_spark
 from panewise.spark.streaming_sql.script_session import keep_settings, settings_of, with_settings
 from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sources import source_of
@@ -100,7 +101,8 @@ class ScriptRun:
         except SqlError as error:
             raise script.placed(error, span) from error
         except PanewiseError as error:
-            raise script.placed(SqlError(error.given, error.rule, error.remedy), span) from error
+            refused = SqlError(error.given, error.rule, of_scripts(error.remedy))
+            raise script.placed(refused, span) from error
         except QueryError:
             raise
         except Exception as error:
@@ -109,9 +111,7 @@ class ScriptRun:
                 raise StatementError(script.text.count("\n", 0, span.start) + 1, error) from error
             if not isinstance(error, PySparkException):
                 raise
-            said = str(error).strip().split("\n", 1)[0]
-            refused = SqlError(said, "a statement is one that Spark runs", "correct it")
-            raise script.placed(refused, span) from error
+            raise script.placed(refusal_of_spark(error), span) from error
 
     def _step(self, step: Step) -> None:
         match step:
