@@ -17,6 +17,7 @@ from panewise.cli import main, sql
 from panewise.cli.interruption import Interruption
 from panewise.spark.session.standard_error import log_to
 from tests.house.sources import ROOT
+from tests.sql.test_application import JOINED
 
 EXAMPLE = ROOT / "examples" / "revenue" / "revenue.sql"
 BAD = "CREATE TABLE t USING console;\nINSERT INTO t SELECT 1 FROM nowhere"
@@ -42,6 +43,16 @@ def test_a_wrong_script_names_its_place(
     monkeypatch.setattr(sys, "stdin", io.StringIO(BAD))
     assert main(["sql", "--explain", "-"]) == 2
     assert "<stdin>:2:29" in capsys.readouterr().err
+
+
+def test_a_warning_names_its_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """semantics 46.159"""
+    script = tmp_path / "job.sql"
+    script.write_text(JOINED.format("s b ON a.k = b.k"), encoding="utf-8")
+    for option in ("--check", "--explain"):
+        assert main(["sql", option, str(script)]) == 0
+        said = capsys.readouterr().err
+        assert said.startswith(f"{script}:5:31: warning: a join of streams without a range of time | ")
 
 
 def test_wrong_arguments(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -265,17 +276,3 @@ def test_standard_error_of_the_process_is_the_log(tmp_path: Path, capfd: pytest.
     os.write(2, b"after it\n")
     assert (tmp_path / "log").read_text(encoding="utf-8") == "of Spark\n"
     assert capfd.readouterr().err == "of the command\nafter it\n"
-
-
-def test_a_second_ctrl_c_is_not_noted() -> None:
-    """semantics 46.47"""
-    interruption = Interruption(int)
-    interruption.check()
-    interruption.polled = True
-    with interruption.noted():
-        os.kill(os.getpid(), signal.SIGINT)
-        assert interruption.requested
-        with pytest.raises(KeyboardInterrupt):
-            os.kill(os.getpid(), signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        interruption.check()

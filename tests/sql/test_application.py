@@ -199,6 +199,49 @@ def test_what_is_not_known_is_not_refused(text: str) -> None:
     assert compile_script(text).steps
 
 
+JOINED = """SET panewise.checkpoint = 'c';
+CREATE TEMPORARY VIEW s (ts TIMESTAMP, k STRING, WATERMARK ts DELAY OF '1 minute') USING json LOCATION 'in';
+CREATE TEMPORARY VIEW u (k STRING) USING json OPTIONS (path 'u', streaming 'false');
+CREATE TABLE t USING parquet LOCATION 'o';
+INSERT INTO t SELECT a.k FROM s a JOIN {}"""
+
+
+@pytest.mark.parametrize(
+    ("right", "warned"),
+    [
+        ("s b ON a.k = b.k", True),
+        ("s b ON a.k = b.k AND a.ts >= b.ts", True),
+        ("s b WITHIN 1 HOUR ON a.k = b.k", False),
+        ("u b ON a.k = b.k", False),
+    ],
+)
+def test_a_join_without_a_range_of_time_has_a_warning(right: str, warned: bool) -> None:
+    """semantics 46.159"""
+    application = compile_script(JOINED.format(right))
+    assert [(warning.line, warning.column) for warning in application.warnings] == [(5, 31)] * warned
+
+
+@pytest.mark.parametrize("name", ["jsonl", "deltaSharing", "org.example.Jsn", "hudi", "iceberg", "rest"])
+def test_a_format_of_others_is_not_refused(name: str) -> None:
+    """semantics 46.43"""
+    assert compile_script(f"CREATE TABLE t USING {name} LOCATION 'o'")
+
+
+@pytest.mark.parametrize(
+    "type_", ["interval day to second", "MAP<STRING, INT>", "VarChar(3)", "string collate C"]
+)
+def test_a_type_of_spark_is_not_refused(type_: str) -> None:
+    """semantics 46.43"""
+    assert compile_script(f"CREATE TABLE t (a {type_} COMMENT 'x', b ARRAY<STRUCT<a: LONG>>) USING memory")
+
+
+def test_a_call_that_is_no_window_is_not_refused() -> None:
+    """semantics 46.43"""
+    assert compile_script(
+        "SELECT * FROM sessions('a'); SELECT * FROM range(3); SELECT hops(INTERVAL '1' DAY) AS a"
+    )
+
+
 def mutated(text: str, seed: int) -> str:
     """Returns a text in which some tokens are left out, repeated or exchanged."""
     random, tokens, parts, at = Random(seed), tokens_of(text), list[str](), 0

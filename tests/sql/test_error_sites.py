@@ -30,6 +30,8 @@ SECOND: Final = f"SELECT window_start, window_end, max(n) AS n FROM ({PANES}) {A
 
 # A text, and a part of the message of its error.
 ERRORS: Final = [
+    ("SELECT v FROM TABLE(SESION(TABLE t, DESCRIPTOR(ts), '1 hour'))", "write SESSION"),
+    ("SELECT count(*) FROM t GROUP BY k, TUMBEL(ts, INTERVAL '1' HOUR)", "write TUMBLE"),
     (
         f"SELECT count(*) {HOURS} x JOIN TUMBLE(u, ts, INTERVAL '1' HOUR) y ON x.k = y.k {BY}",
         "one window function",

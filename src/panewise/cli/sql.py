@@ -74,11 +74,18 @@ def compiled(script: str, conf: Mapping[str, str] | None = None) -> "Iterator[Ap
 
     name, text = read(script)
     try:
-        yield compile_script(text, dict(conf or {}))
+        application = compile_script(text, dict(conf or {}))
+        for warning in application.warnings:
+            click.echo(f"{_placed(name, warning)}: warning: {warning}", err=True)
+        yield application
     except SqlError as error:
-        place = "" if error.line is None else f":{error.line}:{error.column}"
-        click.echo(f"{name}{place}: {error}", err=True)
+        click.echo(f"{_placed(name, error)}: {error}", err=True)
         raise click.exceptions.Exit(2) from None
+
+
+def _placed(name: str, error: SqlError) -> str:
+    """Returns the name of a script with the line and the column of an error."""
+    return name if error.line is None else f"{name}:{error.line}:{error.column}"
 
 
 def read(script: str) -> tuple[str, str]:
