@@ -72,7 +72,7 @@ def compiled(script: str, conf: Mapping[str, str] | None = None) -> "Iterator[Ap
     """Yields a compiled script. An error of SQL in the block is shown with its place; it ends the command."""
     from panewise.sql.script.application import compile_script  # noqa: PLC0415 - this loads sqlglot
 
-    name, text = read(script)
+    name, text = read(script, "a script is a file of text in UTF-8")
     try:
         application = compile_script(text, dict(conf or {}))
         for warning in application.warnings:
@@ -88,16 +88,14 @@ def _placed(name: str, error: SqlError) -> str:
     return name if error.line is None else f"{name}:{error.line}:{error.column}"
 
 
-def read(script: str) -> tuple[str, str]:
-    """Returns the name and the text of a file, or of standard input for `-`."""
+def read(script: str, rule: str) -> tuple[str, str]:
+    """Returns the name and the text of a file, or of standard input for `-`. `rule` says what the file is."""
     if script == "-":
         return "<stdin>", sys.stdin.read()
     try:
         return script, Path(script).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(
-            f"{script}: {error}", "a script is a file of text in UTF-8", "give its path"
-        ) from None
+        raise SetupError(f"{script}: {error}", rule, "give its path") from None
 
 
 def _pair(text: str) -> tuple[str, str]:
