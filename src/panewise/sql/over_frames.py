@@ -17,7 +17,7 @@ _BACKWARDS: Final = (
     "in descending order of the event time the rows before a row arrive after it, without an end"
 )
 _UNLIMITED: Final = (
-    "ranks in descending order have an upper limit of 1 or more, as the last rows of a stream are not there yet",
+    "ranks in descending order have an upper limit of 1 or more, as a stream has no last row",
     "select ROW_NUMBER() <= 3 or the like, in QUALIFY or in a query around it, or leave DESC out",
 )
 
