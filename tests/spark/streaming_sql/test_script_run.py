@@ -157,6 +157,13 @@ def test_a_refused_script_has_started_no_query(spark: SparkSession, tmp_path: Pa
             run_script(spark, JOINED.format(first=first, minutes=40, **given))
         assert raised.value.line == 11
         assert sorted(map(str, tmp_path.rglob("*"))) == before
+    late = "CREATE TABLE bad USING memory; CREATE TABLE other USING memory OPTIONS (late 'bad');\n"
+    wrong = JOINED.format(first="daily", minutes=30, **given).replace(
+        "INSERT INTO pairs", f"{late}INSERT INTO pairs", 1
+    )
+    with pytest.raises(SqlError, match="the outputs are"):
+        run_script(spark, wrong.replace("INTO pairs SELECT", "INTO other SELECT"))
+    assert sorted(map(str, tmp_path.rglob("*"))) == before
 
 
 def sinks_of(text: str) -> list[Any]:

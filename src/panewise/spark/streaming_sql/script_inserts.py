@@ -13,7 +13,7 @@ from panewise.spark.builders.upstream_inputs import frame_of, is_stream
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
 from panewise.spark.queries.query import Done, WindowQuery
-from panewise.spark.results.operator_result import OperatorResult, kinds_of
+from panewise.spark.results.operator_result import OperatorResult, check_outputs, kinds_of
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.streaming_sql.script_checks import check_start
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink, sink_of
@@ -88,6 +88,8 @@ def checked_insert(source: Any, step: InsertStep) -> CheckedInsert:
     if streaming and step.checkpoint is None:  # of a view that only Spark knows
         raise SqlError(step.statement.table, *NO_CHECKPOINT)
     session = (source if isinstance(source, DataFrame) else source.dataflow.df).sparkSession
+    if isinstance(source, OperatorResult):
+        check_outputs(source, step.outputs)
     tables = _tables(source, step)
     for table in tables.values():
         _check(session, table, step, streaming=streaming)
