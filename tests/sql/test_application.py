@@ -89,7 +89,7 @@ def test_explain() -> None:
 WRONG = [
     ("amount > 0 GROUP", "amuont > 0 GROUP", 20, "a column amuont | the columns are"),
     ("price * amount", "price * amuont", 19, "a column amuont"),
-    ("ts TIMESTAMP, id", "ts STRING, id", 19, "event time ts: string"),
+    ("ts TIMESTAMP, id", "ts STRING, id", 6, "WATERMARK ts, of the type STRING"),
     (",\n  WATERMARK ts DELAY OF INTERVAL '10' MINUTES", "", 18, "a stream without a watermark of ts"),
     ("o.product, s.at", "o.product, s.att", 22, "att"),
     ("s.id AND", "s.idd AND", 23, "idd"),
@@ -166,20 +166,20 @@ def test_more_that_is_refused(text: str, message: str) -> None:
 
 EXPRESSIONS = """
 CREATE TEMPORARY VIEW t (ts TIMESTAMP, v ARRAY<INT>, s STRUCT<a: INT>) USING json
-  OPTIONS (streaming 'false');
+  OPTIONS (path 'p', streaming 'false');
 SELECT transform(t.v, x -> x + 1), s.a, t.s.a, current_date, timestampdiff(MINUTE, ts, ts) FROM t
 """
 BATCH = """
 CREATE TEMPORARY VIEW t USING json LOCATION '/p'; SELECT ntile(2) OVER (ORDER BY v DESC) AS h FROM t
 """
 VIEW = """
-CREATE TEMPORARY VIEW t (k INT) USING json;
+CREATE TEMPORARY VIEW t (k INT) USING json LOCATION 'p';
 CREATE TEMPORARY VIEW v AS SELECT k, count(*) AS n FROM t GROUP BY k EMIT CHANGES;
 CREATE TABLE s USING console OPTIONS (checkpoint 'c');
 INSERT INTO s SELECT n + 1 FROM v WHERE n > 1
 """
 JOIN = """
-CREATE TEMPORARY VIEW t (ts TIMESTAMP, k INT) USING json;
+CREATE TEMPORARY VIEW t (ts TIMESTAMP, k INT) USING json LOCATION 'p';
 CREATE TABLE s USING console OPTIONS (checkpoint 'c');
 INSERT INTO s SELECT a.k, b.n
 FROM (SELECT upper(k) AS k, CAST(ts AS TIMESTAMP) AS at FROM t) WATERMARK at DELAY OF INTERVAL '1' SECOND a

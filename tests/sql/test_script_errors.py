@@ -36,6 +36,8 @@ ERRORS = [
     (VIEW.replace("json", "jsn"), "jsn | the formats of Spark and of panewise are"),
     ("CREATE TABLE t USING parqet LOCATION 'o'", "write parquet, or the name of the class"),
     (VIEW.replace("v INT", "v BIGNT"), "write BIGINT"),
+    ("CREATE TEMP VIEW s (t STRING, WATERMARK T DELAY OF '1 s') USING x", "WATERMARK T, of the type STRING"),
+    ("CREATE TEMP VIEW s (t STRING) USING json OPTIONS (pth 'in')", "s | a view of files has a path"),
     ("CREATE TABLE t (a ARRAY<STRNG>) USING memory", "write STRING"),
     ("CREATE TABLE t (a QQ) USING memory", "write one of these"),
     (VIEW.strip().removesuffix(";") + TABLE, "write a semicolon before CREATE"),

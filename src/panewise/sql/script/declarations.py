@@ -49,7 +49,23 @@ def source_step(statement: SourceView, script: SqlScript) -> tuple[SourceStep, K
     if names is not None and not watermarks <= {name.lower() for name in names}:
         rule = f"the columns are {names}"
         raise script.fail(f"a column {next(iter(watermarks))}", rule, "correct the name", statement.span)
+    _check_event_time(statement, script)
+    if statement.format in FILES and "path" not in statement.options:
+        rule, remedy = "a view of files has a path", "add LOCATION 'path'"
+        raise script.fail(statement.name, rule, remedy, statement.name_span)
     return SourceStep(statement, streaming), known
+
+
+def _check_event_time(statement: SourceView, script: SqlScript) -> None:
+    """Refuses a WATERMARK of a column that is no timestamp, which Spark refuses, too."""
+    if statement.watermark is None:
+        return
+    name = statement.watermark[0]
+    column = next((each for each in statement.columns or () if each.name.lower() == name.lower()), None)
+    if column is not None and not type_of(column.type).name.startswith("timestamp"):
+        rule = "the watermark of a view is that of a TIMESTAMP"
+        remedy = f"declare {name} so, or write WATERMARK to_timestamp({name}) AS at DELAY OF ... in the query"
+        raise script.fail(f"WATERMARK {name}, of the type {column.type}", rule, remedy, column.span)
 
 
 def _is_stream(statement: SourceView, script: SqlScript) -> bool:
