@@ -76,9 +76,15 @@ def _path(checkpoint: str) -> str:
 
 
 def prepare_record(
-    session: SparkSession, dataflow: Dataflow, checkpoint: str, controls: str, *, at_end: bool
+    session: SparkSession,
+    dataflow: Dataflow,
+    checkpoint: str,
+    controls: str,
+    *,
+    at_end: bool,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Prepares a new checkpoint.
+    """Prepares a new checkpoint, whose record also has the fields `more`.
 
     The record is written last. So if this function is interrupted, the next start calls it again.
     """
@@ -87,7 +93,7 @@ def prepare_record(
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
     header |= {_CLOCK: None if dataflow.clock is None else dataflow.clock.us}
     header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
-    header |= {READS: reads_of(dataflow), **recorded_types(dataflow)}
+    header |= {READS: reads_of(dataflow), **recorded_types(dataflow), **more}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
 
@@ -131,7 +137,8 @@ def continue_record(
     """Adds a record if the specification or the clock has changed. It logs a changed specification.
 
     `after` is the last micro-batch before the change, None if the specification has not changed. `more` is
-    what :func:`added_clock` returned. Then Spark's offset log gets the source that the record says.
+    what :func:`added_clock` and :func:`recorded_rows` returned. If a clock is added, Spark's offset log gets
+    the source that the record says.
 
     Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
     specification, so later runs find the same one, however far this run gets.
