@@ -163,7 +163,8 @@ def _definitions(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _added(document: Mapping[str, Any]) -> Iterator[str]:
     """Yields the aggregates that are null in panes with rows from before their change (semantics 47.3)."""
     for aggregates in _values(document, "aggregates"):
-        yield from (one["name"].lower() for one in aggregates or () if one.get("added") == "null")
+        marked = (aggregate for aggregate in aggregates or () if aggregate.get("added") == "null")
+        yield from (aggregate["name"].lower() for aggregate in marked)
 
 
 def _retracts(document: Mapping[str, Any]) -> bool:
@@ -189,7 +190,7 @@ def _check_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
 def _null_in_condition(condition: RowCondition, columns: list[str]) -> StateError:
     names = ", ".join(map(repr, columns))
     return StateError(
-        f"the condition {condition.text} over the added {names}",
+        f"the condition {condition.text} (HAVING, QUALIFY or WHERE over emitted rows) with the added {names}",
         f"{names} is null for rows from before the change, and the condition would drop these "
         "(semantics 47.23)",
         f"leave the condition as it was, say what null means, as in `x IS NULL OR x > 1`, or {_NEW}",
@@ -198,7 +199,7 @@ def _null_in_condition(condition: RowCondition, columns: list[str]) -> StateErro
 
 def _null_in_top_n(columns: list[str]) -> StateError:
     return StateError(
-        f"a changed Top-N (aggregate {', '.join(map(repr, columns))} added)",
+        f"a changed Top-N (its list {', '.join(map(repr, columns))} is an added aggregate)",
         "a Top-N with another limit, order or list of columns has none of the rows of open windows "
         "(semantics 47.23)",
         f"put the Top-N back, or {_NEW}",

@@ -101,8 +101,8 @@ def _is_quoted(text: str) -> bool:
 
 def _condition(rows: RowFilter, node: exp.Expr, parser: QueryParser) -> RowCondition:
     """Returns a part of a condition over emitted rows."""
-    found = ((parser.span_of(_in_parentheses(column)), column) for column in columns_in(node))
-    places = sorted(found, key=lambda place: place[0].start)
+    spans = ((parser.span_of(_in_parentheses(column)), column) for column in columns_in(node))
+    places = sorted(spans, key=lambda place: place[0].start)
     span, changes = parser.span_of(node), dict[TextSpan, str]()
     for number, (place, column) in enumerate(places):
         fields = "".join(f".{in_backticks(part)}" for part in _parts(rows, column)[1:])

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.checkpoints.layout import READS, STATEFUL
+from panewise.checkpoints.layout import AFTER, READS, STATEFUL
 from panewise.chrono import Duration
 from panewise.engine.checkpoint import EXPORT, check_same
 from panewise.engine.evolution import log_change
@@ -36,7 +36,6 @@ _PLACE = "checkpoint"  # the field of the record that has the path of the checkp
 _CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
 _SOURCES = "clock_added_to"  # the field of the record with the number of sources before a clock was added
 _NEVER = Duration(1 << 60)  # the interval of a clock stream that has been removed
-AFTER = "after"  # the field of the record with the last micro-batch before its specification, -1 for none
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
 
 

@@ -4,40 +4,39 @@ A query that would lose rows by another condition is refused before anything is 
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any
 
+from panewise.checkpoints.layout import ROWS
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
+from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spec.evolution import Continuation
 from panewise.spec.row_filter import RowFilter
-
-_ROWS: Final = "rows"  # the field of the record that says which emitted rows are written
 
 
 def recorded_rows(dataflow: Dataflow, rows: RowFilter) -> dict[str, Any]:
     """Returns the field of the record that says which emitted rows a query writes."""
-    return {_ROWS: rows.record(dataflow.spec, _columns(dataflow))}
+    return {ROWS: rows.record(dataflow.spec, _columns(dataflow))}
 
 
 def check_rows(
-    known: Mapping[str, Any] | None,
+    known: Mapping[str, Any],
     change: Continuation,
     dataflow: Dataflow,
     rows: RowFilter,
-    has_state: Callable[[], bool],
+    has_begun: Callable[[], bool],
 ) -> None:
     """Refuses a query that would lose rows of the state that it continues.
 
-    `known` is the record of the state. Those of earlier releases have no such field.
+    `known` is the header of the record of the state. That of an earlier release has no such field.
 
     Raises:
-        StateError: if it would (semantics 47.23, 47.24). Without a state nothing is lost.
+        StateError: if it would (semantics 47.23, 47.24). Before the first micro-batch nothing is lost.
     """
-    before = {} if known is None else known.get(_ROWS)
     try:
-        rows.check(before, change, _columns(dataflow))
+        rows.check(known.get(ROWS), change, _columns(dataflow))
     except StateError:
-        if has_state():
+        if FIELD in known or has_begun():
             raise
 
 

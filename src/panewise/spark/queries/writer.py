@@ -12,6 +12,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from panewise.checkpoints.layout import ROWS
 from panewise.engine.exported_state import StateOwner
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
@@ -50,6 +51,7 @@ from panewise.spark.sinks.preparation import check_new, prepare, prepare_batch
 from panewise.spark.workers.pack import note
 from panewise.spec.evolution import Continuation
 from panewise.spec.row_filter import RowFilter
+from panewise.state.export_file import origin_of
 
 
 def start(
@@ -156,7 +158,8 @@ def _prepared(
             owners.insert(0, StateOwner(dataflow.spec, columns, dataflow.shards))
             initial, spec = imported_state(session, owners, checkpoint, options.initial_state)
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
-            check_rows(None, Continuation(spec, spec), dataflow, rows, has_state=lambda: True)
+            origin = {ROWS: origin_of(options.initial_state).rows or {}}
+            check_rows(origin, Continuation(spec, spec), dataflow, rows, has_begun=lambda: True)
         controls = f"{checkpoint}/panewise/control"
         prepare_record(
             session, dataflow, checkpoint, controls, at_end=at_end, more=recorded_rows(dataflow, rows)

@@ -30,7 +30,7 @@ from panewise.spark.sinks.base import AnySink
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.describe import describe
-from panewise.spec.row_filter import EVERY_ROW, RowFilter
+from panewise.spec.row_filter import RowFilter
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class OperatorResult:
     before: "Mapping[str, OperatorResult]" = field(default_factory=dict)
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     words: str = ""
-    shown: RowFilter = EVERY_ROW
+    shown: RowFilter = field(default_factory=RowFilter, kw_only=True)
 
     def _with_spec(self, spec: Specification) -> Self:
         """Returns the outputs of another specification of the same family of results over the same inputs."""
