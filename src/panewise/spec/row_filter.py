@@ -173,14 +173,24 @@ def _retracts(document: Mapping[str, Any]) -> bool:
     return "retracting" in modes or "early" in _values(document, "unmatched")
 
 
+def changed_conditions(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
+    """Returns in words which conditions differ in what two records have of a filter; None if none do."""
+    old, new = before[_CONDITIONS], now[_CONDITIONS]
+    return None if old.keys() == new.keys() else _difference(old, new)
+
+
+def _difference(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    old = " AND ".join(text for meaning, text in before.items() if meaning not in now) or "none"
+    new = " AND ".join(text for meaning, text in now.items() if meaning not in before) or "none"
+    return f"{old} -> {new}"
+
+
 def _check_same(before: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Refuses another condition over rows that are retracted."""
     if before.keys() == now.keys() or (_INSERTIONS in before and _INSERTIONS in now):
         return
-    old = " AND ".join(text for meaning, text in before.items() if meaning not in now) or "none"
-    new = " AND ".join(text for meaning, text in now.items() if meaning not in before) or "none"
     raise StateError(
-        f"a changed condition over rows that are retracted ({old} -> {new})",
+        f"a changed condition over rows that are retracted ({_difference(before, now)})",
         "a row that the earlier condition let pass would stay, as the new one drops its retraction "
         "(semantics 47.24)",
         "put the condition back, or start from a new checkpoint and write to a new table",

@@ -74,7 +74,7 @@ def test_changes_that_would_lose_rows(feed: Feed, old: str, new: str, message: s
 
 
 @pytest.mark.nightly
-def test_changes_that_lose_nothing(feed: Feed) -> None:
+def test_changes_that_lose_nothing(feed: Feed, caplog: pytest.LogCaptureFixture) -> None:
     """semantics 47.22, 47.25: another condition of panes that stay, other names, another SELECT list."""
     feed.put((1, "a", 3), (2, "b", 9))
     run(feed, f"{SUMS} HAVING s >= 1")
@@ -83,6 +83,12 @@ def test_changes_that_lose_nothing(feed: Feed) -> None:
     feed.put((41, "c", 1))
     run(feed, f"SELECT upper(k) AS k, sum(v) AS s {WINDOWS} HAVING sum(v) > 6")
     assert rows(feed, "k", "s", "total") == [("B", 7, None), ("b", None, 9)]
+    lines = [record.getMessage() for record in caplog.records if record.name == "panewise.evolution"]
+    assert [line.partition(" with ")[2] for line in lines] == [
+        "a changed specification (aggregate 's' renamed to 'total')",
+        "changed conditions ((`s`) >= 1 -> (`total`) > 6)",
+        "a changed specification (aggregate 'total' renamed to 's')",
+    ]
 
 
 @pytest.mark.nightly

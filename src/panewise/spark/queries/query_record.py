@@ -25,6 +25,7 @@ from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.queries.added_clock import add_source, sources_so_far
 from panewise.spark.queries.committed import NONE, last_committed
 from panewise.spark.queries.input_types import check_stored_types, recorded_types
+from panewise.spark.queries.shown_rows import log_conditions
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import REMEDY, Continuation
@@ -133,7 +134,7 @@ def continue_record(
     *,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Adds a record if the specification or the clock has changed. It logs a changed specification.
+    """Adds a record if the specification or the clock has changed. It logs what has changed.
 
     `after` is the last micro-batch before the change, None if the specification has not changed. `more` is
     what :func:`added_clock` and :func:`recorded_rows` returned. If a clock is added, Spark's offset log gets
@@ -156,6 +157,7 @@ def continue_record(
         add_source(session, checkpoint, header[_SOURCES])
     if change.changes:
         log_change(f"the checkpoint {checkpoint}", change)
+    log_conditions(checkpoint, known.header, header)
 
 
 def _is_unused(session: SparkSession, known: Manifest, types: Mapping[str, Any], checkpoint: str) -> bool:

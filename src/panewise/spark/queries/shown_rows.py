@@ -3,15 +3,18 @@
 A query that would lose rows by another condition is refused before anything is recorded.
 """
 
+import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from panewise.checkpoints.layout import ROWS
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spec.evolution import Continuation
-from panewise.spec.row_filter import RowFilter
+from panewise.spec.row_filter import RowFilter, changed_conditions
+
+_LOG: Final = logging.getLogger("panewise.evolution")
 
 
 def recorded_rows(dataflow: Dataflow, rows: RowFilter) -> dict[str, Any]:
@@ -38,6 +41,14 @@ def check_rows(
     except StateError:
         if FIELD in known or has_begun():
             raise
+
+
+def log_conditions(checkpoint: str, known: Mapping[str, Any], header: Mapping[str, Any]) -> None:
+    """Says in one line of the log that a checkpoint is continued with other conditions."""
+    if ROWS in known and ROWS in header:
+        changed = changed_conditions(known[ROWS], header[ROWS])
+        if changed is not None:
+            _LOG.warning("the checkpoint %s is continued with changed conditions (%s)", checkpoint, changed)
 
 
 def _columns(dataflow: Dataflow) -> list[str]:
