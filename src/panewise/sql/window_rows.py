@@ -31,6 +31,8 @@ class WindowRows:
         ends: the texts of the bounds, by the lower-case names that the query has for them.
         conditions: conditions on bounds, as texts over panes.
         hidden: whether the event time is a column that the query over the rows does not have.
+        columns: the columns of the query in their order: bounds, other names, and None for columns without a
+            known name.
     """
 
     stage: Stage
@@ -40,6 +42,7 @@ class WindowRows:
     ends: Mapping[str, str] = field(default_factory=lambda: BOUND_TEXTS)
     conditions: tuple[str, ...] = ()
     hidden: bool = False
+    columns: tuple[str | None, ...] = (None, *BOUND_TEXTS)
 
     def syntax(self, function: str, span: TextSpan) -> WindowSyntax:
         """Returns the windows as a query has them, for errors at these characters."""
@@ -93,6 +96,7 @@ def _parts(where: str, ends: Mapping[str, str]) -> list[tuple[str, set[str], str
 def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows | None:
     """Returns the rows with a SELECT list: bounds in it have its names, the event time may be added."""
     ends, listed, time = dict[str, str](), list[OutputColumn](), None
+    columns = list[str | None]()
     for output in outputs:
         name, star = plain_column(output.text), star_of(output.text)
         if star is not None:
@@ -100,13 +104,16 @@ def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows |
                 return None
             ends, time = {**ends, **rows.ends}, time or rows.time
             listed.append(output)
+            columns += (known for known in rows.columns if known is None or known.lower() not in star.without)
         elif name in rows.ends:
             ends[(output.name or name).lower()] = rows.ends[name]
+            columns.append(output.name or name)
         elif _reads(output.text, rows.ends):
             return None
         else:
             time = output.name if name == rows.time.lower() and time is None else time
             listed.append(output)
+            columns.append(output.name)
     hidden = time is None
     if time is None:
         if any((output.name or "").lower() == rows.time.lower() for output in listed):
@@ -114,9 +121,8 @@ def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows |
         time = rows.time
         listed.append(OutputColumn(f"`{time}`", time, time))
     assert isinstance(rows.stage, RowsStage)
-    return replace(
-        rows, stage=replace(rows.stage, outputs=tuple(listed)), time=time, ends=ends, hidden=hidden
-    )
+    following = replace(rows.stage, outputs=tuple(listed))
+    return replace(rows, stage=following, time=time, ends=ends, hidden=hidden, columns=tuple(columns))
 
 
 def _reads(text: str, ends: Mapping[str, str]) -> bool:
