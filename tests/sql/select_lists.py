@@ -145,7 +145,7 @@ def _relations(source: list[str], tables: Mapping[str, Columns]) -> list[tuple[s
     end = next(
         (place for place, token in outer if token.upper() in BEHIND and token != "EXCEPT"), len(source)
     )
-    if any(word in ("SEMI", "ANTI", "USING", "NATURAL", "PIVOT", "LATERAL") for word in words):
+    if any(word in ("USING", "NATURAL", "PIVOT", "LATERAL") for word in words):
         raise UnknownColumnsError
     starts, found = [0], list[tuple[str, Columns]]()
     for place, token in outer:
@@ -153,7 +153,7 @@ def _relations(source: list[str], tables: Mapping[str, Columns]) -> list[tuple[s
             starts.append(place + 1)
     for start, stop in zip(starts, [*starts[1:], end], strict=True):
         found.append(_relation(source[start:stop], tables))
-    return found
+    return found[:1] if {"SEMI", "ANTI"} & {*words} else found
 
 
 def _relation(tokens: list[str], tables: Mapping[str, Columns]) -> tuple[str, Columns]:

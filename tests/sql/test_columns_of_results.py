@@ -38,6 +38,10 @@ EQUAL: Final = ("k", "window_start", "v", f"DENSE_RANK() OVER {BY_WINDOW} AS n")
 OF_KEYS: Final = ("k", "ts", "v + 1 AS w", f"ROW_NUMBER() OVER {BY_KEY} AS n")
 GROUPED: Final = ("k", "window_start", "sum(v) AS s", "window_end")
 PANES_TIMED: Final = PANES.replace("sum(v) AS v", "sum(v) AS v, window_time")
+NAMED: Final = f"(SELECT v, window_end, k, window_start FROM {HOURS})"
+DAYS: Final = f"""TUMBLE(
+    (SELECT k, sum(v) AS v, window_time AS at FROM {HOURS} GROUP BY k, window_start, window_time) p,
+    at, INTERVAL '1' DAY)"""
 NEAR: Final = "t.k = u.k AND u.us BETWEEN t.ts AND t.ts + INTERVAL '1' HOUR"
 MARKED: Final = "t WATERMARK ts DELAY OF INTERVAL '0' SECONDS"
 BOTH: Final = "a.k = b.k AND a.window_start = b.window_start AND a.window_end = b.window_end"
@@ -123,7 +127,8 @@ FORMS: Final[dict[str, tuple[Sequence[str], str]]] = {
     "the second rows of keys": (OF_KEYS, "SELECT {} FROM t QUALIFY n = 2"),
     "the first rows of first rows": (
         RANKED,
-        f"""SELECT {{}} FROM (SELECT * FROM (SELECT *, RANK() OVER {BY_WINDOW} AS r FROM {HOURS}) WHERE r <= 2)
+        f"""SELECT {{}} FROM (
+            SELECT * FROM (SELECT *, RANK() OVER {BY_WINDOW} AS r FROM {HOURS}) WHERE r <= 2)
         QUALIFY n <= 1""",
     ),
 } | {
@@ -143,15 +148,15 @@ FORMS: Final[dict[str, tuple[Sequence[str], str]]] = {
 }
 
 
-STARS: Final = {
-    "the number first": f"SELECT * FROM (SELECT ROW_NUMBER() OVER {BY_WINDOW} AS n, * FROM SOURCE) WHERE n <= 2",
-    "the number last": f"SELECT *, ROW_NUMBER() OVER {BY_WINDOW} AS n FROM SOURCE QUALIFY n <= 2",
-    "columns around": f"SELECT v AS u, ROW_NUMBER() OVER {BY_WINDOW} AS n, *, k AS m FROM SOURCE QUALIFY n <= 2",
-    "less columns": f"SELECT RANK() OVER {BY_WINDOW} AS n, * EXCEPT (k, window_end) FROM SOURCE QUALIFY n <= 2",
-    "columns of a name": f"SELECT DENSE_RANK() OVER {BY_WINDOW} AS n, q.* FROM SOURCE q QUALIFY n <= 2",
-}
+STARS: Final = (
+    f"SELECT * FROM (SELECT ROW_NUMBER() OVER {BY_WINDOW} AS n, * FROM SOURCE) WHERE n <= 2",
+    f"SELECT *, ROW_NUMBER() OVER {BY_WINDOW} AS n FROM SOURCE QUALIFY n <= 2",
+    f"SELECT v AS u, ROW_NUMBER() OVER {BY_WINDOW} AS n, *, k AS m FROM SOURCE QUALIFY n < 3",
+    f"SELECT RANK() OVER {BY_WINDOW} AS n, * EXCEPT (k, window_end) FROM SOURCE QUALIFY n < 3",
+    f"SELECT DENSE_RANK() OVER {BY_WINDOW} AS n, q.* FROM SOURCE q QUALIFY n <= 2",
+)
 WHOLE: Final = [
-    *(query.replace("SOURCE", source) for query in STARS.values() for source in SOURCES.values()),
+    *(query.replace("SOURCE", source) for query in STARS for source in SOURCES.values()),
     f"SELECT ROW_NUMBER() OVER {BY_KEY} AS n, * FROM t QUALIFY n <= 2",
     f"SELECT t.*, ROW_NUMBER() OVER {BY_KEY} AS n, v AS w FROM t QUALIFY n <= 2",
     f"SELECT * EXCEPT (ts) FROM (SELECT v AS w, ROW_NUMBER() OVER {BY_KEY} AS n, * FROM t) WHERE n <= 2",
@@ -162,17 +167,20 @@ WHOLE: Final = [
     f"SELECT *, sum(v) OVER (PARTITION BY k ORDER BY window_time) AS s FROM ({PANES_TIMED})",
     f"SELECT sum(v) OVER (PARTITION BY k ORDER BY window_end) AS s, * FROM ({PANES})",
     f"SELECT q.*, lag(v) OVER (ORDER BY window_end, k) AS s FROM ({PANES}) q",
-    f"SELECT * FROM TUMBLE(({PANES_TIMED}) p, window_time, INTERVAL '1' DAY)",
     "SELECT sum(v) OVER (ORDER BY ts) AS s, *, lag(v) OVER (PARTITION BY k ORDER BY ts) AS b FROM t",
-    f"SELECT DISTINCT * FROM {MARKED}",
     f"SELECT ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts) AS n, * FROM {MARKED} QUALIFY n = 1",
-    f"SELECT * EXCEPT (n) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY upper(k) ORDER BY ts) AS n FROM {MARKED})"
-    " WHERE n = 1",
+    f"""SELECT * EXCEPT (n) FROM (
+        SELECT *, ROW_NUMBER() OVER (PARTITION BY upper(k) ORDER BY ts) AS n FROM {MARKED}) WHERE n = 1""",
     f"SELECT t.*, us, w FROM t JOIN u ON {NEAR}",
     f"SELECT u.w AS x, t.*, us FROM t LEFT JOIN u ON {NEAR}",
     f"SELECT *, k AS m FROM t LEFT SEMI JOIN u ON {NEAR}",
     f"SELECT b.v AS w, a.* FROM {HOURS} a JOIN {HOURS} b ON {BOTH}",
-    f"SELECT a.* EXCEPT (window_time), b.v AS w FROM {HOURS} a JOIN {HOURS} b ON {BOTH}",
+    f"SELECT * FROM {NAMED} a LEFT SEMI JOIN {HOURS} b ON {BOTH}",
+    f"SELECT a.*, b.v AS w FROM {NAMED} a JOIN {HOURS} b ON {BOTH}",
+    f"SELECT b.v AS w, a.* FROM ({PANES}) a JOIN ({PANES}) b ON {BOTH}",
+    f"""SELECT a.*, w FROM ({PANES_TIMED}) a JOIN u ON a.k = u.k
+        AND u.us BETWEEN a.window_time - INTERVAL '1' HOUR AND a.window_time""",
+    f"SELECT *, ROW_NUMBER() OVER {BY_WINDOW} AS n FROM {DAYS} QUALIFY n < 3",
     f"SELECT * FROM (SELECT t.k, t.ts, u.w FROM t JOIN u ON {NEAR})",
     f"SELECT count(*) OVER (ORDER BY ts) AS n, * FROM (SELECT t.k, t.ts, u.w FROM t JOIN u ON {NEAR})",
     f"WITH q AS ({PANES}) SELECT v AS w, * FROM q WHERE v > 1",

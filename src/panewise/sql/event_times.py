@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot import exp
 
 from panewise.chrono import Duration
+from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
 from panewise.spec.operators.join.match_parts import match_parts
@@ -79,7 +80,15 @@ def with_join_time(stage: JoinStage) -> JoinStage:
 
 
 def _passing(stage: Any, time: str = TIMESTAMP) -> Any:
-    """Returns a stage with a SELECT list, whose rows also have the column of the event time."""
+    """Returns a stage with a SELECT list, whose rows also have the column of the event time.
+
+    Raises:
+        SqlError: if another column of the list has its name.
+    """
+    for output in stage.outputs:
+        if (output.name or "").lower() == time and output.text.strip("`").lower() != time:
+            rule = "rows that another operator reads have their event time in a column of this name"
+            raise SqlError(f"a column {output.name}", rule, "give the column another name with AS")
     if any(output.name == time or is_star(output) for output in stage.outputs):
         return stage
     return replace(stage, outputs=(*stage.outputs, OutputColumn(time, time, time)))

@@ -328,18 +328,27 @@ class WindowsStage(SingleInputStage):
 
 @dataclass(frozen=True)
 class OverStage(SingleInputStage):
-    """Functions over windows: one operator for each different PARTITION BY and ORDER BY."""
+    """Functions over windows: one operator for each different PARTITION BY and ORDER BY.
+
+    Attributes:
+        added_time: the column of the event time, if the input has it for this operator alone.
+    """
 
     spec: OverOperator
+    added_time: str | None = None
 
     @property
     def new_columns(self) -> frozenset[str]:
-        """The columns of the functions, also of the operators before it that are of the same SELECT."""
+        """The columns of the functions, also of the operators before it that are of the same SELECT.
+
+        The event time that was added to the input is one of them.
+        """
         before = self.input
         inner = (
             before.new_columns if isinstance(before, OverStage) and before.outputs is None else frozenset()
         )
-        return inner | {column.name for column in self.spec.columns}
+        added = frozenset() if self.added_time is None else frozenset({self.added_time})
+        return inner | added | {column.name for column in self.spec.columns}
 
 
 @dataclass(frozen=True)
@@ -410,6 +419,8 @@ class JoinStage:
         options: further fields of each side.
         open: the parts of ON with columns without a table.
         hidden: the columns of both sides that are computed for ON, which `*` does not have.
+        added_times: the columns of the event times that sides have for this join alone, which `*` does not
+            have.
         deletes: the columns of both sides in which null deletes the row of a key; None for none.
         members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
         ends: the names that both sides have for the bounds of the windows of a window join, with their texts.
@@ -434,6 +445,7 @@ class JoinStage:
     members: frozenset[str] = frozenset()
     deletes: tuple[str | None, str | None] = (None, None)
     ends: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    added_times: tuple[str | None, str | None] = (None, None)
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

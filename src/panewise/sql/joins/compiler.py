@@ -1,5 +1,6 @@
 """A SELECT from a join with a range of time, windows or an order of time (semantics 46.20)."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -80,6 +81,7 @@ class JoinCompiler:
         self._check_keys(match)
         by_arrival = match_parts(match.match).by_arrival(match.match)
         stages, times = self._of_results(stages, match.times, by_arrival=by_arrival)
+        added = tuple(None if new == old else new for new, old in zip(times, match.times, strict=True))
         keys, condition = self._keys()
         one_sided = OneSidedConditions(self.columns, self.conditions, applies=match.one_sided)
         rest, selecting = self._rest(self.conditions, how)
@@ -108,6 +110,7 @@ class JoinCompiler:
             open=opened,
             members=self.columns.members,
             hidden=frozenset(name for texts in self.columns.computed.values() for name in texts),
+            added_times=(added[0], added[1]),
             ends=({}, {}) if self.windows is None else (self.windows[0].ends, self.windows[1].ends),
         )
 
@@ -198,9 +201,13 @@ class JoinCompiler:
     def _items(self) -> tuple[Referring, ...]:
         using, items = self.join.using, list[Referring]()
         for item in self.select.items:
-            star = item.is_star
             whole = self.columns.referring(item.expr, item.alias, using)
-            items += self._columns_of_panes(whole) if star and self.panes is not None else [whole]
+            if not item.is_star or whole.with_tables:
+                items.append(whole)
+            elif self.panes is not None:
+                items += self._columns_of_panes(whole)
+            else:
+                items += [whole] if self.windows is None else self._columns_of_windows(whole)
         return tuple(items)
 
     def _columns_of_panes(self, whole: Referring) -> list[Referring]:
@@ -217,6 +224,22 @@ class JoinCompiler:
         ]
         both = [(None, name) for name in using]
         return [Referring(("", ""), (column,), column[1], column[1]) for column in (*both, *columns)]
+
+    def _columns_of_windows(self, whole: Referring) -> Iterator[Referring]:
+        """Yields the columns for which `*` stands, with the bounds of the windows in their places."""
+        one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
+        sides = zip(self.sides[: 1 if one_side else 2], self.windows or (), strict=False)
+        for side, rows in sides:
+            if table is not None and table.lower() != (side.name or "").lower():
+                continue
+            named = rows.columns if None not in rows.columns else rows.columns[1:]
+            if self.join.using or None in named or (named != rows.columns and not {*named} <= {*rows.ends}):
+                rule = "`*` of a window join has columns that the text names, or those of a table"
+                raise self._fail(whole.original, rule, "name the columns")
+            if named != rows.columns:
+                yield Referring(("*",), ((side.name, "*"),), None, f"{side.name}.*")
+            for name in filter(None, named):
+                yield Referring(("", ""), ((side.name, name),), name, name)
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.join.span)

@@ -149,9 +149,8 @@ class ColumnCheck:
         star, column = star_of(output.text), column_of(output.text)
         if star is not None:
             whole = star.table is None or (alias is not None and star.table.lower() == alias.lower())
-            without = star.without | (hidden if star.table is None else set())
             rows = known.columns if whole else None  # the fields of a struct are not known
-            return None if rows is None else tuple(_without(rows, without))
+            return None if rows is None else tuple(_without(rows, star.without | hidden))
         if generates(output.text):
             return None
         name = output.name or (None if column is None else column[-1])
@@ -184,9 +183,8 @@ class ColumnCheck:
     def _over(self, stage: OverStage) -> KnownTable:
         rows = self._filtered(stage, self.known_table(stage.input))
         self._operator(stage, rows)
-        new = [column.name for column in stage.spec.columns]
-        both = rows.with_columns(*map(KnownColumn, new))
-        both = replace(both, watermarks=None)
+        both = rows.with_columns(*(KnownColumn(column.name) for column in stage.spec.columns))
+        both, new = replace(both, watermarks=None), stage.new_columns
         return both if stage.outputs is None else self._selected(both, stage.outputs, stage.alias, new)
 
     def _operator(self, stage: SingleInputStage, rows: KnownTable) -> None:
