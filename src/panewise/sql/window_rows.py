@@ -1,7 +1,7 @@
 """Rows of windows from a query in FROM, as the windows of the query over it (semantics 46.140)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -96,7 +96,6 @@ def _parts(where: str, ends: Mapping[str, str]) -> list[tuple[str, set[str], str
 def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows | None:
     """Returns the rows with a SELECT list: bounds in it have its names, the event time may be added."""
     ends, listed, time = dict[str, str](), list[OutputColumn](), None
-    columns = list[str | None]()
     for output in outputs:
         name, star = plain_column(output.text), star_of(output.text)
         if star is not None:
@@ -104,16 +103,13 @@ def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows |
                 return None
             ends, time = {**ends, **rows.ends}, time or rows.time
             listed.append(output)
-            columns += (known for known in rows.columns if known is None or known.lower() not in star.without)
         elif name in rows.ends:
             ends[(output.name or name).lower()] = rows.ends[name]
-            columns.append(output.name or name)
         elif _reads(output.text, rows.ends):
             return None
         else:
             time = output.name if name == rows.time.lower() and time is None else time
             listed.append(output)
-            columns.append(output.name)
     hidden = time is None
     if time is None:
         if any((output.name or "").lower() == rows.time.lower() for output in listed):
@@ -122,7 +118,18 @@ def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows |
         listed.append(OutputColumn(f"`{time}`", time, time))
     assert isinstance(rows.stage, RowsStage)
     following = replace(rows.stage, outputs=tuple(listed))
-    return replace(rows, stage=following, time=time, ends=ends, hidden=hidden, columns=tuple(columns))
+    columns = tuple(_names(outputs, rows))
+    return replace(rows, stage=following, time=time, ends=ends, hidden=hidden, columns=columns)
+
+
+def _names(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> Iterator[str | None]:
+    """Yields the columns of a SELECT list, None for columns without a known name."""
+    for output in outputs:
+        name, star = plain_column(output.text), star_of(output.text)
+        if star is None:
+            yield output.name or (name if name in rows.ends else None)
+        else:
+            yield from (known for known in rows.columns if (known or "").lower() not in star.without)
 
 
 def _reads(text: str, ends: Mapping[str, str]) -> bool:

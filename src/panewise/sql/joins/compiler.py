@@ -79,9 +79,7 @@ class JoinCompiler:
         stages, match = self._stages_and_match()
         self._check_type(match, how)
         self._check_keys(match)
-        by_arrival = match_parts(match.match).by_arrival(match.match)
-        stages, times = self._of_results(stages, match.times, by_arrival=by_arrival)
-        added = tuple(None if new == old else new for new, old in zip(times, match.times, strict=True))
+        stages, times = self._of_results(stages, match)
         keys, condition = self._keys()
         one_sided = OneSidedConditions(self.columns, self.conditions, applies=match.one_sided)
         rest, selecting = self._rest(self.conditions, how)
@@ -110,7 +108,7 @@ class JoinCompiler:
             open=opened,
             members=self.columns.members,
             hidden=frozenset(name for texts in self.columns.computed.values() for name in texts),
-            added_times=(added[0], added[1]),
+            added_times=_added(times, match.times),
             ends=({}, {}) if self.windows is None else (self.windows[0].ends, self.windows[1].ends),
         )
 
@@ -317,16 +315,17 @@ class JoinCompiler:
             raise self._fail("PARTITION BY", rule, "name the columns that ON compares in both SESSION(...)")
 
     def _of_results(
-        self, stages: tuple[Stage, Stage], times: tuple[str | None, str | None], *, by_arrival: bool
+        self, stages: tuple[Stage, Stage], match: TimedMatch
     ) -> tuple[tuple[Stage, Stage], tuple[str | None, str | None]]:
         """Returns the sides, and their event times: those of operators have them under names of their own."""
+        by_arrival = match_parts(match.match).by_arrival(match.match)
         first, second = (
             timed(stage, time)
             if time is not None and is_ours(stage)
             else (with_join_time(stage), JOIN_TIME)
             if time is None and isinstance(stage, JoinStage) and not by_arrival
             else (stage, time)
-            for stage, time in zip(stages, times, strict=True)
+            for stage, time in zip(stages, match.times, strict=True)
         )
         return (first[0], second[0]), (first[1], second[1])
 
@@ -336,6 +335,14 @@ class JoinCompiler:
             return None, [self.columns.referring(self.parser.expr_of(node), None) for node in conditions.rest]
         rest = [node for node in conditions.rest if not is_open(node)]
         return self.matches.checked(lambda: row_condition(rest, self.columns)), []
+
+
+def _added(
+    times: tuple[str | None, str | None], named: tuple[str | None, str | None]
+) -> tuple[str | None, str | None]:
+    """Returns the event times that sides have for the join alone, as the query names others."""
+    first, second = (time if time != name else None for time, name in zip(times, named, strict=True))
+    return first, second
 
 
 def _without_deletes(side: JoinInput) -> dict[str, Any]:

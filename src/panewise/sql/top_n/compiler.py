@@ -23,7 +23,7 @@ from panewise.sql.parsing.syntax import Source, TableFunction
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import OperatorInput, operator_input, single_input
 from panewise.sql.stage_columns import over_rows
-from panewise.sql.stages import OutputColumn, Ranked, Stage, Ties, WindowsStage
+from panewise.sql.stages import OutputColumn, Stage, Ties, WindowsStage
 from panewise.sql.stars import check_stars
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import ALL_ROWS, order_of
@@ -162,10 +162,6 @@ class TopNCompiler:
         spec = self._spec(windows, keys, aggregate, rows.names)
         if where is not None and columns.reads_bounds(where.node):
             raise self._fail("bounds in WHERE", *_BEFORE_WINDOWS)
-        order, fields_of = listed.order, listed.fields
-        ranked = Ranked(
-            (_ROW + "s",), self.pattern.rank, listed.bounds, retracts(spec), ties, order, fields_of
-        )
         return WindowsStage(
             rows.stage,
             rows.alias,
@@ -173,7 +169,7 @@ class TopNCompiler:
             tuple(column for column in columns.computed.values() if column.name in spec.columns_read),
             spec,
             (),
-            ranked=ranked,
+            ranked=listed.ranked(_ROW + "s", ties, retracts=retracts(spec)),
         )
 
     def _listed(self, rows: OperatorInput, windows: "_RankedWindows | None") -> RowList:

@@ -16,7 +16,7 @@ from panewise.sql.function_calls import column_name, windows_in
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import SelectItem
 from panewise.sql.stage_columns import names_of_outputs
-from panewise.sql.stages import OutputColumn, Place, Stage
+from panewise.sql.stages import OutputColumn, Place, Ranked, Stage, Ties
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 
 
@@ -103,6 +103,10 @@ class RowList:
             raise self.parser.fail("several `*` around it", rule, "name the columns", span)
         usual = [*fields, *("other" for _ in self.bounds), *("rank" for place in order if place == "rank")]
         return () if order == usual and len(fields) == 1 else tuple(order)
+
+    def ranked(self, rows: str, ties: Ties | None, *, retracts: bool) -> Ranked:
+        """Returns how a pane, whose column `rows` has the stored rows, becomes rows."""
+        return Ranked((rows,), self.pattern.rank, self.bounds, retracts, ties, self.order, self.fields)
 
     def _parts(self, item: SelectItem) -> Iterator[Listed]:
         node, text = item.expr.node, self.parser.characters(item.expr.span)
