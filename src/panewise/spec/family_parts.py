@@ -139,6 +139,13 @@ class SpecParts(ABC, Generic[S]):
         changed: S = replace(value, position=position)
         return changed
 
+    def with_skews(self, spec: S, skews: Mapping[str, Duration]) -> S:
+        """Returns the specification with a `max_future_skew` of some ports."""
+        value: Any = spec  # specifications are dataclasses
+        (skew,) = skews.values()
+        changed: S = replace(value, max_future_skew=skew)
+        return changed
+
     def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
         """Returns the fields whose own fields change one by one, as `field.name`."""
         return ()

@@ -11,7 +11,7 @@ from panewise import functions as F
 from panewise.errors import SpecError, UnguardedWatermarkWarning
 from panewise.spark import WindowResult, sql, windowed, with_watermark
 from panewise.spark.inputs.checks import delay_of
-from panewise.spark.inputs.guarded_watermark import GUARDED, watermarked_by
+from panewise.spark.inputs.guarded_watermark import GUARDED, watermarked_by, with_limit
 from panewise.spark.inputs.plan_text import plan_of
 from panewise.spark.streaming_sql.table_sources import source_of
 from panewise.sql.script.application import compile_script
@@ -92,6 +92,48 @@ def test_tables_of_sql_have_it(feed: Feed) -> None:
     assert isinstance(step, SourceStep)
     assert GUARDED in plan_of(source_of(feed.spark, step))
     assert ", but for event times more than 1 hour ahead" in compile_script(view).explain()
+
+
+PANES = (
+    "SELECT window_start, window_end, k, count(*) AS n FROM TUMBLE(s, ts, INTERVAL '1' MINUTE) GROUP BY ALL"
+)
+TOP = "ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY v DESC) <= 2"
+OVER_VIEWS = (
+    "SELECT k, count(*) AS n FROM s GROUP BY k, window(ts, '1 minute')",
+    f"SELECT window_start, sum(n) AS m FROM ({PANES}) GROUP BY window_start, window_end",
+    f"SELECT window_start, k, v FROM TUMBLE(s, ts, INTERVAL '1' MINUTE) QUALIFY {TOP}",
+    "SELECT k, sum(v) OVER (PARTITION BY k ORDER BY ts ROWS 2 PRECEDING) AS t FROM s",
+    "SELECT s.k FROM s JOIN o ON s.k = o.k AND o.ts BETWEEN s.ts AND s.ts + INTERVAL '1' MINUTE",
+)
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize("text", OVER_VIEWS)
+def test_operators_over_a_view_have_its_limit(feed: Feed, text: str, streaming: bool) -> None:
+    """semantics 46.113: also over a view of a view, and over a batch."""
+    feed.put((0, "a", 1))
+    options = f"path '{feed.folder}', max_future_skew '{{}}', streaming '{str(streaming).lower()}'"
+    view = f"""CREATE TEMPORARY VIEW {{}} (ts TIMESTAMP, k STRING, v BIGINT, WATERMARK TS DELAY OF '1 minute')
+    USING parquet OPTIONS ({options})"""
+    for name, skew in (("s", "1 hour"), ("o", "2 hours")):
+        (step,) = compile_script(view.format(name, skew)).steps
+        assert isinstance(step, SourceStep)
+        source_of(feed.spark, step).createOrReplaceTempView("first" if name == "s" else name)
+    feed.spark.sql("SELECT k, ts, v FROM first WHERE v > 0").createOrReplaceTempView("s")
+    with warnings.catch_warnings(action="error"):
+        result = sql(text)
+    limits = {port: entry.max_future_skew for port, entry in result.dataflow.spec.ports.items()}
+    hour, hours = pw.Duration.of("1 hour"), pw.Duration.of("2 hours")
+    assert limits == ({"left": hour, "right": hours} if "JOIN" in text else {"input": hour})
+
+
+def test_a_table_may_have_another_limit_than_its_view(feed: Feed) -> None:
+    """semantics 46.113"""
+    feed.put((0, "a", 1))
+    stream = with_limit(guarded(feed), "TS", pw.Duration.of("1 hour"))
+    limited = "s WITH (max_future_skew = '5 minutes')"
+    text = f"SELECT k, count(*) AS n FROM {limited} GROUP BY k, window(ts, '1 minute')"
+    assert sql(text, s=stream).dataflow.spec.max_future_skew == pw.Duration.of("5 minutes")
 
 
 def test_a_batch_has_no_watermark(feed: Feed) -> None:

@@ -29,6 +29,7 @@ from panewise.spark.inputs.checks import (
     delay_of,
     warn_of_partitions,
 )
+from panewise.spark.inputs.guarded_watermark import limit_of
 from panewise.spark.inputs.names import Input, input_of
 from panewise.spark.inputs.watermarks import (
     check_batch,
@@ -155,6 +156,7 @@ def apply(
     for port, frame in dfs.items():
         check_columns(frame, fitted, port)
     check_column_types(dfs, fitted)
+    fitted = _limited({port: dfs[port] for port in dfs if port not in feeds and port not in static}, fitted)
     check_feeds({port: frame for port, frame in dfs.items() if port not in static}, feeds, fitted)
     for port, frame in dfs.items():
         if port not in feeds and port not in static:
@@ -215,6 +217,14 @@ def _checked(
         raise SpecError("finish='never' on a batch DataFrame", rule, "leave finish out")
     check_batch(spec, clock)
     return df
+
+
+def _limited(dfs: Mapping[str, DataFrame], spec: Specification) -> Specification:
+    """Returns the specification with the limits of event times that the views of a script have (46.113)."""
+    open_ports = {port: spec.ports[port] for port in dfs if spec.ports[port].max_future_skew is None}
+    limits = {port: limit_of(dfs[port], entry.time_columns) for port, entry in open_ports.items()}
+    skews = {port: limit for port, limit in limits.items() if limit is not None}
+    return parts(spec).with_skews(spec, skews) if skews else spec
 
 
 def _instants(df: DataFrame) -> set[str]:

@@ -5,7 +5,8 @@ watermark is made from a copy of the event time, in which times too far ahead ar
 has the metadata. So Spark's own operators use it as they use that of `withWatermark`.
 """
 
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -20,6 +21,9 @@ from panewise.spec.fields import not_negative
 
 _LONGEST: Final = 1 << 61  # microseconds, some 73,000 years
 GUARDED: Final = "__panewise_event_time"  # the copy. Spark's plan shows it
+_SKEW: Final = (
+    "panewise.maxFutureSkew"  # in the metadata of an event time whose view has a limit, in microseconds
+)
 
 
 def with_watermark(
@@ -61,17 +65,37 @@ def with_watermark(
     marked = df.withColumn(GUARDED, F.when(F.unix_micros(column) <= latest, column))
     marked = marked.withWatermark(GUARDED, f"{lag.us} microseconds").drop(GUARDED)
     metadata = {**(schema_of(df)[event_time].metadata or {}), DELAY: lag.us // 1000}
+    return _with_metadata(marked, event_time, metadata)
+
+
+def _with_metadata(df: DataFrame, name: str, metadata: Mapping[str, Any]) -> DataFrame:
     # Not withMetadata, which takes the name for an expression.
-    return marked.withColumn(event_time, column.alias(event_time, metadata=metadata))
+    return df.withColumn(name, F.col(in_backticks(name)).alias(name, metadata=dict(metadata)))
 
 
 def watermarked_by(df: DataFrame, event_time: str, delay: Duration, skew: Duration | None) -> DataFrame:
     """Returns a DataFrame with a watermark, which with a limit times too far ahead do not move."""
     if skew is None:
         return df.withWatermark(in_backticks(event_time), f"{delay.us} microseconds")
+    return with_watermark(df, _own_name(df, event_time), delay, max_future_skew=skew)
+
+
+def with_limit(df: DataFrame, event_time: str, skew: Duration) -> DataFrame:
+    """Returns a DataFrame whose operators have this `max_future_skew`, unless they have one of their own."""
+    name = _own_name(df, event_time)
+    return _with_metadata(df, name, {**(schema_of(df)[name].metadata or {}), _SKEW: skew.us})
+
+
+def limit_of(df: DataFrame, names: Iterable[str]) -> Duration | None:
+    """Returns the limit that the event time of an operator has by :func:`with_limit`, None without one."""
+    limits = [(schema_of(df)[name].metadata or {}).get(_SKEW) for name in names]
+    return next((Duration(limit) for limit in limits if limit is not None), None)
+
+
+def _own_name(df: DataFrame, name: str) -> str:
+    """Returns a column as the DataFrame writes it."""
     same = same_name(df)
-    own = next((name for name in columns_of(df) if same(name) == same(event_time)), event_time)
-    return with_watermark(df, own, delay, max_future_skew=skew)
+    return next((own for own in columns_of(df) if same(own) == same(name)), name)
 
 
 def _check(df: DataFrame, event_time: str) -> None:

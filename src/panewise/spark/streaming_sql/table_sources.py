@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.spark.inputs.guarded_watermark import watermarked_by
+from panewise.spark.inputs.guarded_watermark import watermarked_by, with_limit
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.script.declarations import OF_SOURCES, included, skew_of
 from panewise.sql.script.statements import ColumnSyntax
@@ -24,8 +24,9 @@ def source_of(session: SparkSession, step: SourceStep) -> DataFrame:
         df = decoded(df, view.columns, view.options.get("value.format", "json").lower(), included(view))
     if view.watermark is None:
         return df
-    name, delay = view.watermark
-    return watermarked_by(df, name, delay, skew_of(view))
+    (name, delay), skew = view.watermark, skew_of(view)
+    marked = watermarked_by(df, name, delay, skew)
+    return marked if skew is None else with_limit(marked, name, skew)
 
 
 def ddl(columns: tuple[ColumnSyntax, ...]) -> str:

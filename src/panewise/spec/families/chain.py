@@ -6,6 +6,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
+from panewise.chrono import Duration
 from panewise.families import INPUT
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.aggregates.types import check_aggregates, result_types
@@ -53,6 +54,9 @@ class _ChainParts(windows.PaneParts[Chain]):
 
     def with_position(self, spec: Chain, position: Position) -> Chain:
         return replace(spec, first=windows.PARTS.with_position(spec.first, position))
+
+    def with_skews(self, spec: Chain, skews: Mapping[str, Duration]) -> Chain:
+        return replace(spec, first=windows.PARTS.with_skews(spec.first, skews))
 
     def shard_keys(self, spec: Chain, port: str) -> tuple[str, ...]:
         """Returns the keys that all stages have: panes that differ in one of them are never combined."""

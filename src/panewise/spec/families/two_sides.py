@@ -62,6 +62,11 @@ class SideParts(DocumentedParts[T]):
         sides = {name: replace(side, position=position) for name, side in spec.sides.items()}
         return silently_replaced(spec, **sides)
 
+    def with_skews(self, spec: T, skews: Mapping[str, Duration]) -> T:
+        """Returns the specification with a `max_future_skew` of some sides."""
+        sides = {name: replace(spec.sides[name], max_future_skew=skew) for name, skew in skews.items()}
+        return silently_replaced(spec, **sides)
+
     def one_shard(self, spec: T) -> tuple[str, str] | None:
         """Returns why the rows of all keys are combined, if they are."""
         if not all(side.keys for side in spec.sides.values()):

@@ -77,6 +77,9 @@ class _WindowedJoinParts(PaneParts[WindowedJoin]):
     def with_position(self, spec: WindowedJoin, position: Position) -> WindowedJoin:
         return replace(spec, join=join.PARTS.with_position(spec.join, position))
 
+    def with_skews(self, spec: WindowedJoin, skews: Mapping[str, Duration]) -> WindowedJoin:
+        return replace(spec, join=join.PARTS.with_skews(spec.join, skews))
+
     def static_port(self, spec: WindowedJoin) -> str | None:
         return join.PARTS.static_port(spec.join)
 
