@@ -30,8 +30,8 @@ def _without_stars(stage: RowsStage) -> tuple[OutputColumn, ...] | None:
         elif names is None:
             return None
         else:
-            kept = (name for name in names if name.lower() not in star.without)
-            listed += (OutputColumn(name, name, name) for name in kept)
+            shown = (name for name in names if name.lower() not in star.without)
+            listed += (OutputColumn(name, name, name) for name in shown)
     return tuple(listed)
 
 
