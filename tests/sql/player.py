@@ -246,10 +246,11 @@ def _ranked(row: dict[str, Any], ranked: Ranked) -> Iterator[dict[str, Any]]:
         fields = values[0] if ranked.lists == ("rows",) else dict(zip(ranked.lists, values, strict=True))
         if ranked.ties is not None:
             fields = {name: value for name, value in fields.items() if name != ranked.ties.field}
-        others = {name: _frame([row]).select(_expr(text)).item() for name, text in ranked.others}
-        rank = {} if ranked.rank is None else {ranked.rank: place + 1}
+        kept = [(name, _time(name, value, _INSTANTS)) for name, value in fields.items()]
+        others = [(name, _frame([row]).select(_expr(text)).item()) for name, text in ranked.others]
+        rank = [] if ranked.rank is None else [(ranked.rank, place + 1)]
         op = {"op": row["op"]} if ranked.retracts else {}
-        yield {name: _time(name, value, _INSTANTS) for name, value in fields.items()} | others | rank | op
+        yield dict(ranked.in_order(kept, others, rank)) | op
 
 
 def _places(row: dict[str, Any], ranked: Ranked) -> list[int]:

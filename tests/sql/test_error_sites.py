@@ -22,6 +22,7 @@ RANGE: Final = "a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR"
 MARK: Final = "WATERMARK ts DELAY OF INTERVAL '0' SECONDS"
 FIRST: Final = "ROW_NUMBER() OVER (PARTITION BY k ORDER BY v)"
 
+BEST: Final = "ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY k)"
 PANES: Final = (
     f"SELECT k, window_start, window_end, count(*) AS n {HOURS} GROUP BY k, window_start, window_end"
 )
@@ -32,6 +33,27 @@ SECOND: Final = f"SELECT window_start, window_end, max(n) AS n FROM ({PANES}) {A
 ERRORS: Final = [
     ("SELECT v FROM TABLE(SESION(TABLE t, DESCRIPTOR(ts), '1 hour'))", "write SESSION"),
     ("SELECT count(*) FROM t GROUP BY k, TUMBEL(ts, INTERVAL '1' HOUR)", "write TUMBLE"),
+    (f"SELECT k, {BEST} AS n, {BEST} AS m {HOURS} QUALIFY m <= 1", "the number of a row once"),
+    (f"SELECT k, {BEST} AS n, {BEST} AS m FROM ({PANES}) QUALIFY m <= 1", "the number of a row once"),
+    (f"SELECT {BEST}, k {HOURS} QUALIFY {BEST} <= 1", "have names"),
+    (f"SELECT window_start, k, Window_Start {HOURS} QUALIFY {BEST} <= 1", "names of their own"),
+    (f"SELECT k, n, k FROM ({PANES}) QUALIFY {BEST} <= 1", "names of their own"),
+    (
+        f"SELECT t.*, {FIRST} AS n, u.* FROM t JOIN u ON t.k = u.k QUALIFY n <= 2",
+        "before and behind the number",
+    ),
+    (
+        f"SELECT *, {BEST} AS r FROM ({PANES.replace('AS n', '+ 1 AS n, 1 AS m')} EMIT EARLY EVERY UPDATE) QUALIFY r <= 1",
+        "keys, aggregates and bounds",
+    ),
+    (
+        f"SELECT * {HOURS} a JOIN TUMBLE(u, ts, INTERVAL '1' HOUR) b USING (k, window_start, window_end)",
+        "name the columns",
+    ),
+    (
+        f"SELECT sum(n) OVER (ORDER BY window_end) AS s FROM ({PANES.replace('AS n', 'AS n, max(v) AS timestamp')})",
+        "event time in a column",
+    ),
     (
         f"SELECT count(*) {HOURS} x JOIN TUMBLE(u, ts, INTERVAL '1' HOUR) y ON x.k = y.k {BY}",
         "one window function",

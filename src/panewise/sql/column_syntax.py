@@ -38,7 +38,11 @@ def star_of(text: str) -> Star | None:
     """
     if "*" not in text:
         return None
-    node = _parsed(text)
+    return star_in(_parsed(text))
+
+
+def star_in(node: exp.Expr) -> Star | None:
+    """Returns what a `*` of sqlglot's stands for, None for another node."""
     star, table = (node.this, node.table) if isinstance(node, exp.Column) else (node, None)
     if not isinstance(star, exp.Star):
         return None

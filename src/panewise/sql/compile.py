@@ -5,6 +5,7 @@ from dataclasses import replace
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.sql.joins.subqueries import check_embedded
+from panewise.sql.named_places import placed
 from panewise.sql.options import check_options_read
 from panewise.sql.parsing.error_places import error_at
 from panewise.sql.parsing.limits import compiling, too_deep
@@ -51,6 +52,10 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
             return _unpiped(sql, update)
         except RecursionError:
             raise too_deep(sql, 0, len(sql)) from None
+        except SqlError as error:
+            if error.line is not None:
+                raise
+            raise placed(error, sql) from None
 
 
 def _unpiped(sql: str, update: DurationLike | None) -> CompiledQuery:

@@ -15,7 +15,7 @@ from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Select, SelectItem
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import DeduplicateStage, OutputColumn
-from panewise.sql.top_n.pattern import Pattern, is_row_number
+from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 
 
 def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> tuple[Any, Any] | None:
@@ -75,7 +75,8 @@ class DeduplicateCompiler:
         emit = "at_once" if (by, keep) == ("arrival", "first") else "retracting"
         if by == "event_time" and _words(self.emit) & PLAIN:
             emit = "complete"
-        outputs = [self._number_or_column(item) for item in self.select.items]
+        listed = (self._number_or_column(item, pattern) for item in self.select.items)
+        outputs = [output for output in listed if output is not None]
         if emit == "retracting":
             outputs.append(OutputColumn("op", "op", "op"))
         spec = self._spec(keys, lambda: {"by": by, "keep": keep, "emit": emit})
@@ -115,10 +116,12 @@ class DeduplicateCompiler:
             outputs,
         )
 
-    def _number_or_column(self, item: SelectItem) -> OutputColumn:
+    def _number_or_column(self, item: SelectItem, pattern: Pattern) -> OutputColumn | None:
+        """Returns a column; None for a number that the result does not have."""
         text = self.parser.characters(item.expr.span)
-        if is_row_number(item.expr.node):
-            return OutputColumn("1", item.alias, text)
+        if is_row_number(item.expr.node) and same_text(item.expr.node, pattern.window, self.parser):
+            hidden = item.alias is not None and pattern.rank is None
+            return None if hidden else OutputColumn("1", item.alias, text)
         if windows_in(item.expr.node):
             rule = (
                 "a query that removes duplicates has one function over a window, that which numbers its rows"

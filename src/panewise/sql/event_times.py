@@ -11,12 +11,14 @@ from typing import Any
 from sqlglot import exp
 
 from panewise.chrono import Duration
+from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.panes import END
 from panewise.sql.parsing.syntax import Expr, TextSpan
+from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage
 from panewise.sql.window_functions import WindowSyntax, identifies
 from panewise.sql.windows import is_first, respecified
@@ -78,8 +80,16 @@ def with_join_time(stage: JoinStage) -> JoinStage:
 
 
 def _passing(stage: Any, time: str = TIMESTAMP) -> Any:
-    """Returns a stage with a SELECT list, whose rows also have the column of the event time."""
-    if any(output.name == time for output in stage.outputs):
+    """Returns a stage with a SELECT list, whose rows also have the column of the event time.
+
+    Raises:
+        SqlError: if another column of the list has its name.
+    """
+    for output in stage.outputs:
+        if (output.name or "").lower() == time and output.text.strip("`").lower() != time:
+            rule = "rows that another operator reads have their event time in a column of this name"
+            raise SqlError(f"a column {output.name}", rule, "give the column another name with AS")
+    if any(output.name == time or is_star(output) for output in stage.outputs):
         return stage
     return replace(stage, outputs=(*stage.outputs, OutputColumn(time, time, time)))
 
@@ -135,7 +145,7 @@ def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
     if not identifies(stage.spec.ports[INPUT].window, {*bound_columns(stage).values()} - {STRUCT}):
         return None
     others, order = (*stage.ranked.others, (TIMESTAMP, TIMESTAMP)), stage.ranked.order
-    ranked = replace(stage.ranked, others=others, order=(*order, TIMESTAMP) if order else ())
+    ranked = replace(stage.ranked, others=others, order=(*order, "other") if order else ())
     return replace(stamped, ranked=ranked), TIMESTAMP
 
 

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
+from panewise.sql.column_syntax import star_in
 from panewise.sql.function_calls import OPERATORS, function_name, is_interval
 from panewise.sql.parsing.intervals import duration
 from panewise.sql.parsing.parser import QueryParser, parse_expression
@@ -42,6 +43,7 @@ class CallNode:
 Node: TypeAlias = ColumnNode | ConstantNode | CallNode
 
 STAR: Final = CallNode("*", ())  # all columns
+STAR_OF: Final = "t.*"  # a call with the name of a table, or None, and the names of the columns left out
 _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
     **OPERATORS,
     exp.NEQ: "<>",
@@ -86,6 +88,9 @@ class _TreeReader:
 
     def node(self, node: exp.Expr) -> Node:
         """Returns the tree of a node of sqlglot's."""
+        star = star_in(node)
+        if star is not None and (star.table is not None or star.without):
+            return CallNode(STAR_OF, tuple(map(ConstantNode, (star.table, *sorted(star.without)))))
         if isinstance(node, exp.Column):
             return ColumnNode(tuple(part.name for part in node.parts))
         if isinstance(node, exp.Paren):

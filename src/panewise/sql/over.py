@@ -79,6 +79,7 @@ class _OverCompiler:
                 outputs if last else None,
                 having if last else None,
                 self._naming() if last else ("", ""),
+                added_time=self.time,
             )
         return stage
 

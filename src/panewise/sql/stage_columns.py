@@ -6,11 +6,11 @@ from panewise.sql.stages import DeduplicateStage, JoinStage, OutputColumn, RowsS
 
 def names_of_outputs(stage: Stage) -> list[str] | None:
     """Returns the names of the columns of rows of windows; None if one has no name in the text."""
-    outputs: tuple[OutputColumn, ...] | None = None
     while isinstance(stage, RowsStage) and stage.outputs is None:
         stage = stage.input
-    if isinstance(stage, (RowsStage, WindowsStage)):
-        outputs = stage.outputs
+    outputs = stage.outputs if isinstance(stage, (RowsStage, WindowsStage)) else None
+    if isinstance(stage, RowsStage) and any(map(is_star, outputs or ())):
+        outputs = _without_stars(stage)
     if isinstance(stage, JoinStage):
         names = [item.name for item in stage.items]
         whole = any(item.with_tables for item in stage.items)
@@ -18,6 +18,21 @@ def names_of_outputs(stage: Stage) -> list[str] | None:
     if not outputs or any(output.name is None for output in outputs):
         return None
     return [output.name for output in outputs if output.name is not None]
+
+
+def _without_stars(stage: RowsStage) -> tuple[OutputColumn, ...] | None:
+    """Returns the SELECT list of rows of windows with columns in the place of `*`, None if it has others."""
+    names, listed = names_of_outputs(stage.input), list[OutputColumn]()
+    for output in stage.outputs or ():
+        star = star_of(output.text)
+        if star is None:
+            listed.append(output)
+        elif names is None:
+            return None
+        else:
+            shown = (name for name in names if name.lower() not in star.without)
+            listed += (OutputColumn(name, name, name) for name in shown)
+    return tuple(listed)
 
 
 def over_rows(

@@ -4,9 +4,10 @@ A stage of panewise has a specification, the columns that are computed before it
 its rows. All expressions are texts for Spark: characters of the query, in which only names are replaced.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from itertools import islice
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
@@ -29,6 +30,8 @@ UNSORTED: Final = (  # why ORDER BY, LIMIT and OFFSET are refused on a stream, a
     "the rows of a stream have no end, so they cannot be sorted or limited",
     "leave it out, sort in the sink, or use ROW_NUMBER() OVER (...)",
 )
+Place: TypeAlias = int | Literal["other", "rank"] | None  # in the SELECT list of a Top-N: see `Ranked`
+T = TypeVar("T")
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 
 
@@ -248,7 +251,9 @@ class Ranked:
         others: further columns: their names, and expressions over panes.
         retracts: whether the rows have the column `op`.
         ties: how equal rows are ranked; None if each has a rank of its own.
-        order: the names of the columns in their order. Empty: the fields of the rows, `others`, the rank.
+        order: what stands in each place of the SELECT list: a number of fields, None for as many fields as
+            `*` has, "other" for the next of `others`, and "rank". Empty: the fields, `others`, the rank.
+        fields: the SELECT list of the fields of structs, over the rows of the input.
     """
 
     lists: tuple[str, ...]
@@ -256,7 +261,26 @@ class Ranked:
     others: tuple[tuple[str, str], ...]
     retracts: bool
     ties: Ties | None = None
-    order: tuple[str, ...] = ()
+    order: tuple[Place, ...] = ()
+    fields: tuple[OutputColumn, ...] = ()
+
+    def in_order(self, fields: Sequence[T], others: Iterable[T], rank: Iterable[T]) -> list[T]:
+        """Returns the columns of the rows in the order of the SELECT list.
+
+        >>> Ranked(("rows",), "n", (), False, None, ("rank", None, "other", 1)).in_order("abc", "x", "n")
+        ['n', 'a', 'b', 'x', 'c']
+        """
+        if not self.order:
+            return [*fields, *others, *rank]
+        counted = sum(place for place in self.order if isinstance(place, int))
+        ours: dict[Place, Iterator[T]] = {"other": iter(others), "rank": iter(rank)}
+        rest, columns = iter(fields), list[T]()
+        for place in self.order:
+            if isinstance(place, str):
+                columns.append(next(ours[place]))
+            else:
+                columns += islice(rest, len(fields) - counted if place is None else place)
+        return columns
 
 
 @dataclass(frozen=True)
@@ -311,18 +335,27 @@ class WindowsStage(SingleInputStage):
 
 @dataclass(frozen=True)
 class OverStage(SingleInputStage):
-    """Functions over windows: one operator for each different PARTITION BY and ORDER BY."""
+    """Functions over windows: one operator for each different PARTITION BY and ORDER BY.
+
+    Attributes:
+        added_time: the column of the event time, if the input has it for this operator alone.
+    """
 
     spec: OverOperator
+    added_time: str | None = None
 
     @property
     def new_columns(self) -> frozenset[str]:
-        """The columns of the functions, also of the operators before it that are of the same SELECT."""
+        """The columns of the functions, also of the operators before it that are of the same SELECT.
+
+        The event time that was added to the input is one of them.
+        """
         before = self.input
         inner = (
             before.new_columns if isinstance(before, OverStage) and before.outputs is None else frozenset()
         )
-        return inner | {column.name for column in self.spec.columns}
+        added = frozenset() if self.added_time is None else frozenset({self.added_time})
+        return inner | added | {column.name for column in self.spec.columns}
 
 
 @dataclass(frozen=True)
@@ -393,6 +426,8 @@ class JoinStage:
         options: further fields of each side.
         open: the parts of ON with columns without a table.
         hidden: the columns of both sides that are computed for ON, which `*` does not have.
+        added_times: the columns of the event times that sides have for this join alone, which `*` does not
+            have.
         deletes: the columns of both sides in which null deletes the row of a key; None for none.
         members: the tables of the left side, if it is a join itself; its columns are called `table.column`.
         ends: the names that both sides have for the bounds of the windows of a window join, with their texts.
@@ -417,6 +452,7 @@ class JoinStage:
     members: frozenset[str] = frozenset()
     deletes: tuple[str | None, str | None] = (None, None)
     ends: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    added_times: tuple[str | None, str | None] = (None, None)
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

@@ -1,7 +1,7 @@
 """Rows of windows from a query in FROM, as the windows of the query over it (semantics 46.140)."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,8 @@ class WindowRows:
         ends: the texts of the bounds, by the lower-case names that the query has for them.
         conditions: conditions on bounds, as texts over panes.
         hidden: whether the event time is a column that the query over the rows does not have.
+        columns: the columns of the query in their order: bounds, other names, and None for columns without a
+            known name.
     """
 
     stage: Stage
@@ -40,6 +42,7 @@ class WindowRows:
     ends: Mapping[str, str] = field(default_factory=lambda: BOUND_TEXTS)
     conditions: tuple[str, ...] = ()
     hidden: bool = False
+    columns: tuple[str | None, ...] = (None, *BOUND_TEXTS)
 
     def syntax(self, function: str, span: TextSpan) -> WindowSyntax:
         """Returns the windows as a query has them, for errors at these characters."""
@@ -114,9 +117,19 @@ def _listed(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> WindowRows |
         time = rows.time
         listed.append(OutputColumn(f"`{time}`", time, time))
     assert isinstance(rows.stage, RowsStage)
-    return replace(
-        rows, stage=replace(rows.stage, outputs=tuple(listed)), time=time, ends=ends, hidden=hidden
-    )
+    following = replace(rows.stage, outputs=tuple(listed))
+    columns = tuple(_names(outputs, rows))
+    return replace(rows, stage=following, time=time, ends=ends, hidden=hidden, columns=columns)
+
+
+def _names(outputs: tuple[OutputColumn, ...], rows: WindowRows) -> Iterator[str | None]:
+    """Yields the columns of a SELECT list, None for columns without a known name."""
+    for output in outputs:
+        name, star = plain_column(output.text), star_of(output.text)
+        if star is None:
+            yield output.name or (name if name in rows.ends else None)
+        else:
+            yield from (known for known in rows.columns if (known or "").lower() not in star.without)
 
 
 def _reads(text: str, ends: Mapping[str, str]) -> bool:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
-from panewise.spark.columns.schemas import columns_of
+from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.queries.selection import Selection
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.shuffle.reports import PROGRESS
@@ -66,12 +67,18 @@ def ranked_rows(df: DataFrame, ranked: Ranked) -> DataFrame:
         exploded = _with_ties(exploded, ties, _orders(ties, rows), in_structs=ranked.lists == ("rows",))
     others = [SF.expr(text).alias(name) for name, text in ranked.others]
     rank = [] if ranked.rank is None else [(SF.col("place") + 1).cast("bigint").alias(ranked.rank)]
-    more = [*(["op"] if ranked.retracts else []), *([PROGRESS] if reports else [])]
-    columns: list[Column | str] = ["row.*", *others, *rank, *more]
-    selected = exploded.select(*columns)
-    if not ranked.order:
-        return selected
-    return selected.select(*map(in_backticks, ranked.order), *more)
+    more = map(SF.col, [*(["op"] if ranked.retracts else []), *([PROGRESS] if reports else [])])
+    return exploded.select(*ranked.in_order(_fields(df, ranked), others, rank), *more)
+
+
+def _fields(df: DataFrame, ranked: Ranked) -> list[Column]:
+    """Returns the fields of the elements of the lists."""
+    names = list(ranked.lists)
+    if ranked.lists == ("rows",):
+        rows: Any = schema_of(df)["rows"].dataType
+        order = None if ranked.ties is None else ranked.ties.field
+        names = [name for name in rows.elementType.names if name != order]
+    return [SF.col("row").getField(name).alias(name) for name in names]
 
 
 def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -> DataFrame:

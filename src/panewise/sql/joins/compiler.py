@@ -1,5 +1,6 @@
 """A SELECT from a join with a range of time, windows or an order of time (semantics 46.20)."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -78,8 +79,7 @@ class JoinCompiler:
         stages, match = self._stages_and_match()
         self._check_type(match, how)
         self._check_keys(match)
-        by_arrival = match_parts(match.match).by_arrival(match.match)
-        stages, times = self._of_results(stages, match.times, by_arrival=by_arrival)
+        stages, times = self._of_results(stages, match)
         keys, condition = self._keys()
         one_sided = OneSidedConditions(self.columns, self.conditions, applies=match.one_sided)
         rest, selecting = self._rest(self.conditions, how)
@@ -108,6 +108,7 @@ class JoinCompiler:
             open=opened,
             members=self.columns.members,
             hidden=frozenset(name for texts in self.columns.computed.values() for name in texts),
+            added_times=_added(times, match.times),
             ends=({}, {}) if self.windows is None else (self.windows[0].ends, self.windows[1].ends),
         )
 
@@ -198,9 +199,13 @@ class JoinCompiler:
     def _items(self) -> tuple[Referring, ...]:
         using, items = self.join.using, list[Referring]()
         for item in self.select.items:
-            star = item.is_star
             whole = self.columns.referring(item.expr, item.alias, using)
-            items += self._columns_of_panes(whole) if star and self.panes is not None else [whole]
+            if not item.is_star or whole.with_tables:
+                items.append(whole)
+            elif self.panes is not None:
+                items += self._columns_of_panes(whole)
+            else:
+                items += [whole] if self.windows is None else self._columns_of_windows(whole)
         return tuple(items)
 
     def _columns_of_panes(self, whole: Referring) -> list[Referring]:
@@ -217,6 +222,22 @@ class JoinCompiler:
         ]
         both = [(None, name) for name in using]
         return [Referring(("", ""), (column,), column[1], column[1]) for column in (*both, *columns)]
+
+    def _columns_of_windows(self, whole: Referring) -> Iterator[Referring]:
+        """Yields the columns for which `*` stands, with the bounds of the windows in their places."""
+        one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
+        sides = zip(self.sides[: 1 if one_side else 2], self.windows or (), strict=False)
+        for side, rows in sides:
+            if table is not None and table.lower() != (side.name or "").lower():
+                continue
+            named = rows.columns if None not in rows.columns else rows.columns[1:]
+            if self.join.using or None in named or (named != rows.columns and not {*named} <= {*rows.ends}):
+                rule = "`*` of a window join has columns that the text names, or those of a table"
+                raise self._fail(whole.original, rule, "name the columns")
+            if named != rows.columns:
+                yield Referring(("*",), ((side.name, "*"),), None, f"{side.name}.*")
+            for name in filter(None, named):
+                yield Referring(("", ""), ((side.name, name),), name, name)
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.join.span)
@@ -294,16 +315,17 @@ class JoinCompiler:
             raise self._fail("PARTITION BY", rule, "name the columns that ON compares in both SESSION(...)")
 
     def _of_results(
-        self, stages: tuple[Stage, Stage], times: tuple[str | None, str | None], *, by_arrival: bool
+        self, stages: tuple[Stage, Stage], match: TimedMatch
     ) -> tuple[tuple[Stage, Stage], tuple[str | None, str | None]]:
         """Returns the sides, and their event times: those of operators have them under names of their own."""
+        by_arrival = match_parts(match.match).by_arrival(match.match)
         first, second = (
             timed(stage, time)
             if time is not None and is_ours(stage)
             else (with_join_time(stage), JOIN_TIME)
             if time is None and isinstance(stage, JoinStage) and not by_arrival
             else (stage, time)
-            for stage, time in zip(stages, times, strict=True)
+            for stage, time in zip(stages, match.times, strict=True)
         )
         return (first[0], second[0]), (first[1], second[1])
 
@@ -313,6 +335,14 @@ class JoinCompiler:
             return None, [self.columns.referring(self.parser.expr_of(node), None) for node in conditions.rest]
         rest = [node for node in conditions.rest if not is_open(node)]
         return self.matches.checked(lambda: row_condition(rest, self.columns)), []
+
+
+def _added(
+    times: tuple[str | None, str | None], named: tuple[str | None, str | None]
+) -> tuple[str | None, str | None]:
+    """Returns the event times that sides have for the join alone, as the query names others."""
+    first, second = (time if time != name else None for time, name in zip(times, named, strict=True))
+    return first, second
 
 
 def _without_deletes(side: JoinInput) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class _Resolver:
 
     def _is_whole(self) -> bool:
         """Returns whether the rows have all columns of both sides, under their own names."""
-        if self.stage.hidden or self.stage.members:
+        if self.stage.hidden or self.stage.members or any(self.stage.added_times):
             return False
         stars = [item.columns == ((None, "*"),) and len(item.parts) == 1 for item in self.stage.items]
         names = [name.lower() for side in self._emitted() for name in self.columns.get(side, ())]
@@ -202,8 +202,8 @@ class _Resolver:
 
     def _columns(self) -> Iterator[tuple[str, str, str]]:
         """Yields the columns of the sides that are emitted: the side, its name, and the column."""
-        hidden = self.stage.hidden
-        for side, name in zip(SIDES, self.stage.names, strict=True):
+        for side, name, added in zip(SIDES, self.stage.names, self.stage.added_times, strict=True):
+            hidden = {*self.stage.hidden, added}
             for column in self.columns[side] if side in self._emitted() else ():
                 table = column.partition(".")[0].lower()
                 if column not in hidden and (not self._joined(side) or table in self.stage.members):

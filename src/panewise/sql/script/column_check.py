@@ -16,7 +16,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.column_syntax import Names, column_of, columns_read, generates, star_of
 from panewise.sql.joins import resolved
 from panewise.sql.named_places import first_place, placed
-from panewise.sql.panes import WINDOW_COLUMNS
+from panewise.sql.panes import BOUND_OF, WINDOW_COLUMNS
 from panewise.sql.parsing.error_places import error_at
 from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
 from panewise.sql.stages import (
@@ -25,6 +25,7 @@ from panewise.sql.stages import (
     JoinStage,
     OutputColumn,
     OverStage,
+    Ranked,
     RowsStage,
     SingleInputStage,
     SparkStage,
@@ -154,9 +155,8 @@ class ColumnCheck:
         star, column = star_of(output.text), column_of(output.text)
         if star is not None:
             whole = star.table is None or (alias is not None and star.table.lower() == alias.lower())
-            without = star.without | (hidden if star.table is None else set())
             rows = known.columns if whole else None  # the fields of a struct are not known
-            return None if rows is None else tuple(_without(rows, without))
+            return None if rows is None else tuple(_without(rows, star.without | hidden))
         if generates(output.text):
             return None
         name = output.name or (None if column is None else column[-1])
@@ -171,15 +171,26 @@ class ColumnCheck:
             rows = rows.with_columns(KnownColumn(exploded.name))
         self._operator(stage, rows)
         ranked = stage.ranked if isinstance(stage, WindowsStage) else None
-        columns = None if ranked is not None else _emitted(stage.outputs or ())
+        columns = _emitted(stage.outputs or ()) if ranked is None else self._ranked(ranked, rows, stage.alias)
         return KnownTable(columns, rows.streaming, None)
+
+    def _ranked(self, ranked: Ranked, rows: KnownTable, alias: str | None) -> KnownColumns | None:
+        """Returns the columns of the rows of a Top-N, None if a `*` stands for columns that are not known."""
+        fields = tuple(map(KnownColumn, ranked.lists)) if not ranked.fields else None
+        if fields is None:
+            fields = self._selected(rows, ranked.fields, alias).columns
+        if fields is None:
+            return None
+        others = [KnownColumn(name, _TIMESTAMP if text in BOUND_OF else None) for name, text in ranked.others]
+        rank = [] if ranked.rank is None else [KnownColumn(ranked.rank)]
+        op = [KnownColumn("op")] if ranked.retracts else []
+        return (*ranked.in_order(fields, others, rank), *op)
 
     def _over(self, stage: OverStage) -> KnownTable:
         rows = self._filtered(stage, self.known_table(stage.input))
         self._operator(stage, rows)
-        new = [column.name for column in stage.spec.columns]
-        both = rows.with_columns(*map(KnownColumn, new))
-        both = replace(both, watermarks=None)
+        both = rows.with_columns(*(KnownColumn(column.name) for column in stage.spec.columns))
+        both, new = replace(both, watermarks=None), stage.new_columns
         return both if stage.outputs is None else self._selected(both, stage.outputs, stage.alias, new)
 
     def _operator(self, stage: SingleInputStage, rows: KnownTable) -> None:

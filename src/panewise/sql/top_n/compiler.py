@@ -1,10 +1,8 @@
 """A Top-N as a ranking: of the rows of each key, in windows or without, or of the panes of each window."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
-
-from sqlglot import exp
 
 from panewise import functions as F
 from panewise.errors import SqlError
@@ -13,22 +11,24 @@ from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOpera
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.bound_columns import STRUCT, bound_columns, folded
-from panewise.sql.event_times import JOIN_TIME, TIMESTAMP, instant_window, rows_once
-from panewise.sql.function_calls import column_name, plain_name, windows_in
+from panewise.sql.column_syntax import plain_column
+from panewise.sql.event_times import instant_window, rows_once
+from panewise.sql.function_calls import column_name, plain_name
 from panewise.sql.input_columns import Columns
 from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
 from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.parsing.emit import emission
-from panewise.sql.parsing.syntax import SelectItem, Source, TableFunction
+from panewise.sql.parsing.syntax import Source, TableFunction
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import OperatorInput, operator_input, single_input
-from panewise.sql.stage_columns import names_of_outputs, over_rows
-from panewise.sql.stages import Ranked, Stage, Ties, WindowsStage
+from panewise.sql.stage_columns import over_rows
+from panewise.sql.stages import OutputColumn, Stage, Ties, WindowsStage
 from panewise.sql.stars import check_stars
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import ALL_ROWS, order_of
-from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
+from panewise.sql.top_n.pattern import Pattern
+from panewise.sql.top_n.row_list import RowList
 from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
 from panewise.sql.window_rows import window_rows
 from panewise.sql.windows import retracts
@@ -37,6 +37,10 @@ _ROW = "row"
 _SELECTED: Final = (
     "HAVING and WHERE before a Top-N select panes of windows that fire once",
     "leave EARLY and LATENESS out, or select in WHERE of the query over it",
+)
+_WHOLE_PANES: Final = (
+    "over windows that fire more than once `*` of a Top-N has keys, aggregates and bounds",
+    "name the columns, and compute others in the query over it",
 )
 _BEFORE_WINDOWS: Final = (
     "WHERE selects rows before they have windows",
@@ -94,7 +98,9 @@ class TopNCompiler:
         )
         selects = self.pattern.inner.where is not None or (panes is not None and panes.having is not None)
         if panes is not None and not selects:
-            return first_panes(self.parser, self.pattern, self.described, panes, rows.names)
+            first = first_panes(self.parser, self.pattern, self.described, panes, rows.names)
+            if first is not None:
+                return first
         of_windows = self._in_windows(rows, names)
         if of_windows is not None:
             return of_windows
@@ -102,7 +108,11 @@ class TopNCompiler:
         if once is not None:
             return self._of_instants(rows, once)
         if panes is not None:
-            raise self._fail("HAVING or WHERE before a Top-N", *_SELECTED)
+            raise (
+                self._fail("HAVING or WHERE before a Top-N", *_SELECTED)
+                if selects
+                else self._fail("`*` in a Top-N", *_WHOLE_PANES)
+            )
         return self._of_rows(rows, None)
 
     def _of_instants(self, rows: OperatorInput, once: tuple[Stage, str]) -> WindowsStage:
@@ -130,10 +140,9 @@ class TopNCompiler:
             rule = "`*` has the columns of the query in FROM, which has no event time"
             raise self._fail("`*` in a Top-N", rule, "name the columns, or select the event time there")
         syntax = windows.syntax("ROW_NUMBER", self.parser.span_of(self.pattern.window))
-        return self._of_rows(replace(rows, stage=windows.stage), _RankedWindows(syntax, windows.ends))
-
-    def _is_the_number(self, node: exp.Expr) -> bool:
-        return is_row_number(node) and same_text(node, self.pattern.window, self.parser)
+        return self._of_rows(
+            replace(rows, stage=windows.stage), _RankedWindows(syntax, windows.ends, windows.columns)
+        )
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.parser.span_of(self.pattern.window))
@@ -143,7 +152,9 @@ class TopNCompiler:
         texts = {} if windows is None or windows.of_panes else windows.ends
         columns, where = Columns(self.parser, rows.names, bounds=frozenset(texts)), self.pattern.inner.where
         keys, ties = self._keys(columns, windows), self.pattern.ties
-        fields = [*self._fields(rows, windows), *([] if ties is None else [self._order_field(ties)])]
+        listed = self._listed(rows, windows)
+        fields = [_field(output) for output in listed.fields]
+        fields += [] if ties is None else [self._order_field(ties)]
         row = columns.add(f"struct({', '.join(fields)})", _ROW)
         first = columns.add("0", "all rows")
         by = [F.asc(first), *order_of(self.described, columns, self.pattern.window)]
@@ -151,7 +162,6 @@ class TopNCompiler:
         spec = self._spec(windows, keys, aggregate, rows.names)
         if where is not None and columns.reads_bounds(where.node):
             raise self._fail("bounds in WHERE", *_BEFORE_WINDOWS)
-        ends = self._ends(rows.names, texts)
         return WindowsStage(
             rows.stage,
             rows.alias,
@@ -159,8 +169,15 @@ class TopNCompiler:
             tuple(column for column in columns.computed.values() if column.name in spec.columns_read),
             spec,
             (),
-            ranked=Ranked((_ROW + "s",), self.pattern.rank, ends, retracts(spec), ties),
+            ranked=listed.ranked(_ROW + "s", ties, retracts=retracts(spec)),
         )
+
+    def _listed(self, rows: OperatorInput, windows: "_RankedWindows | None") -> RowList:
+        """Returns the SELECT list of the query that numbers the rows."""
+        of_panes = rows.stage if windows is not None and windows.of_panes else None
+        if windows is None or windows.of_panes:
+            return RowList(self.parser, self.pattern, rows.names, {}, (None,), of_panes)
+        return RowList(self.parser, self.pattern, rows.names, windows.ends, windows.columns, None)
 
     def _order_field(self, ties: Ties) -> str:
         """Returns the field of a row with the values by which it is ranked."""
@@ -209,51 +226,6 @@ class TopNCompiler:
             raise self._fail("PARTITION BY", rule, "add window_start and window_end")
         return keys
 
-    def _fields(self, rows: OperatorInput, windows: "_RankedWindows | None") -> Iterator[str]:
-        """Yields the columns of the inner SELECT, without the number and the bounds of a table's windows."""
-        of_table = windows is not None and not windows.of_panes
-        for item in self.pattern.inner.items:
-            node = item.expr.node
-            if windows_in(node) and not self._is_the_number(node):
-                rule = "a Top-N has one function over a window, that which numbers its rows"
-                text = self.parser.characters(item.expr.span)
-                raise self.parser.fail(text, rule, "compute it in a query in FROM", item.span)
-            name = column_name(node, rows.names)
-            if isinstance(node, exp.Star) and windows is not None and windows.of_panes:
-                yield from self._all_columns(rows.stage, item)
-            elif not is_row_number(node) and not (
-                windows is not None and of_table and (name or "").lower() in windows.ends
-            ):
-                yield self._field(item, name)
-
-    def _all_columns(self, stage: Stage, item: SelectItem) -> Iterator[str]:
-        """Yields the columns of panes, without their event time, which the query does not have."""
-        names = names_of_outputs(stage)
-        if names is None or self.parser.characters(item.expr.span) != "*":
-            rule = "a Top-N over selected panes names its columns"
-            raise self.parser.fail(self.parser.characters(item.span), rule, "name the columns", item.span)
-        yield from (in_backticks(name) for name in names if name not in (TIMESTAMP, JOIN_TIME))
-
-    def _field(self, item: SelectItem, name: str | None) -> str:
-        text = self.parser.characters(item.expr.span)
-        if item.is_star or (item.alias is None and name is not None):
-            return text
-        if item.alias is None:
-            rule = "the columns of a Top-N have names"
-            raise self.parser.fail(text, rule, "add AS and a name", item.span)
-        return f"{text} AS {in_backticks(item.alias)}"
-
-    def _ends(self, names: frozenset[str], texts: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-        """Returns the bounds of the window that the inner SELECT has: the names, and the texts."""
-        ends = list[tuple[str, str]]()
-        for item in self.pattern.inner.items:
-            name = plain_name(item.expr.node, names)
-            if item.is_star:
-                ends += texts.items()
-            elif name in texts:
-                ends.append((item.alias or name, texts[name]))
-        return tuple(ends)
-
 
 @dataclass(frozen=True)
 class _RankedWindows:
@@ -262,14 +234,23 @@ class _RankedWindows:
     Attributes:
         syntax: the windows of the operator.
         ends: the texts of the bounds, by the names that the query has for them.
+        columns: the columns of the query, as those of :class:`WindowRows`.
         of_panes: whether its rows are those of another operator's windows, and have their bounds as columns.
         structs: the columns of such rows, in lower case, that have both bounds.
     """
 
     syntax: WindowSyntax
     ends: Mapping[str, str] = field(default_factory=lambda: BOUND_TEXTS)
+    columns: tuple[str | None, ...] = (None, *BOUND_TEXTS)
     of_panes: bool = False
     structs: frozenset[str] = frozenset()
+
+
+def _field(output: OutputColumn) -> str:
+    """Returns a field of the stored row."""
+    if output.name is None or plain_column(output.text) == output.name.lower():
+        return output.text
+    return f"{output.text} AS {in_backticks(output.name)}"
 
 
 def _names_windows(stage: WindowsStage, names: set[str]) -> bool:

@@ -13,7 +13,7 @@ from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Derived, Emit, Expr, Query, Select, SelectItem
 from panewise.sql.stages import OutputColumn, Ties
-from panewise.sql.texts import replaced
+from panewise.sql.texts import normal, replaced
 
 FUNCTIONS: Final = ("row_number", "rank", "dense_rank")
 _RANK: Final = "rank of the row"
@@ -118,8 +118,8 @@ def is_column(node: exp.Expr, name: str) -> bool:
 
 
 def same_text(node: exp.Expr, other: exp.Expr, parser: QueryParser) -> bool:
-    """Returns whether two expressions are written alike."""
-    return parser.characters_of(node) == parser.characters_of(other)
+    """Returns whether two expressions are written alike, but for spaces and case."""
+    return normal(parser.characters_of(node)) == normal(parser.characters_of(other))
 
 
 def _reads(name: str) -> Callable[[exp.Expr], bool]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.errors import PanewiseError, SqlError
-from panewise.sql.expression_tree import STAR, CallNode, ColumnNode, ConstantNode, Node, tree_of
+from panewise.sql.expression_tree import STAR, STAR_OF, CallNode, ColumnNode, ConstantNode, Node, tree_of
 from panewise.sql.function_calls import CASTS
 from panewise.standalone.streaming_sql.sql_casts import COMPARISONS, cast_of, with_times
 from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS, like_pattern
@@ -165,8 +165,8 @@ class Scope:
     def _struct(self, call: CallNode) -> Typed:
         fields: list[pl.Expr] = []
         for number, node in enumerate(call.arguments):
-            if node == STAR:
-                fields += [pl.col(name) for name in self.columns]
+            if node == STAR or (isinstance(node, CallNode) and node.name == STAR_OF):
+                fields += self._star(node)
                 continue
             name = f"col{number + 1}"
             if isinstance(node, ColumnNode):
@@ -175,6 +175,13 @@ class Scope:
                 name = str(_constant(node.arguments[1]))
             fields.append(self._node(node).expr.alias(name))
         return self._typed(pl.struct(*fields))
+
+    def _star(self, node: CallNode) -> list[pl.Expr]:
+        """Returns the columns for which `*` and `t.* EXCEPT (...)` stand."""
+        table, *without = map(_constant, node.arguments or (ConstantNode(None),))
+        if table is not None and table.lower() != (self.alias or "").lower():
+            raise SqlError(f"{table}.*", f"the rows are those of {self.alias}", "correct the name")
+        return [pl.col(name) for name in self.columns if name.lower() not in without]
 
     def _named_struct(self, call: CallNode) -> Typed:
         """Returns a struct of names and values in turn."""

@@ -8,6 +8,7 @@ import polars as pl
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.sql.stages import Ranked
 from panewise.standalone.streaming_sql.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_selection import check_names
 
 _PLACE: Final = "place of the row"
 
@@ -16,20 +17,19 @@ def ranking(ranked: Ranked, emitted: Dtypes) -> Callable[[pl.DataFrame], pl.Data
     """Returns the function that makes rows of the places of the lists of panes."""
     lists, ties = list(ranked.lists), ranked.ties
     scope = Scope(emitted)
-    others = {name: scope.typed(text).expr.alias(f"other {name}") for name, text in ranked.others}
-    columns = [*_fields(ranked, emitted), *(pl.col(f"other {name}").alias(name) for name in others)]
-    columns += [] if ranked.rank is None else [pl.col(_PLACE).alias(ranked.rank)]
+    others = [scope.typed(text).expr.alias(f"other {place}") for place, (_, text) in enumerate(ranked.others)]
+    named = [pl.col(f"other {place}").alias(name) for place, (name, _) in enumerate(ranked.others)]
+    rank = [] if ranked.rank is None else [pl.col(_PLACE).alias(ranked.rank)]
+    columns = ranked.in_order(_fields(ranked, emitted), named, rank)
     columns += [pl.col("op")] if ranked.retracts else []
+    check_names(columns)
 
     def rows_of(panes: pl.DataFrame) -> pl.DataFrame:
         places = pl.Series(_PLACE, [_places(pane, ranked) for pane in panes.to_dicts()], pl.List(pl.Int64))
-        rows = panes.with_columns(*others.values(), places)
+        rows = panes.with_columns(*others, places)
         rows = rows.filter(pl.col(lists[0]).list.len() > 0).explode(*lists, _PLACE)
         rows = rows if ties is None else rows.filter(pl.col(_PLACE) <= ties.n)
-        selected = rows.select(columns)
-        return (
-            selected.select(*ranked.order, *(["op"] if ranked.retracts else [])) if ranked.order else selected
-        )
+        return rows.select(columns)
 
     return rows_of
 

@@ -52,14 +52,22 @@ def schema_of(schema: Dtypes, columns: list[pl.Expr] | None) -> Dtypes:
     """Returns the columns of a SELECT list."""
     if columns is None:
         return dict(schema)
-    try:
-        return dict(pl.LazyFrame(schema=schema).select(columns).collect_schema())
-    except pl.exceptions.DuplicateError:
-        names = [column.meta.output_name() for column in columns]
-        twice = next((name for place, name in enumerate(names) if name in names[:place]), "")
+    check_names(columns)
+    return dict(pl.LazyFrame(schema=schema).select(columns).collect_schema())
+
+
+def check_names(columns: Sequence[pl.Expr]) -> None:
+    """Refuses two columns of one name.
+
+    Raises:
+        SqlError: if there are some.
+    """
+    names = [column.meta.output_name() for column in columns]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
         rule = "in process each column has a name of its own"
         remedy = "give one of them another name with AS, also in the place of `*`"
-        raise SqlError(f"two columns {twice}", rule, remedy) from None
+        raise SqlError(f"two columns {twice}", rule, remedy)
 
 
 def shaped(rows: pl.DataFrame, where: pl.Expr | None, columns: list[pl.Expr] | None) -> pl.DataFrame:
