@@ -113,7 +113,7 @@ def no_checkpoint(checkpoint: str, reason: str) -> StateError:
     """Returns the error for a path that is no checkpoint."""
     rule = "a query's checkpoint is a directory that can be read"
     inner = _checkpoints_in(checkpoint)
-    remedy = f"give one of those in it: {', '.join(inner)}" if inner else GIVE_CHECKPOINT
+    remedy = GIVE_CHECKPOINT if not inner else f"give one of those in it: {', '.join(inner)}"
     return StateError(f"checkpoint {checkpoint!r} ({reason})", rule, remedy)
 
 

@@ -197,8 +197,8 @@ class _ScriptParser(ExpressionParser):
                 )
             else:
                 rule = "behind the format stand OPTIONS (...) and LOCATION 'path'"
-                another = self.word() in STATEMENTS
-                raise self.unexpected(rule, f"write a semicolon before {self.word()}" if another else remedy)
+                same = self.word() not in STATEMENTS
+                raise self.unexpected(rule, remedy if same else f"write a semicolon before {self.word()}")
         return ".".join(parts).lower(), options, spans
 
     def _option_list(self, options: dict[str, str], spans: dict[str, TextSpan]) -> None:
