@@ -112,7 +112,17 @@ def chosen(checkpoint: str, committed: set[int], batch: int | None) -> int:
 def no_checkpoint(checkpoint: str, reason: str) -> StateError:
     """Returns the error for a path that is no checkpoint."""
     rule = "a query's checkpoint is a directory that can be read"
-    return StateError(f"checkpoint {checkpoint!r} ({reason})", rule, GIVE_CHECKPOINT)
+    inner = _checkpoints_in(checkpoint)
+    remedy = f"give one of those in it: {', '.join(inner)}" if inner else GIVE_CHECKPOINT
+    return StateError(f"checkpoint {checkpoint!r} ({reason})", rule, remedy)
+
+
+def _checkpoints_in(parent: str) -> list[str]:
+    """Returns the checkpoints in a local directory, such as that of a script; none if it cannot be read."""
+    try:
+        return sorted(str(path.parent) for path in directory_of(parent).glob("*/commits"))
+    except (OSError, UnknownFormatError):
+        return []
 
 
 def nothing_of_ours(checkpoint: str) -> StateError:

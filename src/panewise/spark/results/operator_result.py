@@ -1,7 +1,7 @@
 """What the outputs of all operator families have in common."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path, PurePath
@@ -353,6 +353,19 @@ class OperatorResult:
 def kinds_of(result: OperatorResult) -> dict[str, str]:
     """Returns the kind of envelopes of each output of an operator, by its name in `write`."""
     return result._outputs()
+
+
+def check_outputs(result: OperatorResult, names: Collection[str]) -> None:
+    """Checks, before a query starts, that an operator or an earlier one has outputs of these names.
+
+    Raises:
+        SpecError: if one is missing.
+    """
+    kinds = result._outputs()
+    for kind in (kinds[name] for name in names if name in kinds):
+        check_output(kind, result.dataflow.static)
+    others = dict.fromkeys(name for name in names if name not in kinds)
+    result._earlier_outputs(others, WriteOptions(None, available_now=False, processing_time=None, name=None))
 
 
 def output_of(result: OperatorResult, kind: str) -> DataFrame:
