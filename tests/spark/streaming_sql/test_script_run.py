@@ -164,6 +164,15 @@ def test_a_refused_script_has_started_no_query(spark: SparkSession, tmp_path: Pa
     with pytest.raises(SqlError, match="the outputs are"):
         run_script(spark, wrong.replace("INTO pairs SELECT", "INTO other SELECT"))
     assert sorted(map(str, tmp_path.rglob("*"))) == before
+    another = "CREATE TABLE copy USING memory; INSERT INTO copy SELECT product FROM orders;\n"
+    script = JOINED.format(first="hourly", minutes=30, **given).replace(
+        "INSERT INTO", f"{another}INSERT INTO", 1
+    )
+    with pytest.raises(SqlError, match="the condition"):  # what stands behind the operator is checked, too
+        run_script(
+            spark, script.replace("window_end;", "window_end HAVING max(ts) > timestamp_seconds(0);", 1)
+        )
+    assert sorted(map(str, tmp_path.rglob("*"))) == before
 
 
 def sinks_of(text: str) -> list[Any]:

@@ -5,9 +5,11 @@ repeat. But what a change emits at once would be in the repeat alone, and so be 
 the last micro-batch is committed.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -18,7 +20,14 @@ from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.queries.committed import NONE, has_begun, has_state, last_committed, uncommitted
 from panewise.spark.queries.input_types import check_stored_types
-from panewise.spark.queries.query_record import records_of
+from panewise.spark.queries.query_record import (
+    added_clock,
+    check_fed,
+    check_place,
+    check_reads,
+    records_of,
+    with_clock,
+)
 from panewise.spark.queries.shown_rows import check_rows
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.evolution import Continuation
@@ -67,6 +76,47 @@ def taken_over(
     if before is known and not change.changes:
         return TakenOver(change)
     return TakenOver(change, _last_before(session, known, change, checkpoint))
+
+
+@dataclass(frozen=True)
+class ContinuedQuery:
+    """A query that continues its checkpoint.
+
+    Attributes:
+        dataflow: its dataflow, with the shards and the clock stream of the checkpoint.
+        taken: how its specification continues.
+        clock: what :func:`panewise.spark.queries.query_record.added_clock` returned.
+    """
+
+    dataflow: Dataflow
+    taken: TakenOver
+    clock: Mapping[str, Any]
+
+
+def continued_query(
+    session: SparkSession,
+    known: Manifest,
+    dataflow: Dataflow,
+    checkpoint: str,
+    rows: RowFilter,
+    added_aggregates: AddedAggregates = "null",
+    *,
+    at_end: bool,
+) -> ContinuedQuery:
+    """Returns how a query continues a checkpoint. Nothing is written.
+
+    The arguments are those of :func:`taken_over`. `at_end` says whether the query may end its input.
+
+    Raises:
+        StateError: if it cannot, or not now.
+    """
+    dataflow = dataflow.known_as(known.shards)
+    taken = taken_over(session, known, dataflow, checkpoint, added_aggregates, rows)
+    dataflow = with_clock(known.header, replace(dataflow, spec=taken.change.spec))
+    check_fed(known.header, dataflow, partial(has_state, session, checkpoint), at_end=at_end)
+    check_place(session, known.header, checkpoint)
+    check_reads(known.header, dataflow)
+    return ContinuedQuery(dataflow, taken, added_clock(session, known.header, dataflow, checkpoint))
 
 
 def _change(record: Manifest, dataflow: Dataflow, added_aggregates: AddedAggregates) -> Continuation:

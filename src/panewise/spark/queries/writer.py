@@ -7,7 +7,6 @@ and passed to the sink of that kind (:mod:`panewise.spark.queries.dispatch`).
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -26,22 +25,11 @@ from panewise.spark.dataflow.initial_state import (
     known_state,
 )
 from panewise.spark.queries.bound_sinks import bound
-from panewise.spark.queries.committed import has_state
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import Done, WindowQuery
-from panewise.spark.queries.query_record import (
-    added_clock,
-    check_fed,
-    check_place,
-    check_reads,
-    continue_record,
-    prepare_record,
-    record_of,
-    with_clock,
-    write_note,
-)
+from panewise.spark.queries.query_record import continue_record, prepare_record, record_of, write_note
 from panewise.spark.queries.shown_rows import check_rows, recorded_rows
-from panewise.spark.queries.taken_over import taken_over
+from panewise.spark.queries.taken_over import continued_query
 from panewise.spark.queries.write_arguments import BEHIND_NOTHING, Behind, EarlierOutput, WriteOptions
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
@@ -134,15 +122,10 @@ def _prepared(
     session, checkpoint = dataflow.df.sparkSession, str(options.checkpoint)
     known = record_of(session, checkpoint)
     if known is not None:
-        dataflow = dataflow.known_as(known.shards)
-        taken = taken_over(session, known, dataflow, checkpoint, options.added_aggregates, rows)
-        dataflow = with_clock(known.header, replace(dataflow, spec=taken.change.spec))
-        check_fed(known.header, dataflow, partial(has_state, session, checkpoint), at_end=at_end)
-        check_place(session, known.header, checkpoint)
-        check_reads(known.header, dataflow)
-        more = added_clock(session, known.header, dataflow, checkpoint)
+        added = options.added_aggregates
+        query = continued_query(session, known, dataflow, checkpoint, rows, added, at_end=at_end)
         initial = known_state(known.header, checkpoint, options.initial_state)
-        dataflow = dataflow.starting_with(initial)
+        dataflow = query.dataflow.starting_with(initial)
     else:
         check_without_spark(options.initial_state, dataflow.dfs.values())
         if not exists(session, f"{checkpoint}/metadata"):
@@ -165,7 +148,7 @@ def _prepared(
             session, dataflow, checkpoint, controls, at_end=at_end, more=recorded_rows(dataflow, rows)
         )
     else:
-        more |= recorded_rows(dataflow, rows)
+        more, taken = {**query.clock, **recorded_rows(dataflow, rows)}, query.taken
         continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
     return dataflow
 
