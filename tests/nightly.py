@@ -23,9 +23,10 @@ def first_here(values: Iterable[Any], count: int = 1) -> list[Any]:
 
 
 def each_second(parameters: Iterable[Any]) -> list[Any]:
-    """Returns parameters of `pytest.param`. Each second one that is not nightly becomes nightly."""
+    """Returns names and parameters of `pytest.param`. Each second one that is not nightly becomes nightly."""
     shown, daily = list[Any](), 0
-    for parameter in parameters:
+    for name in parameters:
+        parameter = pytest.param(name, id=name) if isinstance(name, str) else name
         marks = list(parameter.marks)
         if all(mark.name != "nightly" for mark in marks):
             daily += 1

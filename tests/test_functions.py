@@ -53,6 +53,8 @@ def test_other_names_of_pyspark(alias: str, named: str) -> None:
 def test_names_that_a_stream_does_not_have_are_not_there_and_say_why() -> None:
     assert not hasattr(F, "expr")
     assert not hasattr(F, "nothing_at_all")
+    with pytest.raises(AttributeError, match="has no attribute 'cuont', but count; user-defined"):
+        F.cuont  # noqa: B018
     with pytest.raises(
         AttributeError, match=r"^panewise.functions.expr \| panewise.functions has aggregates; columns and"
     ):

@@ -7,6 +7,7 @@ A column is given by its name or as a pyspark Column.
 'total'
 """
 
+from difflib import get_close_matches
 from typing import Any
 
 from panewise.errors import RefusedNameError
@@ -119,7 +120,8 @@ def __getattr__(name: str) -> Any:
     """
     if name in _REFUSED:
         raise RefusedNameError(f"panewise.functions.{name}", *_REFUSED[name])
+    alike = get_close_matches(name, __all__, n=1)
     raise AttributeError(
-        f"module {__name__!r} has no attribute {name!r}; user-defined aggregates are made by "
-        "panewise.UserAggregate"
+        f"module {__name__!r} has no attribute {name!r}{f', but {alike[0]}' if alike else ''}; user-defined "
+        "aggregates are made by panewise.UserAggregate"
     )

@@ -48,7 +48,10 @@ def test_what_is_no_specification(capsys: pytest.CaptureFixture[str], tmp_path: 
     assert main(["explain", str(path)]) == 2
     assert "a specification is read from JSON" in capsys.readouterr().err
     assert main(["explain", str(tmp_path / "none.json")]) == 2
-    assert "give its path" in capsys.readouterr().err
+    assert (
+        "a specification is a file of JSON in UTF-8, as to_json returns it | give its"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_code(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,16 +3,21 @@
 import io
 import os
 import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from panewise.cli import main, sql
+from panewise.cli.interruption import Interruption
+from panewise.spark.session.standard_error import log_to
 from tests.house.sources import ROOT
+from tests.sql.test_application import JOINED
 
 EXAMPLE = ROOT / "examples" / "revenue" / "revenue.sql"
 BAD = "CREATE TABLE t USING console;\nINSERT INTO t SELECT 1 FROM nowhere"
@@ -38,6 +43,16 @@ def test_a_wrong_script_names_its_place(
     monkeypatch.setattr(sys, "stdin", io.StringIO(BAD))
     assert main(["sql", "--explain", "-"]) == 2
     assert "<stdin>:2:29" in capsys.readouterr().err
+
+
+def test_a_warning_names_its_place(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """semantics 46.159"""
+    script = tmp_path / "job.sql"
+    script.write_text(JOINED.format("s b ON a.k = b.k"), encoding="utf-8")
+    for option in ("--check", "--explain"):
+        assert main(["sql", option, str(script)]) == 0
+        said = capsys.readouterr().err
+        assert said.startswith(f"{script}:5:31: warning: a join of streams without a range of time | ")
 
 
 def test_wrong_arguments(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -90,13 +105,13 @@ def test_progress_is_lines_or_a_table(
 ) -> None:
     """semantics 46.47"""
     queries: Any = {"revenue": Query(1_704_067_200_000_000), "t": Query(None)}
-    sql._Display(quiet=False).wait(queries)
+    sql._Display(sys.stderr, quiet=False).wait(Interruption(int), queries)
     lines = capsys.readouterr().err.splitlines()
     figures = "batch 4, rows in 1,205, late 1, invalid 0, panes 7, watermark 2024-01-01 00:00:00Z"
     assert lines[0] == f"table revenue, state running, {figures}"
     assert f"table revenue, state ended, {figures}" in lines
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    sql._Display(quiet=False).wait({"revenue": Query(None)})  # type: ignore[dict-item]
+    sql._Display(sys.stderr, quiet=False).wait(Interruption(int), {"revenue": Query(None)})  # type: ignore[dict-item]
     shown = capsys.readouterr().err
     assert shown.count("\x1b[2A") == 2
     assert "\x1b[Ktable    state    batch  rows in  late  invalid  panes  watermark\n" in shown
@@ -202,22 +217,62 @@ def test_spark_submit_gives_settings() -> None:
     assert done.stdout.split() == ["local[1]", "3", "Asia/Tokyo", "2"], done.stderr[-2000:]
 
 
+RATE = """CREATE TEMPORARY VIEW r USING rate OPTIONS (rowsPerSecond 5);
+CREATE TABLE t USING memory OPTIONS (checkpoint '{folder}/c'); INSERT INTO t SELECT value FROM r"""
+
+
 @pytest.mark.spark
 @pytest.mark.usefixtures("restored_settings")
 def test_ctrl_c_stops_the_queries(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """semantics 46.47"""
+    show, before = sql._Display._show, signal.getsignal(signal.SIGINT)
 
-    def interrupted(self: object, queries: object) -> None:
-        raise KeyboardInterrupt
+    def pressed(self: Any, queries: Any) -> None:
+        if all(query.lastProgress is not None for query in queries.values()) and not done:
+            done.append(True)
+            os.kill(os.getpid(), signal.SIGINT)
+        show(self, queries)
 
+    done: list[bool] = []
     script = tmp_path / "job.sql"
-    script.write_text(
-        f"""CREATE TEMPORARY VIEW r USING rate OPTIONS (rowsPerSecond 1);
-        CREATE TABLE t USING memory OPTIONS (checkpoint '{tmp_path}/c'); INSERT INTO t SELECT value FROM r""",
-        encoding="utf-8",
-    )
-    monkeypatch.setattr(sql._Display, "wait", interrupted)
+    script.write_text(RATE.format(folder=tmp_path), encoding="utf-8")
+    monkeypatch.setattr(sql._Display, "_show", pressed)
     assert main(["sql", "--quiet", str(script)]) == 130
+    assert signal.getsignal(signal.SIGINT) is before
     assert [query.name for query in spark.streams.active if query.name == "t"] == []
+    said = "panewise: stopped; t continues from its checkpoint when the script runs again\n"
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_ctrl_c_cancels_a_statement_over_a_batch(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """semantics 46.47"""
+    script, jobs = tmp_path / "job.sql", spark.sparkContext.statusTracker()
+
+    def press() -> None:
+        while not jobs.getActiveJobsIds():
+            pass
+        os.kill(os.getpid(), signal.SIGINT)
+
+    script.write_text("SELECT count(*) AS n FROM range(1000000000000) WHERE id % 7 = 8", encoding="utf-8")
+    thread = Thread(target=press)
+    thread.start()
+    assert main(["sql", "--quiet", str(script)]) == 130
+    thread.join()
+    assert capsys.readouterr().err == "panewise: stopped; no query was running\n"
+
+
+@pytest.mark.spark
+def test_standard_error_of_the_process_is_the_log(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """semantics 46.47"""
+    with log_to(tmp_path / "log") as stream:
+        os.write(2, b"of Spark\n")
+        print("of the command", file=stream)
+    os.write(2, b"after it\n")
+    assert (tmp_path / "log").read_text(encoding="utf-8") == "of Spark\n"
+    assert capfd.readouterr().err == "of the command\nafter it\n"

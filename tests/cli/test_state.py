@@ -195,6 +195,13 @@ def test_no_checkpoint(tmp_path: Path, capsys: pytest.CaptureFixture[str], path:
     )
 
 
+def test_a_directory_of_checkpoints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("orders", "bills"):
+        (tmp_path / name / "commits").mkdir(parents=True)
+    inner = f"{tmp_path}/bills, {tmp_path}/orders"
+    assert refused(capsys, str(tmp_path)).endswith(f" | give one of those in it: {inner}\n")
+
+
 def test_a_file_system_that_spark_does_not_know(
     spark: SparkSession, capsys: pytest.CaptureFixture[str]
 ) -> None:

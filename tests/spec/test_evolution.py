@@ -33,7 +33,7 @@ def test_the_changes_of_a_specification() -> None:
     assert changes(SPEC, replace(SPEC, aggregates=[most, F.count().alias("rows")], allowed_lateness=3)) == [
         "aggregate 'most' added",
         "aggregate 'n' renamed to 'rows'",
-        "allowed_lateness: 0 -> 3",
+        "allowed_lateness: 0 seconds -> 3 microseconds",
     ]
     assert changes(replace(SPEC, aggregates=[F.count().alias("n"), most]), SPEC) == [
         "aggregate 'most' removed"

@@ -141,7 +141,7 @@ def test_what_a_query_becomes_in_words(query: str, words: list[str]) -> None:
 WRONG = [
     ("amount > 0 GROUP", "amuont > 0 GROUP", 20, "a column amuont | the columns are"),
     ("price * amount", "price * amuont", 19, "a column amuont"),
-    ("ts TIMESTAMP, id", "ts STRING, id", 19, "event time ts: string"),
+    ("ts TIMESTAMP, id", "ts STRING, id", 6, "WATERMARK ts, of the type STRING"),
     (",\n  WATERMARK ts DELAY OF INTERVAL '10' MINUTES", "", 18, "a stream without a watermark of ts"),
     ("o.product, s.at", "o.product, s.att", 22, "att"),
     ("s.id AND", "s.idd AND", 23, "idd"),
@@ -218,20 +218,20 @@ def test_more_that_is_refused(text: str, message: str) -> None:
 
 EXPRESSIONS = """
 CREATE TEMPORARY VIEW t (ts TIMESTAMP, v ARRAY<INT>, s STRUCT<a: INT>) USING json
-  OPTIONS (streaming 'false');
+  OPTIONS (path 'p', streaming 'false');
 SELECT transform(t.v, x -> x + 1), s.a, t.s.a, current_date, timestampdiff(MINUTE, ts, ts) FROM t
 """
 BATCH = """
 CREATE TEMPORARY VIEW t USING json LOCATION '/p'; SELECT ntile(2) OVER (ORDER BY v DESC) AS h FROM t
 """
 VIEW = """
-CREATE TEMPORARY VIEW t (k INT) USING json;
+CREATE TEMPORARY VIEW t (k INT) USING json LOCATION 'p';
 CREATE TEMPORARY VIEW v AS SELECT k, count(*) AS n FROM t GROUP BY k EMIT CHANGES;
 CREATE TABLE s USING console OPTIONS (checkpoint 'c');
 INSERT INTO s SELECT n + 1 FROM v WHERE n > 1
 """
 JOIN = """
-CREATE TEMPORARY VIEW t (ts TIMESTAMP, k INT) USING json;
+CREATE TEMPORARY VIEW t (ts TIMESTAMP, k INT) USING json LOCATION 'p';
 CREATE TABLE s USING console OPTIONS (checkpoint 'c');
 INSERT INTO s SELECT a.k, b.n
 FROM (SELECT upper(k) AS k, CAST(ts AS TIMESTAMP) AS at FROM t) WATERMARK at DELAY OF INTERVAL '1' SECOND a
@@ -249,6 +249,49 @@ ON a.k = b.k AND b.at BETWEEN a.at AND a.at + INTERVAL 1 HOUR
 def test_what_is_not_known_is_not_refused(text: str) -> None:
     """semantics 46.43"""
     assert compile_script(text).steps
+
+
+JOINED = """SET panewise.checkpoint = 'c';
+CREATE TEMPORARY VIEW s (ts TIMESTAMP, k STRING, WATERMARK ts DELAY OF '1 minute') USING json LOCATION 'in';
+CREATE TEMPORARY VIEW u (k STRING) USING json OPTIONS (path 'u', streaming 'false');
+CREATE TABLE t USING parquet LOCATION 'o';
+INSERT INTO t SELECT a.k FROM s a JOIN {}"""
+
+
+@pytest.mark.parametrize(
+    ("right", "warned"),
+    [
+        ("s b ON a.k = b.k", True),
+        ("s b ON a.k = b.k AND a.ts >= b.ts", True),
+        ("s b WITHIN 1 HOUR ON a.k = b.k", False),
+        ("u b ON a.k = b.k", False),
+    ],
+)
+def test_a_join_without_a_range_of_time_has_a_warning(right: str, warned: bool) -> None:
+    """semantics 46.159"""
+    application = compile_script(JOINED.format(right))
+    assert [(warning.line, warning.column) for warning in application.warnings] == [(5, 31)] * warned
+
+
+@pytest.mark.parametrize("name", ["jsonl", "deltaSharing", "org.example.Jsn", "hudi", "iceberg", "rest"])
+def test_a_format_of_others_is_not_refused(name: str) -> None:
+    """semantics 46.43"""
+    assert compile_script(f"CREATE TABLE t USING {name} LOCATION 'o'")
+
+
+@pytest.mark.parametrize(
+    "type_", ["interval day to second", "MAP<STRING, INT>", "VarChar(3)", "string collate C"]
+)
+def test_a_type_of_spark_is_not_refused(type_: str) -> None:
+    """semantics 46.43"""
+    assert compile_script(f"CREATE TABLE t (a {type_} COMMENT 'x', b ARRAY<STRUCT<a: LONG>>) USING memory")
+
+
+def test_a_call_that_is_no_window_is_not_refused() -> None:
+    """semantics 46.43"""
+    assert compile_script(
+        "SELECT * FROM sessions('a'); SELECT * FROM range(3); SELECT hops(INTERVAL '1' DAY) AS a"
+    )
 
 
 def mutated(text: str, seed: int) -> str:

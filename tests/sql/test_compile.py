@@ -191,7 +191,7 @@ ERRORS = [
     (
         "SELECT rank() OVER (ORDER BY ts DESC, v) FROM t",
         "rank with ORDER BY ts DESC",
-        "arrive after it",
+        "ranks in descending order",
         1,
         8,
     ),

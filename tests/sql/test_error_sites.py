@@ -31,6 +31,8 @@ SECOND: Final = f"SELECT window_start, window_end, max(n) AS n FROM ({PANES}) {A
 
 # A text, and a part of the message of its error.
 ERRORS: Final = [
+    ("SELECT v FROM TABLE(SESION(TABLE t, DESCRIPTOR(ts), '1 hour'))", "write SESSION"),
+    ("SELECT count(*) FROM t GROUP BY k, TUMBEL(ts, INTERVAL '1' HOUR)", "write TUMBLE"),
     (f"SELECT k, {BEST} AS n, {BEST} AS m {HOURS} QUALIFY m <= 1", "the number of a row once"),
     (f"SELECT k, {BEST} AS n, {BEST} AS m FROM ({PANES}) QUALIFY m <= 1", "the number of a row once"),
     (f"SELECT {BEST}, k {HOURS} QUALIFY {BEST} <= 1", "have names"),

@@ -53,6 +53,10 @@ def test_a_text_has_the_rows_of_duckdb(
 @pytest.mark.parametrize("call", ["lag(v)", "row_number()", "sum(v)"])
 def test_the_descending_order_of_arrival(call: str) -> None:
     """semantics 46.116"""
+    for limit in ("<= 0", "> 3"):
+        text = f"SELECT k FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) {limit}"
+        with pytest.raises(SqlError, match=r"ranks in descending order have an upper limit of 1 or more"):
+            compile_sql(text)
     with pytest.raises(SqlError, match=r"the order of arrival with DESC \| .* \| leave DESC out"):
         compile_sql(f"SELECT {call} OVER (PARTITION BY k ORDER BY PROCTIME() DESC) AS x FROM t")
 

@@ -37,7 +37,7 @@ def test_the_groups_are_an_inner_query() -> None:
             11,
         ),
         ("k, percent_rank() OVER (ORDER BY window_end) AS p", "a whole partition", 11),
-        ("k, rank() OVER (ORDER BY window_end DESC) AS r", "arrive after it", 11),
+        ("k, rank() OVER (ORDER BY window_end DESC) AS r", "ranks in descending order", 11),
         ("k, lag(median(v, 3)) OVER (ORDER BY window_end) AS r", "median", 15),
         ("k, rank() OVER w AS r", "clause WINDOW", 11),
     ],

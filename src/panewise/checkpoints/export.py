@@ -5,11 +5,12 @@ The entries of the state store are copied, one at a time. So memory does not dep
 
 import json
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_fields
 from pathlib import Path
 from typing import Any, Final
 
 from panewise.checkpoints.figures import ShowProgress, silent
-from panewise.checkpoints.layout import directory_of, layout_of, record_in, spark_operators
+from panewise.checkpoints.layout import AFTER, ROWS, directory_of, layout_of, record_in, spark_operators
 from panewise.checkpoints.reader import shards_of
 from panewise.checkpoints.shard import manifest_of
 from panewise.errors import StateError
@@ -68,11 +69,10 @@ def export_checkpoint(
         UnknownFormatError: if only Spark can read the checkpoint.
     """
     layout = layout_of(checkpoint, batch)
-    origin = _origin(checkpoint, layout.batch)
     path, shards, length = directory_of(checkpoint), 0, 0
-    text = record_in(path)
-    record = None if text is None else Manifest.decode(text)
+    record = _record(path)
     same = _SameSpecification(None if record is None or batch is not None else record.spec)
+    origin = replace_fields(_origin(checkpoint, layout.batch), rows=_rows(record, layout.batch))
     with writing(Path(file), origin, replace=replace) as writer:
         for stored in layout.operators:
             for shard, entries, after_run in shards_of(layout, stored, progress):
@@ -120,6 +120,18 @@ class _SameSpecification:
         rule = "an exported state has one specification, and shards take a change over when they run"
         remedy = "let the query run a micro-batch with rows first, or give --batch"
         raise StateError(f"shards before and after a change of {changed} (semantics 48.14)", rule, remedy)
+
+
+def _record(path: Path) -> Manifest | None:
+    text = record_in(path)
+    return None if text is None else Manifest.decode(text)
+
+
+def _rows(record: Manifest | None, batch: int) -> Any:
+    """Returns which emitted rows a query wrote up to a micro-batch; None if only a later record says it."""
+    if record is None or record.header.get(AFTER, -1) >= batch:
+        return None
+    return record.header.get(ROWS)
 
 
 def _origin(checkpoint: str, batch: int) -> ExportedFrom:

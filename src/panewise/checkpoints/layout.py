@@ -12,6 +12,10 @@ from panewise.errors import StateError
 from panewise.state.manifest import REMEDY, newest_record
 
 VARIABLE: Final = "panewise"
+AFTER: Final = (
+    "after"  # the field of the record with the last micro-batch before its specification, -1 for none
+)
+ROWS: Final = "rows"  # the field of the record that says which emitted rows are written (semantics 47.22)
 READS: Final = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
 STATEFUL: Final = "stateful"  # its field with the names of Spark's own stateful operators
 GIVE_CHECKPOINT: Final = "give the checkpoint= of write()"
@@ -108,7 +112,17 @@ def chosen(checkpoint: str, committed: set[int], batch: int | None) -> int:
 def no_checkpoint(checkpoint: str, reason: str) -> StateError:
     """Returns the error for a path that is no checkpoint."""
     rule = "a query's checkpoint is a directory that can be read"
-    return StateError(f"checkpoint {checkpoint!r} ({reason})", rule, GIVE_CHECKPOINT)
+    inner = _checkpoints_in(checkpoint)
+    remedy = f"give one of those in it: {', '.join(inner)}" if inner else GIVE_CHECKPOINT
+    return StateError(f"checkpoint {checkpoint!r} ({reason})", rule, remedy)
+
+
+def _checkpoints_in(parent: str) -> list[str]:
+    """Returns the checkpoints in a local directory, such as that of a script; none if it cannot be read."""
+    try:
+        return sorted(str(path.parent) for path in directory_of(parent).glob("*/commits"))
+    except (OSError, UnknownFormatError):
+        return []
 
 
 def nothing_of_ours(checkpoint: str) -> StateError:

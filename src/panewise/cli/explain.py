@@ -37,7 +37,8 @@ def command(file: str) -> int:
     from panewise.spec.codec import read_document, without_functions  # noqa: PLC0415
     from panewise.spec.describe import describe  # noqa: PLC0415
 
-    click.echo(describe(without_functions(read_document(read(file)[1]))))
+    text = read(file, "a specification is a file of JSON in UTF-8, as to_json returns it")[1]
+    click.echo(describe(without_functions(read_document(text))))
     return 0
 
 

@@ -1,20 +1,23 @@
 """`panewise sql SCRIPT` runs a script of SQL on Spark, or shows or checks what it would do."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from panewise.cli.command import argument
 from panewise.cli.command import command as new_command
+from panewise.cli.interruption import Interruption, cancel_jobs, silent_stop
 from panewise.errors import SetupError, SqlError
 from panewise.extras import from_extra
 
 if TYPE_CHECKING:
     from panewise.spark.queries.query import WindowQuery
+    from panewise.spark.streaming_sql.script_run import ScriptRun
     from panewise.sql.script.application import Application
 
 _POLL_SECONDS = 0.5
@@ -43,7 +46,7 @@ _INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
     "--log",
     type=click.Path(),
     metavar="FILE",
-    help="where Spark writes its log",
+    help="where Spark and the loggers of Python write",
     show_default="standard error",
 )
 @click.option("--quiet", is_flag=True, help="show no progress")
@@ -61,7 +64,7 @@ def command(
         if explain:
             click.echo(application.explain())
             return 0
-        return _on_spark(application, _Display(quiet=quiet), log)
+        return _on_spark(application, log, quiet=quiet)
 
 
 @contextmanager
@@ -69,25 +72,30 @@ def compiled(script: str, conf: Mapping[str, str] | None = None) -> "Iterator[Ap
     """Yields a compiled script. An error of SQL in the block is shown with its place; it ends the command."""
     from panewise.sql.script.application import compile_script  # noqa: PLC0415 - this loads sqlglot
 
-    name, text = read(script)
+    name, text = read(script, "a script is a file of text in UTF-8")
     try:
-        yield compile_script(text, dict(conf or {}))
+        application = compile_script(text, dict(conf or {}))
+        for warning in application.warnings:
+            click.echo(f"{_placed(name, warning)}: warning: {warning}", err=True)
+        yield application
     except SqlError as error:
-        place = "" if error.line is None else f":{error.line}:{error.column}"
-        click.echo(f"{name}{place}: {error}", err=True)
+        click.echo(f"{_placed(name, error)}: {error}", err=True)
         raise click.exceptions.Exit(2) from None
 
 
-def read(script: str) -> tuple[str, str]:
-    """Returns the name and the text of a file, or of standard input for `-`."""
+def _placed(name: str, error: SqlError) -> str:
+    """Returns the name of a script with the line and the column of an error."""
+    return name if error.line is None else f"{name}:{error.line}:{error.column}"
+
+
+def read(script: str, rule: str) -> tuple[str, str]:
+    """Returns the name and the text of a file, or of standard input for `-`. `rule` says what the file is."""
     if script == "-":
         return "<stdin>", sys.stdin.read()
     try:
         return script, Path(script).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise SetupError(
-            f"{script}: {error}", "a script is a file of text in UTF-8", "give its path"
-        ) from None
+        raise SetupError(f"{script}: {error}", rule, "give its path") from None
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -97,56 +105,105 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _on_spark(application: "Application", display: "_Display", log: str | None) -> int:
+def _on_spark(application: "Application", log: str | None, *, quiet: bool) -> int:
+    """Runs a script. Its messages are on standard error, also if that of the process is a log."""
+    if log is None:
+        return _run(application, _Display(sys.stderr, quiet=quiet))
     with from_extra("spark", "a script runs on PySpark"):
-        from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
-        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
+        from panewise.spark.session.standard_error import log_to  # noqa: PLC0415 - this loads PySpark
+    with log_to(Path(log)) as standard_error:
+        return _run(application, _Display(standard_error, quiet=quiet))
+
+
+def _run(application: "Application", display: "_Display") -> int:
+    with from_extra("spark", "a script runs on PySpark"):
+        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415 - this loads PySpark
         from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
-    session, is_new = script_session(application, log)
-    run = ScriptRun(session, application, display.wait)
+    session, is_new = script_session(application)
+    interruption = Interruption(partial(cancel_jobs, session))
+    run = ScriptRun(session, application, partial(display.wait, interruption), interruption.check)
     try:
-        run.start()
-        display.wait(run.queries)
+        status, said = _outcome(run, display, interruption)
+    finally:
+        silent = interruption.requested and display.stream is sys.stderr  # else a log has what others write
+        with silent_stop(session, is_new=is_new) if silent else nullcontext():
+            run.stop()
+            if is_new:
+                session.stop()
+    if said:
+        display.say(f"panewise: {said}")
+    return status
+
+
+def _outcome(run: "ScriptRun", display: "_Display", interruption: Interruption) -> tuple[int, str]:
+    """Runs a script until its queries end; returns the exit status, and what is to be said."""
+    from panewise.spark.session.failures import QueryError  # noqa: PLC0415 - this loads PySpark
+
+    try:
+        with interruption.noted(), _interrupted(interruption):
+            run.start()
+            display.wait(interruption, run.queries)
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return _INTERRUPTED, _stopped([name for name, query in run.queries.items() if query.isActive])
     except QueryError as error:
         failed = next((name for name, query in run.queries.items() if query.exception() is not None), None)
         what = "a statement" if failed is None else f"the query of {failed}"
-        click.echo(f"panewise: {what} failed: {error.reason}", err=True)
-        return 1
-    finally:
-        run.stop()
-        if is_new:
-            session.stop()
-    return 0
+        return 1, f"{what} failed: {error.reason}"
+    return 0, ""
+
+
+@contextmanager
+def _interrupted(interruption: Interruption) -> Iterator[None]:
+    """Takes each error behind Ctrl-C for its consequence, as that of a job that was cancelled."""
+    try:
+        yield
+    except Exception:
+        interruption.check()
+        raise
+
+
+def _stopped(running: Sequence[str]) -> str:
+    """Returns what is said after Ctrl-C, given the tables of the queries that ran."""
+    if not running:
+        return "stopped; no query was running"
+    continues = "continues from its checkpoint" if len(running) == 1 else "continue from their checkpoints"
+    return f"stopped; {', '.join(running)} {continues} when the script runs again"
 
 
 class _Display:
     """Shows the figures of queries: on a terminal a table drawn again, else lines when they change."""
 
-    def __init__(self, *, quiet: bool) -> None:
-        self.quiet, self.terminal = quiet, sys.stderr.isatty()
+    def __init__(self, stream: TextIO, *, quiet: bool) -> None:
+        self.stream, self.quiet, self.terminal = stream, quiet, stream.isatty()
         self.figures: dict[str, Any] = {}
         self.lines = 0
 
-    def wait(self, queries: "Mapping[str, WindowQuery]") -> None:
+    def say(self, text: str) -> None:
+        """Writes a line."""
+        print(text, file=self.stream, flush=True)
+
+    def wait(self, interruption: Interruption, queries: "Mapping[str, WindowQuery]") -> None:
         """Returns when all queries have ended.
 
         Raises:
             QueryError: if one has failed. The others are stopped then.
+            KeyboardInterrupt: after Ctrl-C.
         """
         from panewise.spark.streaming_sql.script_progress import QueryFigures  # noqa: PLC0415 - it loads PySpark
 
         for name in queries:
             self.figures.setdefault(name, QueryFigures(name))
         running = dict(queries)
+        interruption.polled = True
         try:
             while running:
                 for name, query in [*running.items()]:
                     if query.awaitTermination(_POLL_SECONDS / len(running)):
                         del running[name]
+                    interruption.check()
                     self._show(queries)
         finally:
+            interruption.polled = False
             self._show(queries)
             self.lines = 0
 
@@ -160,12 +217,12 @@ class _Display:
             for name, is_new in changed.items():
                 if is_new:
                     pairs = zip(header(), cells(self.figures[name]), strict=True)
-                    print(", ".join(f"{title} {cell}" for title, cell in pairs), file=sys.stderr, flush=True)
+                    self.say(", ".join(f"{title} {cell}" for title, cell in pairs))
             return
         rows = [header(), *(cells(self.figures[name]) for name in changed)]
         up = f"\x1b[{self.lines}A" if self.lines else ""
         text = "".join(f"\x1b[K{line}\n" for line in _aligned(rows))
-        print(f"{up}{text}", end="", file=sys.stderr, flush=True)
+        print(f"{up}{text}", end="", file=self.stream, flush=True)
         self.lines = len(rows)
 
 

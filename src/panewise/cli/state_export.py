@@ -50,7 +50,8 @@ def command(*, checkpoint: str, file: str, batch: int | None, force: bool, is_js
 def _json(exported: "Exported", file: str) -> dict[str, Any]:
     counts = {"operators": exported.operators, "shards": exported.shards, "bytes": exported.bytes}
     more = {"has_begun_next": exported.has_begun_next, "left_out": list(exported.left_out)}
-    return {"file": file, **vars(exported.origin), **counts, **more}
+    origin = {name: value for name, value in vars(exported.origin).items() if name != "rows"}
+    return {"file": file, **origin, **counts, **more}
 
 
 def _text(exported: "Exported", file: str) -> str:

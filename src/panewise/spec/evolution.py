@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from panewise.chrono import Duration
 from panewise.errors import SpecError, StateError
 from panewise.spec.codec import changed_fields, complete, to_dict, without_functions
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates, definition
@@ -20,6 +21,9 @@ REMEDY: Final = (
     "put the field back, or start from a new checkpoint, whose initial_state= comes from the history "
     "(semantics 48.5)"
 )
+
+# Fields that documents have in microseconds.
+_DURATIONS: Final = ("allowed_lateness", "within", "max_future_skew", "idle_after")
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,7 @@ class FieldChange:
 
     def __str__(self) -> str:
         if self.kind == "changed":
-            return f"{self.path}: {self.old!r} -> {self.new!r}"
+            return _difference(self.path, self.old, self.new)
         more = f" to {self.new!r}" if self.kind == "renamed" else ""
         return f"{self.path} {self.kind}{more}"
 
@@ -86,7 +90,7 @@ def continuation(
     >>> from panewise import Tumbling, WindowOperator, functions as F
     >>> spec = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")])
     >>> str(continuation(to_dict(spec), replace(spec, allowed_lateness=5)))
-    'allowed_lateness: 0 -> 5'
+    'allowed_lateness: 0 seconds -> 5 microseconds'
     """
     check_choice("added_aggregates", added_aggregates, ADDED_AGGREGATES)
     new = to_dict(spec)
@@ -129,10 +133,25 @@ def _readable(document: Mapping[str, Any]) -> Specification | None:
         return None
 
 
+def _difference(name: str, old: Any, new: Any) -> str:
+    """Returns a change of a field in words.
+
+    >>> _difference("left.allowed_lateness", 0, 5_400_000_000)
+    'left.allowed_lateness: 0 seconds -> 1 hour 30 minutes'
+    """
+    field_name = name.rpartition(".")[2]
+    return f"{name}: {_value(field_name, old)} -> {_value(field_name, new)}"
+
+
+def _value(name: str, value: Any) -> str:
+    is_duration = name in _DURATIONS and isinstance(value, int)
+    return str(Duration(value)) if is_duration else repr(value)
+
+
 def _refused(
     reasons: Mapping[str, str], old: Mapping[str, Any], new: Mapping[str, Any], remedy: str
 ) -> StateError:
-    differences = "; ".join(f"{name}: {old.get(name)!r} -> {new.get(name)!r}" for name in reasons)
+    differences = "; ".join(_difference(name, old.get(name), new.get(name)) for name in reasons)
     return StateError(
         f"a changed specification ({differences})",
         "; ".join(dict.fromkeys(reasons.values())),

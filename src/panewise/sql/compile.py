@@ -18,7 +18,15 @@ from panewise.sql.select_clauses import selected_orders
 from panewise.sql.selects import select_stage
 from panewise.sql.sources import renamed_columns
 from panewise.sql.spark_queries import spark_query, tailed_query
-from panewise.sql.stages import UNSORTED, CompiledQuery, Endless, SparkStage, Stage, has_operator
+from panewise.sql.stages import (
+    UNSORTED,
+    CompiledQuery,
+    Endless,
+    EndlessError,
+    SparkStage,
+    Stage,
+    has_operator,
+)
 from panewise.sql.stream_queries import streamed_rows, with_accumulation
 from panewise.sql.texts import replaced
 from panewise.sql.top_n import pattern_is_possible
@@ -129,7 +137,7 @@ def _sorted(stage: Stage, query: Query, scope: QueryScope) -> Stage:
     endless = None
     if sorts is not None:
         written = parser.characters(sorts)
-        endless = Endless(written, *UNSORTED, sorts.start, sorts.end, written)
+        endless = Endless.at(EndlessError(written, *UNSORTED), sorts.start, sorts.end, written)
     if query.ctes:
         return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
     return replace(tailed_query(query, text, scope), endless=endless)

@@ -16,6 +16,10 @@ _WHOLE: Final = "the rows behind the present one have not arrived yet, and a str
 _BACKWARDS: Final = (
     "in descending order of the event time the rows before a row arrive after it, without an end"
 )
+_UNLIMITED: Final = (
+    "ranks in descending order have an upper limit of 1 or more, as a stream has no last row",
+    "select ROW_NUMBER() <= 3 or the like, in QUALIFY or in a query around it, or leave DESC out",
+)
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,7 @@ class FrameReader:
                     "leave the frame out",
                 )
             if key.backwards and function not in ("lag", "lead"):
-                remedy = "leave DESC out; for the first rows by a value select ROW_NUMBER() <= n outside"
-                raise self._refusal(
-                    window, f"{function} with ORDER BY {key.order[0]} DESC", _BACKWARDS, remedy
-                )
+                raise self._refusal(window, f"{function} with ORDER BY {key.order[0]} DESC", *_UNLIMITED)
             return None
         if spec is None:
             return self._whole_frame(described, key)

@@ -1,6 +1,7 @@
 """Whether a text is a query for panewise at all."""
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from panewise.sql.parsing.expressions import tokens_of
 
 _STREAMED: Final = frozenset({"ISTREAM", "DSTREAM", "RSTREAM"})
 _TABLES: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
+_LENGTHS: Final = frozenset({"DESCRIPTOR", "INTERVAL"})  # words of the arguments of window functions
+_BEFORE_CALLS: Final = frozenset({"FROM", "JOIN", "TABLE", "BY", "GROUP BY", "(", ","})
 _CALLS: Final = _TABLES | _STREAMED | {"WINDOW", "SESSION_WINDOW", "OVER"}
 _OWN: Final = frozenset(
     {"EMIT", "WATERMARK", "QUALIFY", "WITHIN", "MATCH_CONDITION", "ASOF"}
@@ -30,7 +33,7 @@ def is_sparks(sql: str) -> bool:
     (True, False)
     """
     own = _OWN - _SHARED
-    return not any(
+    return not _has_mistaken_window(sql) and not any(
         (word in own and (word, behind) != ("WITHIN", "GROUP"))
         or _is_bracket(word, behind)
         or (behind == "(" and word in _TABLES | _STREAMED)
@@ -52,7 +55,7 @@ def says_windows(sql: str) -> bool:
     return any(
         word in _OWN or word == "OVER" or (word in _CALLS and behind == "(") or _is_bracket(word, behind)
         for word, behind in _words(sql)
-    )
+    ) or _has_mistaken_window(sql)
 
 
 def is_query(sql: str) -> bool:
@@ -66,6 +69,41 @@ def is_query(sql: str) -> bool:
     """
     tokens = tokens_of(sql)
     return not tokens or tokens[0].text.upper() in _FIRST
+
+
+def _has_mistaken_window(sql: str) -> bool:
+    tokens = tokens_of(sql)
+    return any(mistaken_window(tokens, index) is not None for index in range(len(tokens)))
+
+
+def mistaken_window(tokens: Sequence[Any], index: int) -> str | None:
+    """Returns the window function whose name a call nearly has, None if it is another call.
+
+    Only a call with an interval or a DESCRIPTOR is meant so, as users of Spark have functions of their own.
+
+    >>> tokens = tokens_of("SELECT v FROM TUMBEL(t, ts, INTERVAL '1' HOUR)")
+    >>> mistaken_window(tokens, 3)
+    'TUMBLE'
+    """
+    word = tokens[index].text.upper()
+    if word in _CALLS or word == "TABLE" or index + 1 >= len(tokens) or tokens[index + 1].text != "(":
+        return None
+    if tokens[index].token_type == TokenType.STRING or tokens[index - 1].text.upper() not in _BEFORE_CALLS:
+        return None
+    close = [name for name in get_close_matches(word, sorted(_TABLES), cutoff=0.7) if name[0] == word[0]]
+    return close[0] if close and _has_length(tokens, index + 1) else None
+
+
+def _has_length(tokens: Sequence[Any], opening: int) -> bool:
+    """Returns whether an interval or a DESCRIPTOR stands in the parentheses that open here."""
+    depth = 0
+    for token in tokens[opening:]:
+        depth += (token.text == "(") - (token.text == ")")
+        if depth == 0:
+            return False
+        if token.text.upper() in _LENGTHS:
+            return True
+    return False
 
 
 def _words(sql: str) -> Iterator[tuple[str, str]]:

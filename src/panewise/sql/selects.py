@@ -21,6 +21,7 @@ from panewise.sql.parsing.syntax import (
     Derived,
     Emit,
     Group,
+    Join,
     NamedTable,
     Select,
     TableFunction,
@@ -32,7 +33,7 @@ from panewise.sql.second_windows import groups_of_windows
 from panewise.sql.select_clauses import calls_window, time_of
 from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input
 from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spark_query
-from panewise.sql.stages import WATERMARKED, Endless, OverStage, Stage, WindowsStage, is_ours
+from panewise.sql.stages import WATERMARKED, Endless, EndlessError, OverStage, Stage, WindowsStage, is_ours
 from panewise.sql.stars import check_stars
 from panewise.sql.stream_queries import changes_of, check_partition, needs_time, syntax_of
 from panewise.sql.window_functions import identifies, window_of_table
@@ -63,7 +64,7 @@ def select_stage(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
         return _over(select, emit, scope)
     if emit is not None:
         return _ordered(select, emit, scope)
-    return simple_rows(select, scope) if is_simple(select) else spark_query(select, scope)
+    return _plain(select, scope)
 
 
 def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
@@ -89,8 +90,23 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     rule = "without a window the groups of a stream have no end"
     remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
     written = scope.parser.characters(span)
-    endless = Endless("GROUP BY without a window", rule, remedy, span.start, span.end, written)
+    error = EndlessError("GROUP BY without a window", rule, remedy)
+    endless = Endless.at(error, span.start, span.end, written)
     return replace(spark_query(select, scope), endless=endless)
+
+
+def _plain(select: Select, scope: QueryScope) -> Stage:
+    """Returns a SELECT of Spark's."""
+    if is_simple(select):
+        return simple_rows(select, scope)
+    stage, join = spark_query(select, scope), select.source
+    if not isinstance(join, Join):
+        return stage
+    rule = "rows joined without a range of time do not expire, and none is counted as late or invalid"
+    remedy = "bound the event times in ON from both sides, or write WITHIN INTERVAL '1' HOUR"
+    error = EndlessError("a join of streams without a range of time", rule, remedy)
+    written = scope.parser.characters(join.span)
+    return replace(stage, unbounded=Endless.at(error, join.span.start, join.span.end, written))
 
 
 def _windows(select: Select, emit: Emit | None, table: TableFunction | None, scope: QueryScope) -> Stage:

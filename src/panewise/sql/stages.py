@@ -120,6 +120,11 @@ class Endless:
     end: int
     written: str
 
+    @classmethod
+    def at(cls, error: EndlessError, start: int, end: int, written: str) -> "Endless":
+        """Returns why a query has no result: an error, and the characters that it is about."""
+        return cls(error.given, error.rule, error.remedy, start, end, written)
+
     def error(self, sql: str) -> EndlessError:
         """Returns the error in the user's text. The place may be all of it."""
         start, end = self.start, self.end
@@ -137,11 +142,13 @@ class SparkStage:
         parts: the text, cut where a table stands. Between two parts stands an input.
         tables: the inputs, each with the name by which expressions call it.
         endless: why it is refused on a stream, None if it is not.
+        unbounded: what is said if two of its inputs are streams, None without a join.
     """
 
     parts: tuple[str, ...]
     tables: tuple[tuple["Stage", str | None], ...]
     endless: Endless | None = None
+    unbounded: Endless | None = None
 
     @property
     def inputs(self) -> tuple["Stage", ...]:

@@ -42,6 +42,7 @@ class ExportedFrom:
         batch: the micro-batch after which it was exported; None without Spark.
         watermark: the watermark of Spark's next micro-batch, in microseconds; None if there is none.
         sources: how far the sources were read: a text for each, as Spark stores it.
+        rows: which of the emitted rows the query wrote, as its record has it; None if unknown.
     """
 
     id: str = field(default_factory=lambda: uuid4().hex)
@@ -49,6 +50,7 @@ class ExportedFrom:
     batch: int | None = None
     watermark: int | None = None
     sources: tuple[str | None, ...] = ()
+    rows: Mapping[str, Any] | None = None
 
 
 class ExportWriter:

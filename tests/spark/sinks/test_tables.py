@@ -117,7 +117,10 @@ def test_wrong_numbers_of_rows_are_refused() -> None:
 
 def test_a_table_of_a_session_without_delta(feed: Feed) -> None:
     """See semantics 49.49."""
-    with pytest.raises(pw.SetupError, match=r"a session without delta \| .* \| "):
+    with pytest.raises(
+        pw.SetupError,
+        match=r"^panes='minutes', a Delta table, in a session without delta \| .*'./minutes' for Parquet",
+    ):
         sessions(feed, feed.stream()).write(
             panes="minutes", checkpoint=feed.sink("checkpoint"), available_now=True
         )

@@ -9,13 +9,16 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
+from panewise.engine.checkpoint import EXPORT
 from panewise.errors import SpecError, SqlError
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.sinks.appending import AppendingSink
 from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, header
+from panewise.spark.streaming_sql.script_remedies import of_scripts
 from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.table_sinks import TableShape, TableSink, sink_of
 from panewise.spark.streaming_sql.table_sources import decoded, source_of
+from panewise.spec.evolution import REMEDY
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.application import compile_script
 from panewise.sql.script.statements import ColumnSyntax
@@ -107,6 +110,60 @@ def test_what_spark_refuses_has_its_place_in_the_script(spark: SparkSession, tmp
         with pytest.raises(SqlError, match=message) as raised:
             run_script(spark, text.replace(old, new))
         assert raised.value.line == line, message
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_remedies_are_statements(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.43, 47.9"""
+    with pytest.raises(SqlError, match=r"PATH_NOT_FOUND.* \| correct the path, which is relative"):
+        run_script(spark, SCRIPT.format(folder=tmp_path))
+    before = "start once with the specification as it was and available_now=True, and change it then"
+    assert of_scripts(before).endswith("and SET panewise.trigger = 'available now', and change it then")
+    assert of_scripts(EXPORT) == of_scripts("start from a new checkpoint")
+    assert "initial_state" not in of_scripts(REMEDY)
+
+
+JOINED = """
+SET spark.sql.shuffle.partitions = {parts}; SET panewise.checkpoint = '{folder}/checkpoints';
+SET panewise.trigger = 'available now';
+CREATE TEMPORARY VIEW orders (ts TIMESTAMP, product STRING, WATERMARK ts DELAY OF INTERVAL '10' MINUTES)
+  USING json LOCATION '{folder}/orders';
+CREATE TABLE {first} USING parquet LOCATION '{folder}/{first}';
+CREATE TABLE pairs USING parquet LOCATION '{folder}/pairs';
+INSERT INTO {first} SELECT product, window_start, count(*) AS n
+  FROM TUMBLE(orders, ts, INTERVAL '1' HOUR) GROUP BY product, window_start, window_end;
+{between}
+INSERT INTO pairs SELECT a.product, a.ts FROM orders a JOIN orders b
+  ON a.product = b.product AND b.ts BETWEEN a.ts AND a.ts + INTERVAL '{minutes}' MINUTES;
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_a_refused_script_has_started_no_query(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.158"""
+    put(tmp_path, ORDERS, "1.json")
+    between = "SET spark.sql.shuffle.partitions = 1;"  # the state of the first query has its own setting
+    given = {"folder": tmp_path, "parts": 2, "between": between}
+    figures = run_script(spark, JOINED.format(first="hourly", minutes=30, **given))
+    assert {name: each.state for name, each in figures.items()} == {"hourly": "ended", "pairs": "ended"}
+    record = (tmp_path / "checkpoints" / "hourly" / "offsets" / "0").read_text(encoding="utf-8")
+    assert '"spark.sql.shuffle.partitions":"2"' in record
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "1"
+    before = sorted(map(str, tmp_path.rglob("*")))
+    for first in ("hourly", "daily"):
+        with pytest.raises(SqlError, match="a state belongs to the match") as raised:
+            run_script(spark, JOINED.format(first=first, minutes=40, **given))
+        assert raised.value.line == 11
+        assert sorted(map(str, tmp_path.rglob("*"))) == before
+    late = "CREATE TABLE bad USING memory; CREATE TABLE other USING memory OPTIONS (late 'bad');\n"
+    wrong = JOINED.format(first="daily", minutes=30, **given).replace(
+        "INSERT INTO pairs", f"{late}INSERT INTO pairs", 1
+    )
+    with pytest.raises(SqlError, match="the outputs are"):
+        run_script(spark, wrong.replace("INTO pairs SELECT", "INTO other SELECT"))
+    assert sorted(map(str, tmp_path.rglob("*"))) == before
 
 
 def sinks_of(text: str) -> list[Any]:

@@ -15,15 +15,15 @@ from panewise.spec.codec import from_dict
 from panewise.testing import run
 from panewise.testing.families import POLICY
 from panewise.testing.runtimes import spark as on_spark
+from tests.drawn import BY_KIND, JOINS, events_of, types_for
 from tests.engine.effort import examples
-from tests.nightly import each_second, every
+from tests.nightly import each_second, every, unlike
 from tests.spark import in_process
 from tests.spark.in_process import Cut
 from tests.spark.test_in_process import (
     CUTS,
     DOCUMENTS,
     agree,
-    drawn,
     named,
     one_shard_alone,
     without_expectations,
@@ -63,17 +63,17 @@ def test_transcript(document: Any) -> None:
 
 
 # The engine's own tests of redistribution have the tables of each kind (tests/state/test_exported_golden.py).
-@pytest.mark.parametrize(("strategy", "script_of", "types"), each_second(drawn()))
+@pytest.mark.parametrize("family", each_second(unlike([*BY_KIND, "windowed streams"])))
 @examples(24)
 @given(data=st.data())
-def test_drawn(strategy: Any, script_of: Any, types: Any, data: st.DataObject) -> None:
+def test_drawn(family: str, data: st.DataObject) -> None:
     """semantics 48.6, 48.12, for operators of all families: the state is moved once, or again and again."""
-    spec = data.draw(strategy)
-    script = [event for event in data.draw(script_of(spec)) if event["op"] not in POLICY.ops]
+    spec = data.draw({**BY_KIND, **JOINS}[family]())
+    script = [event for event in data.draw(events_of(spec)) if event["op"] not in POLICY.ops]
     cut = data.draw(st.sampled_from(CUTS))
     if any(entry.position for entry in spec.ports.values()):
         cut = replace(cut, partitions=1, rows=0)  # one task reads all rows of a position (semantics 4.2)
-    options: dict[str, Any] = {"types": types(spec), "windows": True}
+    options: dict[str, Any] = {"types": types_for(spec), "windows": True}
     every_event = moved(spec, len(script), data.draw(st.integers(1, max(1, len(script) - 1))))
     once = dict(list(every_event.items())[:1])
     outputs = played(spec, script, data.draw(st.sampled_from([every_event, once])), cut, **options)

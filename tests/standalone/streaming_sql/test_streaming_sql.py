@@ -542,3 +542,24 @@ def test_rejected_rows_of_operators_over_different_columns() -> None:
     assert sql(text, a=left, b=right[:1]).invalid["row"].to_list()[0]["s"] == {"y": 2}
     rows = sql(text, a=left, b=right).invalid["row"].to_list()
     assert sorted('"k":"q"' in row for row in rows) == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("values", "message", "place"),
+    [
+        ({"ts": [datetime(2024, 1, 1)]}, "event time ts", r"dt.replace_time_zone\('UTC'\)"),  # noqa: DTZ001
+        ({"ts": ["2024-01-01"]}, "event time ts", r"str.to_datetime\(time_zone='UTC'\)"),
+        ({"ts": [1]}, "event time ts", r"timestamp_micros\(id\)"),
+        ({"v": ["a"]}, "'total' over v: string", "sum takes numbers"),
+        ({"w": [1], "v": None}, "column 'v'", r"use one of the columns \['ts', 'w'\]"),
+    ],
+)
+def test_columns_that_do_not_fit_have_their_place(values: dict[str, Any], message: str, place: str) -> None:
+    """semantics 46.13, 46.125"""
+    given = {"ts": [datetime(2024, 1, 1, tzinfo=UTC)], "v": [1], **values}
+    rows = pl.DataFrame({name: column for name, column in given.items() if column is not None})
+    text = "SELECT sum(v) AS total FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY window_start"
+    with pytest.raises(SqlError, match=place) as raised:
+        sql(text, t=rows)
+    assert raised.value.given == message
+    assert raised.value.line == 1

@@ -20,6 +20,11 @@ def has_state(session: SparkSession, checkpoint: str) -> bool:
     return last_committed(session, checkpoint) != NONE
 
 
+def has_begun(session: SparkSession, checkpoint: str) -> bool:
+    """Returns whether a micro-batch has begun, and so sinks may have rows."""
+    return last_number(session, f"{checkpoint}/offsets") != NONE
+
+
 def uncommitted(session: SparkSession, checkpoint: str) -> int | None:
     """Returns the micro-batch that has begun and is not committed, None if there is none."""
     latest = last_number(session, f"{checkpoint}/offsets")

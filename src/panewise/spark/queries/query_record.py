@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from panewise.checkpoints.layout import READS, STATEFUL
+from panewise.checkpoints.layout import AFTER, READS, STATEFUL
 from panewise.chrono import Duration
 from panewise.engine.checkpoint import EXPORT, check_same
 from panewise.engine.evolution import log_change
@@ -25,6 +25,7 @@ from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.queries.added_clock import add_source, sources_so_far
 from panewise.spark.queries.committed import NONE, last_committed
 from panewise.spark.queries.input_types import check_stored_types, recorded_types
+from panewise.spark.queries.shown_rows import log_conditions
 from panewise.spark.sinks.paths import exists, is_absolute
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import REMEDY, Continuation
@@ -36,7 +37,6 @@ _PLACE = "checkpoint"  # the field of the record that has the path of the checkp
 _CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
 _SOURCES = "clock_added_to"  # the field of the record with the number of sources before a clock was added
 _NEVER = Duration(1 << 60)  # the interval of a clock stream that has been removed
-AFTER = "after"  # the field of the record with the last micro-batch before its specification, -1 for none
 _ENDS = "ends"  # the field of the record that says whether the notes reach these operators, too
 
 
@@ -76,9 +76,15 @@ def _path(checkpoint: str) -> str:
 
 
 def prepare_record(
-    session: SparkSession, dataflow: Dataflow, checkpoint: str, controls: str, *, at_end: bool
+    session: SparkSession,
+    dataflow: Dataflow,
+    checkpoint: str,
+    controls: str,
+    *,
+    at_end: bool,
+    more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Prepares a new checkpoint.
+    """Prepares a new checkpoint, whose record also has the fields `more`.
 
     The record is written last. So if this function is interrupted, the next start calls it again.
     """
@@ -87,7 +93,7 @@ def prepare_record(
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
     header |= {_CLOCK: None if dataflow.clock is None else dataflow.clock.us}
     header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
-    header |= {READS: reads_of(dataflow), **recorded_types(dataflow)}
+    header |= {READS: reads_of(dataflow), **recorded_types(dataflow), **more}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
     _text(session, record).write.mode("append").text(_path(checkpoint))
 
@@ -128,10 +134,11 @@ def continue_record(
     *,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
-    """Adds a record if the specification or the clock has changed. It logs a changed specification.
+    """Adds a record if the specification or the clock has changed. It logs what has changed.
 
     `after` is the last micro-batch before the change, None if the specification has not changed. `more` is
-    what :func:`added_clock` returned. Then Spark's offset log gets the source that the record says.
+    what :func:`added_clock` and :func:`recorded_rows` returned. If a clock is added, Spark's offset log gets
+    the source that the record says.
 
     Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
     specification, so later runs find the same one, however far this run gets.
@@ -150,6 +157,7 @@ def continue_record(
         add_source(session, checkpoint, header[_SOURCES])
     if change.changes:
         log_change(f"the checkpoint {checkpoint}", change)
+    log_conditions(checkpoint, known.header, header)
 
 
 def _is_unused(session: SparkSession, known: Manifest, types: Mapping[str, Any], checkpoint: str) -> bool:

@@ -11,15 +11,18 @@ from functools import partial
 
 from pyspark.sql import SparkSession
 
+from panewise.checkpoints.layout import AFTER
 from panewise.engine.checkpoint import continued
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import FIELD
-from panewise.spark.queries.committed import NONE, has_state, last_committed, uncommitted
+from panewise.spark.queries.committed import NONE, has_begun, has_state, last_committed, uncommitted
 from panewise.spark.queries.input_types import check_stored_types
-from panewise.spark.queries.query_record import AFTER, records_of
+from panewise.spark.queries.query_record import records_of
+from panewise.spark.queries.shown_rows import check_rows
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.evolution import Continuation
+from panewise.spec.row_filter import EVERY_ROW, RowFilter
 from panewise.state import Manifest
 
 
@@ -42,20 +45,25 @@ def taken_over(
     dataflow: Dataflow,
     checkpoint: str,
     added_aggregates: AddedAggregates = "null",
+    rows: RowFilter = EVERY_ROW,
 ) -> TakenOver:
     """Returns how a dataflow continues a checkpoint, of which `known` is the newest record.
+
+    `rows` says which of the emitted rows the query writes.
 
     Raises:
         StateError: if it cannot, or not now.
     """
-    before = _in_use(session, known, checkpoint)
+    before, was_begun = _in_use(session, known, checkpoint), partial(has_begun, session, checkpoint)
     check_stored_types(before.header, before.spec, dataflow, partial(has_state, session, checkpoint))
     if before is not known:
         with suppress(StateError):  # the change that the newest record has may be one of no return
             change = _change(known, dataflow, added_aggregates)
             if not change.changes:
+                check_rows(known.header, change, dataflow, rows, was_begun)
                 return TakenOver(change)
     change = _change(before, dataflow, added_aggregates)
+    check_rows(before.header, change, dataflow, rows, was_begun)
     if before is known and not change.changes:
         return TakenOver(change)
     return TakenOver(change, _last_before(session, known, change, checkpoint))

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+from pyspark.sql import DataFrame
 
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow
@@ -10,6 +12,7 @@ from panewise.spark.shuffle.envelope import numbered
 from panewise.spark.sinks.base import AnySink
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
 from panewise.spec.fields import check_choice
+from panewise.spec.row_filter import EVERY_ROW, RowFilter
 
 
 @dataclass(frozen=True)
@@ -37,6 +40,22 @@ class WriteOptions:
         if self.available_now:
             return {"availableNow": True}
         return {} if self.processing_time is None else {"processingTime": self.processing_time}
+
+
+@dataclass(frozen=True)
+class Behind:
+    """What a query does with the emitted rows of its last operator.
+
+    Attributes:
+        steps: the functions that make the rows which are written.
+        rows: which of the emitted rows these are.
+    """
+
+    steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
+    rows: RowFilter = EVERY_ROW
+
+
+BEHIND_NOTHING: Final = Behind()
 
 
 @dataclass(frozen=True)

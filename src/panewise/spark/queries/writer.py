@@ -4,7 +4,7 @@ The state operator emits one stream of envelopes. In ``foreachBatch`` the envelo
 and passed to the sink of that kind (:mod:`panewise.spark.queries.dispatch`).
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -12,6 +12,7 @@ from functools import partial
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from panewise.checkpoints.layout import ROWS
 from panewise.engine.exported_state import StateOwner
 from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
@@ -39,14 +40,18 @@ from panewise.spark.queries.query_record import (
     with_clock,
     write_note,
 )
+from panewise.spark.queries.shown_rows import check_rows, recorded_rows
 from panewise.spark.queries.taken_over import taken_over
-from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
+from panewise.spark.queries.write_arguments import BEHIND_NOTHING, Behind, EarlierOutput, WriteOptions
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
 from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import check_new, prepare, prepare_batch
 from panewise.spark.workers.pack import note
+from panewise.spec.evolution import Continuation
+from panewise.spec.row_filter import RowFilter
+from panewise.state.export_file import origin_of
 
 
 def start(
@@ -57,7 +62,7 @@ def start(
     earlier: Sequence[EarlierOutput] = (),
     *,
     at_end: bool,
-    steps: tuple[Callable[[DataFrame], DataFrame], ...] = (),
+    behind: Behind = BEHIND_NOTHING,
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
@@ -76,7 +81,7 @@ def start(
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=behind.steps)
     dispatch = bound(dispatch, dataflow, names, earlier, options)
     if not dataflow.df.isStreaming:
         prepare_batch(dataflow.df.sparkSession, dispatch.sinks)
@@ -85,7 +90,7 @@ def start(
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     check_sinks(session)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = _prepared(dataflow, dispatch, options, columns, at_end=at_end)
+    dataflow = _prepared(dataflow, dispatch, options, columns, behind.rows, at_end=at_end)
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -114,7 +119,13 @@ def _started(
 
 
 def _prepared(
-    dataflow: Dataflow, dispatch: Dispatch, options: WriteOptions, columns: Schemas, *, at_end: bool
+    dataflow: Dataflow,
+    dispatch: Dispatch,
+    options: WriteOptions,
+    columns: Schemas,
+    rows: RowFilter,
+    *,
+    at_end: bool,
 ) -> Dataflow:
     """Returns the dataflow as it continues its checkpoint, after checking that and preparing the sinks.
 
@@ -124,7 +135,7 @@ def _prepared(
     known = record_of(session, checkpoint)
     if known is not None:
         dataflow = dataflow.known_as(known.shards)
-        taken = taken_over(session, known, dataflow, checkpoint, options.added_aggregates)
+        taken = taken_over(session, known, dataflow, checkpoint, options.added_aggregates, rows)
         dataflow = with_clock(known.header, replace(dataflow, spec=taken.change.spec))
         check_fed(known.header, dataflow, partial(has_state, session, checkpoint), at_end=at_end)
         check_place(session, known.header, checkpoint)
@@ -147,8 +158,14 @@ def _prepared(
             owners.insert(0, StateOwner(dataflow.spec, columns, dataflow.shards))
             initial, spec = imported_state(session, owners, checkpoint, options.initial_state)
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
-        prepare_record(session, dataflow, checkpoint, f"{checkpoint}/panewise/control", at_end=at_end)
+            origin = {ROWS: origin_of(options.initial_state).rows or {}}
+            check_rows(origin, Continuation(spec, spec), dataflow, rows, has_begun=lambda: True)
+        controls = f"{checkpoint}/panewise/control"
+        prepare_record(
+            session, dataflow, checkpoint, controls, at_end=at_end, more=recorded_rows(dataflow, rows)
+        )
     else:
+        more |= recorded_rows(dataflow, rows)
         continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
     return dataflow
 

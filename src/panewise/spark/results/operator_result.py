@@ -1,7 +1,7 @@
 """What the outputs of all operator families have in common."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path, PurePath
@@ -20,7 +20,7 @@ from panewise.spark.queries.bound_sinks import check_sequence
 from panewise.spark.queries.display import result_html
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.selection import Selection
-from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
+from panewise.spark.queries.write_arguments import Behind, EarlierOutput, WriteOptions
 from panewise.spark.queries.writer import start, whole_rows
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.watermarked_output import timely_column, with_watermark_of_query
@@ -30,6 +30,7 @@ from panewise.spark.sinks.base import AnySink
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.describe import describe
+from panewise.spec.row_filter import RowFilter
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class OperatorResult:
         before: the results that are inputs, by port.
         steps: what is done to the rows of the first output before anybody sees them (semantics 46.3).
         words: a description of these steps.
+        shown: which rows the steps leave, for the record of a checkpoint.
     """
 
     OUTPUT: ClassVar[str] = "panes"  # the name of the first output
@@ -70,10 +72,13 @@ class OperatorResult:
     before: "Mapping[str, OperatorResult]" = field(default_factory=dict)
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
     words: str = ""
+    shown: RowFilter = field(default_factory=RowFilter, kw_only=True)
 
     def _with_spec(self, spec: Specification) -> Self:
         """Returns the outputs of another specification of the same family of results over the same inputs."""
-        return replace(self, spec=spec, dataflow=self.dataflow.with_spec(spec), steps=(), words="")
+        return replace(
+            self, spec=spec, dataflow=self.dataflow.with_spec(spec), steps=(), words="", shown=RowFilter()
+        )
 
     def explain(self) -> str:
         """Returns a description in words of what is emitted and when."""
@@ -285,7 +290,8 @@ class OperatorResult:
                 output.write()
             earlier = {}
         names, outputs = {kind: self._argument(kind) for kind in wanted}, list(earlier.values())
-        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, steps=self.steps)
+        behind = Behind(self.steps, self.shown)
+        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, behind=behind)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""
@@ -347,6 +353,19 @@ class OperatorResult:
 def kinds_of(result: OperatorResult) -> dict[str, str]:
     """Returns the kind of envelopes of each output of an operator, by its name in `write`."""
     return result._outputs()
+
+
+def check_outputs(result: OperatorResult, names: Collection[str]) -> None:
+    """Checks, before a query starts, that an operator or an earlier one has outputs of these names.
+
+    Raises:
+        SpecError: if one is missing.
+    """
+    kinds = result._outputs()
+    for kind in (kinds[name] for name in names if name in kinds):
+        check_output(kind, result.dataflow.static)
+    others = dict.fromkeys(name for name in names if name not in kinds)
+    result._earlier_outputs(others, WriteOptions(None, available_now=False, processing_time=None, name=None))
 
 
 def output_of(result: OperatorResult, kind: str) -> DataFrame:

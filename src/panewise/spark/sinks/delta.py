@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
-from panewise.errors import SpecError
+from panewise.errors import SetupError, SpecError
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.delta_commits import numbered_commits
@@ -70,7 +70,12 @@ class DeltaSink(OutputSink):
     def check(self, output: SinkOutput) -> None:
         """Checks the key, and that the session has Delta."""
         check_results_of(self, output)
-        check_connectors(output.session, ["delta"])
+        try:
+            check_connectors(output.session, ["delta"])
+        except SetupError as error:
+            fault = f"{output.name}={self.table!r}, a Delta table, in {error.given}"
+            path = "" if is_path(self.table) else f"; or write './{self.table}' for Parquet files at a path"
+            raise SetupError(fault, error.rule, f"{error.remedy}{path}") from None
 
     def prepare(self, output: SinkOutput) -> None:
         """Creates the table if it is missing; otherwise checks whether it can take the rows."""

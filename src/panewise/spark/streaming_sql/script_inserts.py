@@ -1,4 +1,4 @@
-"""Starts the query of an INSERT INTO, once it is known that its rows fit its tables (semantics 46.45)."""
+"""Checks an INSERT INTO, and later starts its query (semantics 46.45, 46.158)."""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +13,15 @@ from panewise.spark.builders.upstream_inputs import frame_of, is_stream
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
 from panewise.spark.queries.query import Done, WindowQuery
-from panewise.spark.results.operator_result import OperatorResult, kinds_of
-from panewise.spark.sinks.paths import exists
+from panewise.spark.results.operator_result import OperatorResult, check_outputs, kinds_of
 from panewise.spark.sinks.preparation import empty
+from panewise.spark.streaming_sql.script_checks import check_start
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink, sink_of
-from panewise.sql.script.application import NO_CHECKPOINT, no_outputs
+from panewise.sql.script.application import NO_CHECKPOINT, no_outputs, place_of
 from panewise.sql.script.steps import InsertStep, SinkStep
 
 _OUTER: Final = re.compile(r" (LeftOuter|RightOuter|FullOuter|LeftAnti)\b")
+_WILDCARD: Final = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True)
@@ -31,8 +32,47 @@ class WrittenTable:
     schema: StructType | None
 
 
-def insert(source: Any, step: InsertStep) -> tuple[WindowQuery, dict[str, WrittenTable]]:
-    """Starts a query; returns it and the tables that it writes, by their names in lower case.
+@dataclass(frozen=True)
+class CheckedInsert:
+    """An INSERT INTO that is checked, and has not started.
+
+    Attributes:
+        source: the rows, as a DataFrame or the result of an operator.
+        step: the statement.
+        tables: the tables that its query writes, by output. That of its rows has no name.
+    """
+
+    source: Any
+    step: InsertStep
+    tables: Mapping[str | None, WrittenTable]
+
+    @property
+    def by_name(self) -> dict[str, WrittenTable]:
+        """The tables by their names in lower case."""
+        names: dict[str | None, str] = {None: self.step.statement.table}
+        names.update(self.step.sink.outputs)
+        return {names[output].lower(): table for output, table in self.tables.items()}
+
+    def shares(self, path: str | None) -> bool:
+        """Returns whether a path, which may have wildcards, is that of a table, or one contains the other."""
+        if path is None:
+            return False
+        read = place_of(_WILDCARD.split(path, maxsplit=1)[0])
+        tables = (self.step.sink, *self.step.outputs.values())
+        paths = (table.statement.options.get("path") for table in tables)
+        places = [place_of(path) for path in paths if path is not None]
+        return any(place.startswith(read) or read.startswith(place) for place in places)
+
+    def start(self) -> WindowQuery:
+        """Starts the query. The rows of a batch are written before it returns."""
+        sinks = {output: table.sink for output, table in self.tables.items()}
+        if isinstance(self.source, OperatorResult):
+            return _started(self.source, sinks, self.step)
+        return _written(self.source, sinks[None], self.step)
+
+
+def checked_insert(source: Any, step: InsertStep) -> CheckedInsert:
+    """Returns an INSERT INTO whose rows fit its tables, and whose query continues its checkpoint.
 
     Args:
         source: the rows, as a DataFrame or the result of an operator.
@@ -40,23 +80,28 @@ def insert(source: Any, step: InsertStep) -> tuple[WindowQuery, dict[str, Writte
 
     Raises:
         SqlError: if the rows do not fit a table.
+        StateError: if the checkpoint is that of another query.
     """
+    streaming = is_stream(source)
     if step.outputs and isinstance(source, DataFrame):
         raise SqlError(*no_outputs(step.outputs))
-    if is_stream(source) and step.checkpoint is None:  # of a view that only Spark knows
+    if streaming and step.checkpoint is None:  # of a view that only Spark knows
         raise SqlError(step.statement.table, *NO_CHECKPOINT)
     session = (source if isinstance(source, DataFrame) else source.dataflow.df).sparkSession
+    if isinstance(source, OperatorResult):
+        check_outputs(source, step.outputs)
     tables = _tables(source, step)
     for table in tables.values():
-        _check(session, table, step, streaming=is_stream(source))
-    sinks = {output: table.sink for output, table in tables.items()}
-    if isinstance(source, OperatorResult):
-        query = _started(source, sinks, step)
+        _check(session, table, step, streaming=streaming)
+    if streaming and step.at_end and isinstance(source, DataFrame):
+        _check_end(source)
+    sinks = [table.sink for table in tables.values()]
+    if streaming:
+        check_start(session, source, sinks, step)
     else:
-        query = _written(source, sinks[None], step)
-    names: dict[str | None, str] = {None: step.statement.table}
-    names.update(step.sink.outputs)
-    return query, {names[output].lower(): table for output, table in tables.items()}
+        for sink in (sink for sink in sinks if isinstance(sink, FileTable)):
+            sink.check_batch(session)
+    return CheckedInsert(source, step, tables)
 
 
 def _tables(source: Any, step: InsertStep) -> dict[str | None, WrittenTable]:
@@ -112,17 +157,10 @@ def _written(df: DataFrame, sink: TableSink, step: InsertStep) -> WindowQuery:
     """Starts a query of Spark's alone. The rows of a batch are written before it returns."""
     session = df.sparkSession
     if not df.isStreaming:
-        if isinstance(sink, FileTable):
-            sink.check_batch(session)
         sink(df, 0)
         return WindowQuery(Done(df), None)  # type: ignore[arg-type]
-    if step.at_end:
-        _check_end(df)
-    if isinstance(sink, FileTable):
-        if not exists(session, f"{step.checkpoint}/metadata"):
-            sink.check_new(session)
-        if not sink.prepared(session):
-            sink.prepare(empty(session, df.schema))
+    if isinstance(sink, FileTable) and not sink.prepared(session):
+        sink.prepare(empty(session, df.schema))
     writer = df.writeStream.foreachBatch(sink).queryName(step.statement.table)
     writer = writer.option("checkpointLocation", str(step.checkpoint))
     trigger = step.trigger

@@ -13,8 +13,13 @@ from panewise.errors import PanewiseError, SqlError
 from panewise.spark.builders.upstream_inputs import frame_of
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.session.failures import QueryError
-from panewise.spark.streaming_sql.script_inserts import WrittenTable, insert
-from panewise.spark.streaming_sql.script_session import keep_settings
+from panewise.spark.streaming_sql.script_inserts import (
+    CheckedInsert,
+    WrittenTable,
+    checked_insert,
+)
+from panewise.spark.streaming_sql.script_remedies import of_scripts, refusal_of_spark
+from panewise.spark.streaming_sql.script_session import keep_settings, settings_of, with_settings
 from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sources import source_of
 from panewise.spec.conditions.text import in_backticks
@@ -51,6 +56,7 @@ class ScriptRun:
         application: the checked script.
         wait: is called with the queries that run, and returns when they have ended. It is called before rows
             are printed.
+        proceed: is called before each statement. It may raise, and so end the run.
 
     Attributes:
         queries: the queries by the name of their table.
@@ -59,12 +65,17 @@ class ScriptRun:
     session: SparkSession
     application: Application
     wait: Callable[[Mapping[str, WindowQuery]], None]
+    proceed: Callable[[], None] = lambda: None
     queries: dict[str, WindowQuery] = field(default_factory=dict)
     _results: dict[str, Any] = field(default_factory=dict)
     _written: dict[str, WrittenTable] = field(default_factory=dict)
+    _checked_inserts: list[tuple[CheckedInsert, Mapping[str, str | None]]] = field(default_factory=list)
 
     def start(self) -> None:
         """Runs all statements, in their order. Queries over streams continue afterwards.
+
+        INSERT INTO is checked in its place. Its query starts when a later statement may need its rows, or at
+        the end. So a script that is refused has usually started nothing (semantics 46.158).
 
         Raises:
             SqlError: if Spark or an operator refuses a statement, or a checkpoint is that of another query.
@@ -73,7 +84,9 @@ class ScriptRun:
                 a batch runs.
         """
         for step in self.application.steps:
+            self.proceed()
             self._checked(step, partial(self._step, step))
+        self._begin()
 
     def stop(self) -> None:
         """Stops the queries. A later run of the script continues from their checkpoints."""
@@ -88,7 +101,8 @@ class ScriptRun:
         except SqlError as error:
             raise script.placed(error, span) from error
         except PanewiseError as error:
-            raise script.placed(SqlError(error.given, error.rule, error.remedy), span) from error
+            refused = SqlError(error.given, error.rule, of_scripts(error.remedy))
+            raise script.placed(refused, span) from error
         except QueryError:
             raise
         except Exception as error:
@@ -97,9 +111,7 @@ class ScriptRun:
                 raise StatementError(script.text.count("\n", 0, span.start) + 1, error) from error
             if not isinstance(error, PySparkException):
                 raise
-            said = str(error).strip().split("\n", 1)[0]
-            refused = SqlError(said, "a statement is one that Spark runs", "correct it")
-            raise script.placed(refused, span) from error
+            raise script.placed(refusal_of_spark(error), span) from error
 
     def _step(self, step: Step) -> None:
         match step:
@@ -107,20 +119,35 @@ class ScriptRun:
                 if not (own or replaced):
                     keep_settings(self.session, {statement.key: statement.value})
             case SourceStep(statement):
+                if any(insert.shares(statement.options.get("path")) for insert, _ in self._checked_inserts):
+                    self._begin()
                 self._name(statement.name, source_of(self.session, step))
             case QueryStep(QueryView(name, span)):
                 self._name(name, self._query(span))
             case InsertStep(statement):
-                query, tables = insert(self._query(statement.query), step)
-                self.queries[statement.table.lower()] = query
-                self._written.update(tables)
+                checked = checked_insert(self._query(statement.query), step)
+                self._checked_inserts.append((checked, settings_of(self.session, self.application)))
+                self._written.update(checked.by_name)
             case QueryStep(Show(span)):
+                self._begin()
                 frame_of(self._query(span)).show(truncate=False)
             case SparkStep(statement):
+                self._begin()
                 self.session.sql(self.application.script.characters(statement.span))
                 keep_settings(self.session, self.application.session_settings)  # which it may have changed
             case SinkStep():
                 pass
+
+    def _begin(self) -> None:
+        """Starts the queries that are checked, each with the settings that it was checked with."""
+        checked, self._checked_inserts = self._checked_inserts, []
+        for insert, settings in checked:
+            self.proceed()
+            with with_settings(self.session, settings):
+                self._checked(insert.step, partial(self._begin_one, insert))
+
+    def _begin_one(self, insert: CheckedInsert) -> None:
+        self.queries[insert.step.statement.table.lower()] = insert.start()
 
     def _name(self, name: str, source: Any) -> None:
         if isinstance(source, DataFrame):
@@ -133,6 +160,7 @@ class ScriptRun:
         text = self.application.script.query(span)
         names = tables_read(text).keys()
         if written := names & self._written.keys():
+            self._begin()
             self.wait(self.queries)
             for name in written:
                 table = self._written[name]

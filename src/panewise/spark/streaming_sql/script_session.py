@@ -2,21 +2,19 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import nullcontext
-from pathlib import Path
+from contextlib import contextmanager
 from typing import Final
 
 from pyspark.sql import SparkSession
 
 from panewise.spark.session.settings import PARTITIONS, configure
-from panewise.spark.session.standard_error import log_to
 from panewise.sql.script.application import Application
 from panewise.sql.script.steps import InsertStep, QueryStep, SettingStep
 
 _REMOTE: Final = "spark.remote"  # says where a session is, and is no setting in it
 
 
-def script_session(application: Application, log: str | None = None) -> tuple[SparkSession, bool]:
+def script_session(application: Application) -> tuple[SparkSession, bool]:
     """Returns the session of this process or a new one, prepared for operators, and whether it is new.
 
     A setting of the command takes precedence over SET, and that over a setting with which the process was
@@ -24,7 +22,6 @@ def script_session(application: Application, log: str | None = None) -> tuple[Sp
 
     Args:
         application: the script. A new session has the settings of Spark before its first query.
-        log: a file to which a new session writes its log; None: standard error.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -34,8 +31,7 @@ def script_session(application: Application, log: str | None = None) -> tuple[Sp
     builder = SparkSession.builder.appName("panewise sql")
     for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
         builder = builder.config(key, value)
-    with nullcontext() if log is None else log_to(Path(log)):
-        session = builder.getOrCreate()
+    session = builder.getOrCreate()
     remote = _REMOTE in settings or "SPARK_REMOTE" in os.environ
     configure(session, shuffle_partitions=None if remote or PARTITIONS in settings else _cores(session))
     keep_settings(session, settings)
@@ -65,4 +61,31 @@ def keep_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
     """Makes settings again that have changed. Those that a session has from its start have not."""
     for key, value in settings.items():
         if key != _REMOTE and session.conf.get(key, None) != value:
+            session.conf.set(key, value)
+
+
+def settings_of(session: SparkSession, application: Application) -> dict[str, str | None]:
+    """Returns the present values of the settings of Spark that a script makes, None for those without one."""
+    steps = (step for step in application.steps if isinstance(step, SettingStep))
+    keys = (step.statement.key for step in steps if not (step.own or step.replaced))
+    return {key: session.conf.get(key, None) for key in keys if key != _REMOTE}
+
+
+@contextmanager
+def with_settings(session: SparkSession, settings: Mapping[str, str | None]) -> Iterator[None]:
+    """Gives a session these settings in the block, and its own ones afterwards."""
+    own = {key: session.conf.get(key, None) for key in settings}
+    _set(session, own, settings)
+    try:
+        yield
+    finally:
+        _set(session, settings, own)
+
+
+def _set(session: SparkSession, present: Mapping[str, str | None], wanted: Mapping[str, str | None]) -> None:
+    """Makes those settings that differ from the present ones."""
+    for key, value in wanted.items():
+        if value is None and present[key] is not None:
+            session.conf.unset(key)
+        elif value is not None and present[key] != value:
             session.conf.set(key, value)

@@ -26,6 +26,7 @@ from panewise.sql.column_syntax import star_of
 from panewise.sql.over import with_free_names
 from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
 from panewise.sql.panes import WINDOW_COLUMNS
+from panewise.sql.row_filters import of_stage
 from panewise.sql.spark_names import output_name
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
@@ -133,7 +134,7 @@ class OperatorRunner(SparkText):
     def _shaped(
         self, result: OperatorResult, stage: SingleInputStage, outputs: tuple[OutputColumn, ...] | None
     ) -> OperatorResult:
-        rows = self.following(stage, ResultRows(result, result.steps))
+        rows, shown = self.following(stage, ResultRows(result, result.steps)), of_stage(stage, outputs)
         if stage.having is not None:
             rows = rows.where(stage.having)
         if outputs:
@@ -142,7 +143,7 @@ class OperatorRunner(SparkText):
         words = words_of(stage.outputs, stage.computed, stage.having)
         if ranked is not None:
             words = f"SQL: each pane becomes a row for each place of its {ranked.lists[0]}."
-        return replace(result, steps=rows.steps, words=words)
+        return replace(result, steps=rows.steps, words=words, shown=shown)
 
     @singledispatchmethod
     def following(self, stage: SingleInputStage, rows: ResultRows) -> ResultRows:

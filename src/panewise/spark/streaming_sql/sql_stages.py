@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import singledispatchmethod
+from functools import reduce, singledispatchmethod
 from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,6 +24,7 @@ from panewise.spec import Cumulating, Hopping
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.joins import resolved
 from panewise.sql.own_columns import times_of_sides
+from panewise.sql.row_filters import with_columns, with_condition
 from panewise.sql.stages import (
     UNSORTED,
     AssignedStage,
@@ -161,9 +162,10 @@ class Runner(OperatorRunner):
         rows = rows if stage.where is None else rows.where(stage.where)
         if stage.outputs is not None:
             rows = selected(rows, stage.outputs)
-        return replace(
-            rows_before, steps=rows.steps, words=f"{rows_before.words}\n{words_of(stage.outputs)}".strip()
-        )
+        words = f"{rows_before.words}\n{words_of(stage.outputs)}".strip()
+        shown = with_condition(rows_before.shown, stage.where, alias)
+        shown = shown if stage.outputs is None else with_columns(shown, stage.outputs)
+        return replace(rows_before, steps=rows.steps, words=words, shown=shown)
 
     @output.register
     def _assigned(self, stage: AssignedStage) -> DataFrame:
@@ -198,7 +200,8 @@ class Runner(OperatorRunner):
         for condition in join.where:
             rows = rows.where(condition)
         rows = selected(rows, join.outputs)
-        return replace(result, steps=rows.steps, words=words_of(join.outputs))
+        shown = with_columns(reduce(with_condition, join.where, result.shown), join.outputs)
+        return replace(result, steps=rows.steps, words=words_of(join.outputs), shown=shown)
 
 
 def _with_watermark(table: Source, watermark: TableWatermark) -> DataFrame:

@@ -142,6 +142,11 @@ class ExpressionParser(SparkParser):
         return self._tokens[place].text.upper() if place < self._tokens_size else ""
 
     @property
+    def tokens(self) -> list[Token]:
+        """The tokens of the text."""
+        return self._tokens
+
+    @property
     def index(self) -> int:
         """The number of the present token."""
         return self._index

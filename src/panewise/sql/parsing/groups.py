@@ -6,6 +6,7 @@ from sqlglot import TokenType, exp
 
 from panewise.sql.parsing.expressions import ExpressionParser
 from panewise.sql.parsing.syntax import Expr, Group
+from panewise.sql.parsing.window_tables import check_name
 
 MAX_SETS: Final = 1_024  # of GROUP BY
 _Set: TypeAlias = tuple[int, ...]  # the positions of its expressions
@@ -48,6 +49,7 @@ class _GroupClause:
 
     def _keys(self) -> list[Expr]:
         """Parses a key, or several in parentheses."""
+        check_name(self.parser)
         expr = self.parser.expr("an expression follows GROUP BY")
         node = expr.node.unnest()
         if isinstance(node, exp.Tuple):

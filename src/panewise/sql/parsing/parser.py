@@ -32,6 +32,7 @@ from panewise.sql.parsing.syntax import (
 from panewise.sql.parsing.window_tables import at_window_clause, window_clause
 
 # What to do about tokens behind the end of a query.
+STATEMENTS: Final = frozenset({"SELECT", "INSERT", "CREATE", "SET", "WITH"})  # words that begin a statement
 _REMEDIES: Final[Mapping[Any, str]] = {
     TokenType.STRING: "write a name in backticks",
     TokenType.ARROW: "write get_json_object(column, '$.name') for a field of JSON",
@@ -337,6 +338,8 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
         pass
     if parser._curr:
         remedy = _REMEDIES.get(parser._curr.token_type, "correct the clause before it, or its order")
+        if parser.word() in STATEMENTS:
+            remedy = f"write a semicolon before {parser.word()} if it begins another statement of a script"
         raise parser.unexpected("nothing follows the end of a query", remedy)
     return query, parser
 

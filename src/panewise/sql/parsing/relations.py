@@ -22,7 +22,7 @@ from panewise.sql.parsing.syntax import (
     TableFunction,
     Watermark,
 )
-from panewise.sql.parsing.window_tables import WINDOWS, at_window, window_function
+from panewise.sql.parsing.window_tables import WINDOWS, at_window, check_name, window_function
 
 # Options of WITH for the operator that reads the table: fields of its specification, and how Spark runs it.
 RUN_OPTIONS: Final = frozenset({"finish", "shards", "clock"})
@@ -210,6 +210,7 @@ class RelationParser(ExpressionParser):
                 lambda: self._parenthesis(rule, remedy) if self.at(TokenType.L_PAREN) else self.expr()
             )
             return None
+        check_name(self)
         parts = [self.name(rule)]
         while self.take(TokenType.DOT):
             parts.append(self.name("a name follows the dot"))

@@ -7,6 +7,7 @@ from sqlglot import TokenType, exp
 
 from panewise.sql.parsing.expressions import ExpressionParser
 from panewise.sql.parsing.syntax import Argument, Expr, Source, TableFunction, TextSpan
+from panewise.sql.recognize import mistaken_window
 
 WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _CLAUSES: Final = {"TUMBLING": "TUMBLE", "HOPPING": "HOP", "SESSION": "SESSION"}
@@ -43,6 +44,21 @@ def window_function(parser: ExpressionParser, data: Callable[[], Source]) -> Tab
         raise parser.fail(function, rule, f"write {function}(TABLE t, DESCRIPTOR(ts), ...)", name)
     span, arguments = parser.span_from(index), tuple(parts.arguments)
     return TableFunction(function, parts.data, parts.partition_by, parts.time, arguments, None, name, span)
+
+
+def check_name(parser: ExpressionParser) -> None:
+    """Refuses a call, here or in `TABLE(...)`, that nearly has the name of a window function.
+
+    Raises:
+        SqlError: if it has.
+    """
+    wrapped = parser.at_word("TABLE") and parser.at(TokenType.L_PAREN, ahead=1)
+    index = parser.index + 2 * wrapped
+    meant = mistaken_window(parser.tokens, index) if index < len(parser.tokens) else None
+    if meant is not None:
+        parser.move_to(index)
+        rule = f"the window functions are {', '.join(WINDOWS)}"
+        raise parser.unexpected(rule, f"write {meant}")
 
 
 def at_window_clause(parser: ExpressionParser) -> bool:

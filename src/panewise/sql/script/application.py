@@ -12,7 +12,7 @@ from typing import Final
 from panewise.errors import SpecError, SqlError
 from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.parsing.syntax import TextSpan
-from panewise.sql.script.declarations import sink_step, source_step
+from panewise.sql.script.declarations import has_path, sink_step, source_step
 from panewise.sql.script.known_tables import KnownTable, Tables
 from panewise.sql.script.queries import CheckedQuery, checked_query
 from panewise.sql.script.script_parser import parse_script
@@ -52,12 +52,17 @@ _BEFORE_NAMES: Final = frozenset({"TABLE", "VIEW", "EXISTS"})
 class Application:
     """A checked script: what is to be done for each of its statements, in their order.
 
-    `conf` are the settings of the command, which take precedence over those of the script.
+    Attributes:
+        script: the script.
+        steps: what is to be done.
+        conf: the settings of the command, which take precedence over those of the script.
+        warnings: what the author should know, though nothing is refused, each with its place in the script.
     """
 
     script: SqlScript
     steps: tuple[Step, ...]
     conf: Mapping[str, str]
+    warnings: tuple[SqlError, ...] = ()
 
     @property
     def session_settings(self) -> dict[str, str]:
@@ -90,7 +95,8 @@ def compile_script(text: str, conf: Mapping[str, str] = MappingProxyType({})) ->
     ['SinkStep', 'InsertStep']
     """
     script = parse_script(text)
-    return Application(script, tuple(_ScriptCompiler(script, ScriptSettings(conf)).steps()), conf)
+    compiler = _ScriptCompiler(script, ScriptSettings(conf))
+    return Application(script, tuple(compiler.steps()), conf, tuple(compiler.warnings))
 
 
 class _ScriptCompiler:
@@ -98,6 +104,7 @@ class _ScriptCompiler:
         self.script, self.settings, self.tables = script, settings, Tables()
         self.claimed: set[tuple[str, str]] = set()  # paths and checkpoints that are in use
         self.endless: Insert | None = None  # a query that never ends by itself
+        self.warnings: list[SqlError] = []
 
     def steps(self) -> Iterator[Step]:
         """Yields a step for each statement."""
@@ -127,7 +134,9 @@ class _ScriptCompiler:
                 return self._of_spark(statement)
 
     def _query(self, span: TextSpan) -> CheckedQuery:
-        return checked_query(self.script, span, self.tables, self.endless)
+        query = checked_query(self.script, span, self.tables, self.endless)
+        self.warnings += (self.script.placed(warning, span) for warning in query.warnings)
+        return query
 
     # Tables and views
 
@@ -154,7 +163,7 @@ class _ScriptCompiler:
         step = sink_step(statement, self.tables, self.script)
         if "path" in statement.options:
             path = statement.options["path"]
-            self._claim("path", _place(path), path, statement.option_spans["path"])
+            self._claim("path", place_of(path), path, statement.option_spans["path"])
         self.tables.sinks[statement.name.lower()] = step
         return step
 
@@ -217,7 +226,7 @@ class _ScriptCompiler:
         span = statement.name_span
         if checkpoint is None:
             raise self.script.fail(statement.table, *NO_CHECKPOINT, span)
-        self._claim("checkpoint", _place(checkpoint), checkpoint, span)
+        self._claim("checkpoint", place_of(checkpoint), checkpoint, span)
         if at_end and not trigger.available_now:
             rule = "only a run that ends can end its input"
             raise self.script.fail("finish = at_end", rule, "SET panewise.trigger = 'available now'", span)
@@ -232,12 +241,23 @@ class _ScriptCompiler:
             with self.script.placing(statement.name_span):
                 check_list(statement.columns, names)
         wanted = names if statement.columns is None else [*statement.columns]
+        if wanted is None:
+            self._check_names(sink, known, statement)
         if wanted is None or known.columns is None or len(known.columns) == len(wanted):
             return
         rule = f"the columns of a query are those of its table, in their order: {wanted}"
         shown = "" if known.names is None else f" {known.names}"
         what = f"{len(known.columns)} columns{shown}"
         raise self.script.fail(what, rule, "select as many", statement.name_span)
+
+    def _check_names(self, sink: SinkStep, known: KnownTable, statement: Insert) -> None:
+        """Refuses two columns of one name in a table whose format cannot have them."""
+        names = Counter(column.name.lower() for column in known.columns or () if column.name is not None)
+        twice = [name for name, number in names.items() if number > 1]
+        if twice and has_path(sink.statement):
+            rule = f"each column of a table of {sink.statement.format} has a name of its own"
+            remedy = "give one another name with AS, or declare the columns of the table"
+            raise self.script.fail(f"a column {twice[0]} twice", rule, remedy, statement.name_span)
 
     def _show(self, statement: Show) -> Step:
         query = self._query(statement.query)
@@ -271,7 +291,7 @@ def no_outputs(outputs: Mapping[str, object]) -> tuple[str, str, str]:
     return next(iter(outputs)), rule, "leave the option of the table out"
 
 
-def _place(path: str) -> str:
+def place_of(path: str) -> str:
     """Returns one spelling of a path."""
     local = path.removeprefix("file://").removeprefix("file:")
     if "://" not in local:

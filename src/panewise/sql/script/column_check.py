@@ -47,12 +47,16 @@ class ColumnCheck:
         closed: whether there are no other tables than these and those with a database.
         operators: whether operators run the query for sure. Spark runs a query over a batch that they refuse,
             so of such a query only the names of columns are checked.
+
+    Attributes:
+        warnings: what its user should know of a query that Spark runs.
     """
 
     def __init__(
         self, sql: str, tables: Mapping[str, KnownTable], *, closed: bool = False, operators: bool = True
     ) -> None:
         self.sql, self.tables, self.closed, self.operators = sql, tables, closed, operators
+        self.warnings: list[SqlError] = []
 
     def known_table(self, stage: Stage) -> KnownTable:
         """Returns the columns of a stage.
@@ -114,6 +118,8 @@ class ColumnCheck:
         streaming, endless = any(table.streaming for table in inputs), stage.endless
         if streaming and endless is not None:
             raise endless.error(self.sql)
+        if stage.unbounded is not None and sum(table.streaming for table in inputs) > 1:
+            self.warnings.append(stage.unbounded.error(self.sql))
         return replace(UNKNOWN, streaming=streaming)
 
     def _assigned(self, stage: AssignedStage) -> KnownTable:

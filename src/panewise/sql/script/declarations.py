@@ -6,13 +6,15 @@ from typing import Final
 
 from panewise.chrono import Duration
 from panewise.sql.options import length_of
+from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.known_tables import KnownColumn, KnownColumns, KnownTable, Tables
 from panewise.sql.script.script_settings import at_end_of, trigger_of
 from panewise.sql.script.statements import Relation, SinkTable, SourceView, SqlScript
 from panewise.sql.script.steps import SinkStep, SourceStep, is_of_format
-from panewise.sql.type_names import type_of
+from panewise.sql.type_names import check_type, type_of
 
 FILES: Final = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
+_FORMATS: Final = FILES | {"delta", "kafka", "rate", "socket", "memory", "console", "jdbc", "binaryfile"}
 DECODED: Final = ("json", "csv")  # the formats of the values of Kafka
 METADATA: Final = ("key", "topic", "partition", "offset", "timestamp")
 _FLAT: Final = frozenset({"csv", "text"})  # formats without structs
@@ -33,7 +35,8 @@ def source_step(statement: SourceView, script: SqlScript) -> tuple[SourceStep, K
     Raises:
         SqlError: if it breaks a rule.
     """
-    _check_names(statement, included(statement), script)
+    _check_format(statement, script)
+    _check_columns(statement, included(statement), script)
     _check_source_options(statement, script)
     streaming = _is_stream(statement, script)
     columns: KnownColumns | None = None
@@ -46,7 +49,23 @@ def source_step(statement: SourceView, script: SqlScript) -> tuple[SourceStep, K
     if names is not None and not watermarks <= {name.lower() for name in names}:
         rule = f"the columns are {names}"
         raise script.fail(f"a column {next(iter(watermarks))}", rule, "correct the name", statement.span)
+    _check_event_time(statement, script)
+    if statement.format in FILES and "path" not in statement.options:
+        rule, remedy = "a view of files has a path", "add LOCATION 'path'"
+        raise script.fail(statement.name, rule, remedy, statement.name_span)
     return SourceStep(statement, streaming), known
+
+
+def _check_event_time(statement: SourceView, script: SqlScript) -> None:
+    """Refuses a WATERMARK of a column that is no timestamp, which Spark refuses, too."""
+    if statement.watermark is None:
+        return
+    name = statement.watermark[0]
+    column = next((each for each in statement.columns or () if each.name.lower() == name.lower()), None)
+    if column is not None and not type_of(column.type).name.startswith("timestamp"):
+        rule = "the watermark of a view is that of a TIMESTAMP"
+        remedy = f"declare {name} so, or write WATERMARK to_timestamp({name}) AS at DELAY OF ... in the query"
+        raise script.fail(f"WATERMARK {name}, of the type {column.type}", rule, remedy, column.span)
 
 
 def _is_stream(statement: SourceView, script: SqlScript) -> bool:
@@ -115,8 +134,25 @@ def included(statement: SourceView) -> tuple[str, ...]:
     return tuple(name.strip().lower() for name in text.split(",") if name.strip())
 
 
-def _check_names(statement: Relation, others: tuple[str, ...], script: SqlScript) -> None:
-    """Refuses two columns of one name. Names that differ in case are left to Spark, which has a setting."""
+def _check_format(statement: Relation, script: SqlScript) -> None:
+    """Refuses a format that is nearly a known one, but for a name that begins with a known one."""
+    name = statement.format
+    close = difflib.get_close_matches(name, sorted(_FORMATS), n=1, cutoff=0.75)
+    if close and name not in _FORMATS and not name.startswith(close[0]):
+        rule = f"the formats of Spark and of panewise are {', '.join(sorted(_FORMATS))}"
+        start = script.text.lower().index(name, statement.name_span.end)
+        span = TextSpan(start, start + len(name))
+        raise script.fail(name, rule, f"write {close[0]}, or the name of the class of another format", span)
+
+
+def _check_columns(statement: Relation, others: tuple[str, ...], script: SqlScript) -> None:
+    """Refuses two columns of one name, and types that Spark does not have.
+
+    Names that differ in case are left to Spark, which has a setting.
+    """
+    for column in statement.columns or ():
+        with script.placing(column.span):
+            check_type(column.type)
     names = [column.name for column in statement.columns or ()]
     twice = [name for name, number in Counter(names).items() if number > 1 or name.lower() in others]
     if twice:
@@ -131,10 +167,11 @@ def sink_step(statement: SinkTable, tables: Tables, script: SqlScript) -> SinkSt
         SqlError: if it breaks a rule.
     """
     options, spans = statement.options, statement.option_spans
-    if _has_path(statement) and "path" not in options:
+    if has_path(statement) and "path" not in options:
         rule = "a table of files has a path"
         raise script.fail(statement.name, rule, "add LOCATION 'path'", statement.name_span)
-    _check_names(statement, (), script)
+    _check_format(statement, script)
+    _check_columns(statement, (), script)
     _check_sink_options(statement, script)
     for key, check in (("trigger", trigger_of), ("finish", at_end_of)):
         if key in options:
@@ -152,7 +189,7 @@ def sink_step(statement: SinkTable, tables: Tables, script: SqlScript) -> SinkSt
     return step
 
 
-def _has_path(statement: SinkTable) -> bool:
+def has_path(statement: SinkTable) -> bool:
     """Returns whether the rows of a table are at a path, which no other table has."""
     return statement.format in (*FILES, "delta")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from panewise.errors import SpecError
+from panewise.errors import SpecError, SqlError
 from panewise.spec import Entry, counted
 from panewise.sql.compile import compile_sql
 from panewise.sql.parsing.syntax import TextSpan
@@ -24,11 +24,13 @@ class CheckedQuery:
         compiled: its stages, None if Spark alone runs it.
         known: what is known about its rows.
         has_outputs: whether it may have outputs such as late rows, also those of a view that it reads.
+        warnings: what its user should know, though nothing is refused.
     """
 
     compiled: CompiledQuery | None
     known: KnownTable
     has_outputs: bool
+    warnings: tuple[SqlError, ...] = ()
 
 
 def checked_query(script: SqlScript, span: TextSpan, tables: Tables, endless: Insert | None) -> CheckedQuery:
@@ -59,7 +61,7 @@ def checked_query(script: SqlScript, span: TextSpan, tables: Tables, endless: In
     if compiled.tail is not None and known.streaming:
         raise compiled.tail_error(*UNSORTED)
     own = has_operator(compiled.stage)
-    return CheckedQuery(compiled if own else None, known, own or reads_a_result)
+    return CheckedQuery(compiled if own else None, known, own or reads_a_result, tuple(check.warnings))
 
 
 def _check_sinks(script: SqlScript, text: str, tables: Tables, endless: Insert | None) -> None:

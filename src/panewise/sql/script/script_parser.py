@@ -8,7 +8,7 @@ from sqlglot.errors import ParseError
 
 from panewise.chrono import Duration
 from panewise.sql.parsing.expressions import ExpressionParser, tokens_of
-from panewise.sql.parsing.parser import STREAMED
+from panewise.sql.parsing.parser import STATEMENTS, STREAMED
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.statements import (
     ColumnSyntax,
@@ -197,7 +197,8 @@ class _ScriptParser(ExpressionParser):
                 )
             else:
                 rule = "behind the format stand OPTIONS (...) and LOCATION 'path'"
-                raise self.unexpected(rule, remedy)
+                another = self.word() in STATEMENTS
+                raise self.unexpected(rule, f"write a semicolon before {self.word()}" if another else remedy)
         return ".".join(parts).lower(), options, spans
 
     def _option_list(self, options: dict[str, str], spans: dict[str, TextSpan]) -> None:

@@ -31,7 +31,16 @@ def check_instant(name: str, dtype: pl.DataType | None) -> None:
     """
     if dtype is not None and not (isinstance(dtype, pl.Datetime) and dtype.time_zone is not None):
         rule = f"the event time is a TIMESTAMP, which names an instant (semantics 1), and this is {dtype}"
-        raise SqlError(f"event time {name}", rule, "compute it before, as in timestamp_micros(id) AS ts")
+        raise SqlError(f"event time {name}", rule, _remedy_of(dtype).format(name=name))
+
+
+def _remedy_of(dtype: pl.DataType) -> str:
+    """Returns how a column of this type becomes an event time."""
+    if isinstance(dtype, pl.Datetime):
+        return "give it a time zone, as with pl.col('{name}').dt.replace_time_zone('UTC')"
+    if isinstance(dtype, pl.String):
+        return "parse it, as with pl.col('{name}').str.to_datetime(time_zone='UTC')"
+    return "compute it before, as in timestamp_micros(id) AS ts"
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.engine.kernels.column_types import Dtypes
-from panewise.errors import InputError, SqlError
+from panewise.errors import InputError, SpecError
 from panewise.sql import compile_sql
 from panewise.sql.named_places import placed
 from panewise.sql.parameters import with_parameters
@@ -202,7 +202,7 @@ class SqlRun:
         }
         try:
             self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
-        except SqlError as error:
+        except SpecError as error:
             raise placed(error, text) from None
         nothing = self.node.rejected()
         self._no_late, self._no_invalid = _together(nothing.late), _together(nothing.invalid)
