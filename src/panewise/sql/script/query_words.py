@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from panewise.spec import WindowOperator
 from panewise.spec.conditions import as_condition, sql_text
 from panewise.spec.describe import describe
 from panewise.spec.describe.join import EMITTED
@@ -23,6 +22,7 @@ from panewise.sql.stages import (
     walk,
 )
 from panewise.sql.texts import one_line
+from panewise.sql.windows import is_first
 
 _LATE = "emitted to the late output"
 _UNWRITTEN = "counted, and not written, as the table of the query has no option `late`"
@@ -88,7 +88,7 @@ def _operator_words(stage: SingleInputStage) -> Iterator[str]:
 
 def _ranked_words(stage: SingleInputStage, ranked: Ranked) -> Iterator[str]:
     """Yields the rows that a Top-N has of each pane, and their columns."""
-    spec = stage.spec if isinstance(stage.spec, WindowOperator) else stage.spec.stages[-1]
+    spec = stage.spec if is_first(stage.spec) else stage.spec.stages[-1]
     first = spec.aggregates[0]
     order = (column for column in first.ranking if column.column != "all rows")
     shown = ", ".join(f"{column.column}{'' if column.ascending else ' DESC'}" for column in order)
