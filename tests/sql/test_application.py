@@ -77,13 +77,65 @@ def test_explain() -> None:
     assert "  the watermark is ts minus 10 minutes" in lines
     assert "  reads a table from parquet as products" in lines
     assert "  its late rows are written to late" in lines
-    assert "  a inner join of o and s on id = id: Interval(" in "\n".join(lines)
+    assert "  Join of o and s: emits each pair of a left and a right row that are partners." in lines
+    assert any(line.startswith("  Partners: rows with equal id, if the right ") for line in lines)
     assert any(line.startswith("  Windows: each row belongs to one window of 1 hour") for line in lines)
     assert "  checkpoint /checkpoints/revenue" in lines
     words = compile_script("SET panewise.finish = at_end; SET spark.x = 1; USE db; SELECT 1").explain()
     assert "sets panewise.finish of the statements after it" in words
     assert "is a setting of Spark" in words
     assert "is Spark's alone" in words
+
+
+WORDS = [
+    (
+        """SELECT k, sum(v) AS s FROM TUMBLE(t, ts, INTERVAL '1' HOUR) WHERE v > 0
+        GROUP BY k, window_start, window_end HAVING count(*) > 1""",
+        [
+            "WHERE: the operator takes the rows with v > 0.",
+            "HAVING: emitted are the rows with `count(*)` > 1.",
+            "Columns: k, sum(v) AS s.",
+        ],
+    ),
+    (
+        """SELECT window_start, k, v FROM TUMBLE(t, ts, INTERVAL '1' HOUR)
+        QUALIFY ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY v DESC) <= 2""",
+        [
+            "Top-N: of the rows of each pane, the first 2 in the order of v DESC, each as a row of its own.",
+            "Columns: window_start, k, v.",
+        ],
+    ),
+    (
+        "SELECT k, sum(v) OVER (ORDER BY ts) AS s FROM t QUALIFY s > 3",
+        ["QUALIFY: emitted are the rows with (`s`) > 3.", "Columns: k, sum(v) OVER (ORDER BY ts) AS s."],
+    ),
+    (
+        """SELECT t.k, u.v AS w FROM t LEFT JOIN t u ON t.k = u.k
+        AND u.ts BETWEEN t.ts AND t.ts + INTERVAL '5' DAYS""",
+        [
+            "Join of t and u: emits each pair of partners, and each left row without a partner.",
+            "Partners: rows with equal k, if the right ts is from the same as to 5 days after the left ts.",
+            "Columns: t.k, u.v AS w.",
+        ],
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "words"), WORDS)
+def test_what_a_query_becomes_in_words(query: str, words: list[str]) -> None:
+    """semantics 46.47"""
+    declared = """SET panewise.checkpoint = 'c';
+        CREATE TEMPORARY VIEW t (ts TIMESTAMP, k STRING, v BIGINT, WATERMARK ts DELAY OF INTERVAL '1' HOUR)
+        USING json LOCATION 'in'; CREATE TABLE late USING json LOCATION 'late';
+        CREATE TABLE o USING json OPTIONS (path 'o'); INSERT INTO o """
+    explained = compile_script(declared + query).explain()
+    lines = [line.strip() for line in explained.split("\n")]
+    assert [line for line in words if line not in lines] == []
+    assert "emitted to the late output" not in explained
+    assert "no option `late`" in explained
+    output = "left_late" if "JOIN" in query else "late"
+    explained = compile_script(declared.replace("'o')", f"'o', {output} 'late')") + query).explain()
+    assert "emitted to the late output" in explained
 
 
 WRONG = [

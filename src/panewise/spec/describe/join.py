@@ -8,7 +8,7 @@ from panewise.spec.operators.join.match_parts import MatchParts, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 
-_EMITTED = {
+EMITTED = {
     "inner": "each pair of a left and a right row that are partners",
     "left": "each pair of partners, and each left row without a partner",
     "right": "each pair of partners, and each right row without a partner",
@@ -36,7 +36,7 @@ def describe(spec: JoinOperator) -> str:
     """
     parts = match_parts(spec.match)
     lines = [
-        f"Join: emits {_EMITTED[spec.how]}.",
+        f"Join: emits {EMITTED[spec.how]}.",
         _partners(spec, parts),
         *parts.emission(spec, _unmatched(spec, parts)),
         _columns(spec),

@@ -1,7 +1,7 @@
 """Describes in words what the statements of a script become (semantics 46.47)."""
 
-from panewise.spec.describe import describe
 from panewise.sql.script.declarations import skew_of
+from panewise.sql.script.query_words import query_words
 from panewise.sql.script.statements import QueryView, SourceView
 from panewise.sql.script.steps import (
     InsertStep,
@@ -12,17 +12,6 @@ from panewise.sql.script.steps import (
     SparkStep,
     Step,
 )
-from panewise.sql.stages import (
-    OURS,
-    AssignedStage,
-    CompiledQuery,
-    JoinStage,
-    RowsStage,
-    Stage,
-    TableStage,
-    walk,
-)
-from panewise.sql.texts import one_line
 
 
 def step_words(step: Step) -> list[str]:
@@ -66,39 +55,12 @@ def _sink_words(step: SinkStep) -> list[str]:
 def _insert_words(step: InsertStep) -> list[str]:
     if not step.streaming:
         return [*query_words(step.compiled), "writes its rows, and ends"]
-    trigger = step.trigger
+    trigger, late = step.trigger, any("late" in output for output in step.outputs)
     ends = "when all that is available has been read, it ends"
     return [
-        *query_words(step.compiled),
+        *query_words(step.compiled, late=late),
         f"checkpoint {step.checkpoint}",
         f"a micro-batch every {trigger.processing_time}" if trigger.processing_time else "",
         ends if trigger.available_now else "runs until stopped",
         "the end of the stream is the end of the input" if step.at_end else "",
     ]
-
-
-def query_words(compiled: CompiledQuery | None) -> list[str]:
-    """Returns a description of each stage of a query, the first one first."""
-    if compiled is None:
-        return ["is a query of Spark's alone"]
-    stages = [stage for stage in reversed([*walk(compiled.stage)]) if not isinstance(stage, TableStage)]
-    return [line for stage in stages for line in _stage_words(stage).split("\n")]
-
-
-def _stage_words(stage: Stage) -> str:
-    match stage:
-        case JoinStage():
-            pairs = " and ".join(f"{left} = {right}" for left, right in stage.keys)
-            names = " and ".join(stage.names)
-            return f"a {stage.how} join of {names} on {pairs or 'no key'}: {stage.match}"
-        case RowsStage():
-            columns = "all columns" if stage.outputs is None else f"{len(stage.outputs)} columns"
-            return f"a selection of {columns}" + (
-                "" if stage.where is None else f" where {one_line(stage.where)}"
-            )
-        case AssignedStage():
-            return "the bounds of the windows of each row"
-        case _ if isinstance(stage, OURS):
-            return describe(stage.spec)
-        case _:
-            return "a query of Spark's"

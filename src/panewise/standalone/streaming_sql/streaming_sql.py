@@ -14,7 +14,7 @@ from panewise.errors import InputError, SpecError
 from panewise.sql import compile_sql
 from panewise.sql.named_places import placed
 from panewise.sql.parameters import with_parameters
-from panewise.sql.script.step_words import query_words
+from panewise.sql.script.query_words import query_words
 from panewise.sql.stages import CompiledQuery
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
 from panewise.standalone.schema import dtype_of
