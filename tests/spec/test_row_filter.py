@@ -43,7 +43,11 @@ def test_a_condition_over_an_added_aggregate_is_refused() -> None:
     with pytest.raises(StateError, match=refused):
         check((SPEC, EVERY_ROW), (COUNTED, over("n")))
     check((SPEC, EVERY_ROW), (COUNTED, over("n")), "from_now_on")
-    check((SPEC, EVERY_ROW), (COUNTED, replace(over("n"), null_safe=frozenset({"n"}))))
+    (part,) = over("n").conditions
+    safe = replace(part, null_safe=frozenset({"n"}))
+    check((SPEC, EVERY_ROW), (COUNTED, RowFilter((safe,))))
+    with pytest.raises(StateError, match=refused):  # another part says nothing of null
+        check((SPEC, EVERY_ROW), (COUNTED, RowFilter((safe, part))))
     check((SPEC, EVERY_ROW), (COUNTED, over("s")))
 
 

@@ -57,8 +57,11 @@ def test_what_a_condition_says_of_null() -> None:
     one = rows_of(f"{SUMS} HAVING count(*) >= 1")
     assert [condition.columns for condition in one.conditions] == [("count(*)",)]
     for condition in ("count(*) IS NULL OR count(*) >= 1", "coalesce(count(*), 1) >= 1", "count(*) <=> 1"):
-        assert rows_of(f"{SUMS} HAVING {condition}").null_safe == {"count(*)"}
-    assert not one.null_safe
+        (part,) = rows_of(f"{SUMS} HAVING {condition}").conditions
+        assert part.null_safe == {"count(*)"}
+    assert not one.conditions[0].null_safe
+    both = rows_of(f"{SUMS} HAVING (count(*) IS NULL OR count(*) > 1) AND count(*) < 9")
+    assert [bool(part.null_safe) for part in both.conditions] == [True, False]
 
 
 def test_the_places_of_a_top_n() -> None:

@@ -1,7 +1,7 @@
 """Which emitted rows of an operator a query writes, and how that may change (semantics 47.22).
 
-A text of SQL selects rows behind its last operator: HAVING, QUALIFY, WHERE of a query over it, and the places
-of a Top-N. The specification has nothing of it. So the record of a checkpoint has it, too.
+A text of SQL selects rows behind its last operator: by HAVING, QUALIFY, WHERE of a query over it, and the
+limit of a Top-N. The specification says nothing about that. So the record of a checkpoint does.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,11 +26,13 @@ class RowCondition:
         text: the condition over the columns of the operator.
         parts: the same in normal form, cut where a column stands.
         columns: these columns, in lower case.
+        null_safe: those of them for which the condition says what null means.
     """
 
     text: str
     parts: tuple[str, ...]
     columns: tuple[str, ...] = ()
+    null_safe: frozenset[str] = frozenset()
 
     def meaning(self, definitions: Mapping[str, str]) -> str:
         """Returns the normal form, in which the definitions of columns stand for their names."""
@@ -44,15 +46,13 @@ class RowFilter:
 
     Attributes:
         conditions: all of them are true for a row that is written.
-        unnested: the lists of a Top-N that become rows.
-        null_safe: columns for which the conditions say what null means.
+        unnested: the lists of a Top-N that become rows, in lower case.
         selected: the expressions over emitted rows behind a SELECT list, by their lower-case names.
         tables: names that may stand before columns, in lower case.
     """
 
     conditions: tuple[RowCondition, ...] = ()
     unnested: tuple[str, ...] = ()
-    null_safe: frozenset[str] = frozenset()
     selected: Mapping[str, str] = field(default_factory=dict)
     tables: frozenset[str] = frozenset()
 
@@ -73,7 +73,7 @@ class RowFilter:
 
         Args:
             before: what the record has of the filter with which the state was made; None if it is one of an
-                earlier release, and empty if the state comes from a file.
+                earlier release, and empty if the state comes from a file that has none.
             change: how the state is continued.
             columns: the columns of the emitted rows.
 
@@ -86,8 +86,8 @@ class RowFilter:
         for condition in self.conditions:
             known = (before or {}).get(_CONDITIONS, {})
             lost = nulls.among(condition.columns, known=condition.meaning(definitions) in known)
-            if lost - self.null_safe:
-                raise _null_in_condition(condition, sorted(lost - self.null_safe))
+            if lost - condition.null_safe:
+                raise _null_in_condition(condition, sorted(lost - condition.null_safe))
         recorded = [definitions.get(name, name) for name in self.unnested]
         lost = nulls.among(self.unnested, known=recorded == (before or {}).get(_UNNESTED))
         if lost:

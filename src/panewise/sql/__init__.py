@@ -6,15 +6,16 @@ The way of a query, with the modules of each step:
 2. Syntax, in `parsing`: `parser` reads the text, with `expressions`, `relations` (FROM), `window_tables`,
    `groups` (GROUP BY) and `emit` (EMIT). It extends the parser of sqlglot, and returns values of `syntax`.
 3. Recognition: `compile` compiles each query in its `scope`. `selects` determines what a SELECT is, with
-   `join_queries` and `first_rows`. Some SELECTs are written again as a query over a query (`rewriting`).
+   `join_queries` and `first_rows`. Some SELECTs are rewritten as a query over a query (`rewriting`).
 4. Specification: each kind of SELECT has a compiler: `windows`, `chained` (windows over panes),
    `window_rows` and `second_windows` (over rows of windows), `stream_queries` (windows of CQL), `over`,
    `joins`, `top_n`, `deduplicates`. `sources` compiles FROM, and `spark_queries` what Spark runs. The
-   result is a tree of `stages`.
+   result is a tree of `stages`; those of operators have the specifications.
 5. Run: `panewise.spark.streaming_sql` runs the stages on Spark, and `panewise.standalone.streaming_sql`
    runs them in process.
 
-`script` has scripts of several statements. `writing` writes a specification as SQL.
+`script` has scripts of several statements. `to_sql` writes a specification as SQL, with `writing`.
+`row_filters` says which rows a query selects behind its last operator.
 
 Only this package imports sqlglot.
 """

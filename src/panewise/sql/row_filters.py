@@ -49,8 +49,7 @@ def with_condition(rows: RowFilter, condition: str | None, table: str | None = N
     except (ParseError, SqlError):  # what only Spark's parser reads
         return replace(rows, conditions=(*rows.conditions, RowCondition(text, (normal(text),))))
     parts = [_condition(rows, part, parser) for part in conjuncts(expr.node)]
-    safe = frozenset(_column(rows, node) for node in columns_in(expr.node) if _is_null_safe(node))
-    return replace(rows, conditions=(*rows.conditions, *parts), null_safe=rows.null_safe | safe)
+    return replace(rows, conditions=(*rows.conditions, *parts))
 
 
 def with_columns(rows: RowFilter, outputs: Iterable[OutputColumn]) -> RowFilter:
@@ -109,7 +108,8 @@ def _condition(rows: RowFilter, node: exp.Expr, parser: QueryParser) -> RowCondi
         changes[place] = f"`\x01{number}\x01`{fields}"
     pieces = re.split(r"\x01\d+\x01", normal(replaced(parser.sql, span, changes)))
     columns = tuple(_column(rows, column) for _, column in places)
-    return RowCondition(one_line(parser.characters(span)), tuple(pieces), columns)
+    safe = frozenset(_column(rows, column) for _, column in places if _is_null_safe(column))
+    return RowCondition(one_line(parser.characters(span)), tuple(pieces), columns, safe)
 
 
 def _in_parentheses(node: exp.Expr) -> exp.Expr:
