@@ -8,6 +8,8 @@ import click
 from panewise.cli.command import argument
 from panewise.cli.command import command as new_command
 
+_SECONDS = 0.5  # how long Ctrl-C may take
+
 
 @new_command(
     "watch",
@@ -39,7 +41,9 @@ def command(*, journal: str, port: int, host: str, opens: bool) -> int:
             click.echo(f"panewise: {warning}", err=True)
         if opens:
             webbrowser.open(server.url)
-        Event().wait()
+        never = Event()
+        while not never.wait(_SECONDS):  # Python may miss Ctrl-C just before a wait without an end
+            continue
     except KeyboardInterrupt:
         pass
     finally:
