@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.spark import sql
 from panewise.sql import compile_sql
 from tests.nightly import nightly
+from tests.sql.expressions.test_spark_names import AGGREGATES, FUNCTIONS, PLAIN
 from tests.sql.player import _sorted, documents, events_of
-from tests.sql.test_spark_names import AGGREGATES, FUNCTIONS, PLAIN
 from tests.standalone.streaming_sql.test_sql_expressions import EXPRESSIONS, ROWS, computed
 from tests.standalone.streaming_sql.test_streaming_sql import frames_of, tables_of, wanted
 

@@ -16,19 +16,19 @@ import polars as pl
 
 from panewise.spec import Specification, counted
 from panewise.sql import compile_sql
-from panewise.sql.column_syntax import star_of
+from panewise.sql.expressions.column_syntax import star_of
+from panewise.sql.expressions.spark_names import output_name
 from panewise.sql.joins import resolved
-from panewise.sql.spark_names import output_name
 from panewise.sql.stages import (
-    OURS,
     Computed,
     DeduplicateStage,
     JoinStage,
+    OurStage,
     OutputColumn,
     OverStage,
+    QueryStage,
     Ranked,
     RowsStage,
-    Stage,
     TableStage,
     WindowsStage,
     walk,
@@ -85,7 +85,7 @@ def _value(name: str, value: Any) -> Any:
 class Player:
     """Runs the stages of one text in the process."""
 
-    def __init__(self, stage: Stage, runtime: str) -> None:
+    def __init__(self, stage: QueryStage, runtime: str) -> None:
         self.stage, self.runtime = stage, runtime
 
     def play(self, events: Iterable[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -104,7 +104,7 @@ class Player:
     def _operator(
         self, stage: SingleStage, events: Iterable[Mapping[str, Any]]
     ) -> list[list[dict[str, Any]]]:
-        if any(isinstance(inner, OURS) for inner in walk(stage.input)):
+        if any(isinstance(inner, OurStage) for inner in walk(stage.input)):
             return self._second(stage, events)
         made = []
         for event in events:
@@ -134,10 +134,10 @@ class Player:
         outputs = self._operator(before, both)
         return [one + other for one, other in zip(outputs[::2], outputs[1::2], strict=True)]
 
-    def _before(self, stage: Stage, events: list[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
+    def _before(self, stage: QueryStage, events: list[Mapping[str, Any]]) -> list[list[dict[str, Any]]]:
         return Player(stage, self.runtime).play(events)
 
-    def rows_of(self, stage: Stage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def rows_of(self, stage: QueryStage, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
         if isinstance(stage, TableStage):
             return rows
         assert isinstance(stage, RowsStage), stage

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
 from panewise.sql.script.application import compile_script
-from panewise.sql.stages import OURS, WATERMARKED, JoinStage, TableStage, walk
+from panewise.sql.stages import WATERMARKED, JoinStage, OurStage, TableStage, walk
 from tests.house.sources import ROOT
 from tests.spark.streaming_sql.test_script_run import SCRIPT
 from tests.sql import test_application, test_script
@@ -37,7 +37,7 @@ def times_of(stage: Any) -> Iterator[str]:
     for inner in walk(stage):
         if isinstance(inner, JoinStage):
             yield from (time.lower() for time in inner.times if time is not None)
-        elif isinstance(inner, OURS):
+        elif isinstance(inner, OurStage):
             yield from (name.lower() for name in inner.spec.ports["input"].time_columns)
 
 

@@ -8,11 +8,10 @@ import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.over import with_free_names
+from panewise.sql.over.compiler import with_free_names
 from panewise.sql.parsing.emit import FORMS, INTERVAL, ROWS
-from panewise.sql.recognize import is_query, says_windows
 from panewise.sql.stages import (
-    OURS,
+    OurStage,
     OverStage,
     RowsStage,
     SparkStage,
@@ -21,6 +20,7 @@ from panewise.sql.stages import (
     WindowsStage,
     walk,
 )
+from panewise.sql.text.recognize import is_query, says_windows
 from tests.sql.player import spec_of
 
 TUMBLE = "FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR))"
@@ -101,7 +101,7 @@ def test_a_text_without_windows_is_sparks() -> None:
     ).stage
     assert isinstance(stage, SparkStage)
     assert stage.parts == ("SELECT a, count(*) n FROM ", " JOIN ", " USING (a) GROUP BY a")
-    assert not any(isinstance(one, OURS) for one in walk(stage))
+    assert not any(isinstance(one, OurStage) for one in walk(stage))
 
 
 def test_the_watermark_of_a_table() -> None:

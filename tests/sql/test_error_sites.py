@@ -293,13 +293,13 @@ OTHERS: Final = (
     *(
         "writing/",
         "to_sql.py",
-        "parameters.py",
+        "text/parameters.py",
         "joins/resolve.py",
-        "over.py",
-        "over_frames.py",
-        "over_behind_groups.py",
+        "over/compiler.py",
+        "over/frames.py",
+        "over/behind_groups.py",
     ),
-    *("own_columns.py", "script/", "expression_tree.py"),
+    *("own_columns.py", "script/", "expressions/expression_tree.py"),
 )
 
 

@@ -5,7 +5,6 @@ import pytest
 import panewise as pw
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
-from panewise.sql.recognize import is_query, is_sparks, says_windows
 from panewise.sql.stages import (
     DeduplicateStage,
     JoinStage,
@@ -15,6 +14,7 @@ from panewise.sql.stages import (
     WindowsStage,
     run_options,
 )
+from panewise.sql.text.recognize import is_query, is_sparks, says_windows
 from tests.sql.player import spec_of
 
 BOUNDS = "GROUP BY window_start, window_end"

@@ -14,7 +14,7 @@ from panewise.spec import RowFunction
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql import compile_sql, to_sql
 from panewise.sql.parsing.syntax import TextSpan
-from panewise.sql.texts import replaced
+from panewise.sql.text.pieces import replaced
 from panewise.testing.strategies import aggregates, frame_specs, windows
 from tests.engine.effort import examples
 

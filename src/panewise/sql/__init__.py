@@ -1,16 +1,15 @@
 """Streaming SQL: compiles a text to specifications, with the parts that Spark computes (semantics 46).
 
-The way of a query, with the modules of each step:
+The way of a query, with the folders and modules of each step:
 
-1. Text: `recognize` says whether panewise has to compile it. `parameters` puts literals into it.
+1. Text, in `text`: `recognize` says whether panewise has to compile it. `parameters` puts literals into it.
 2. Syntax, in `parsing`: `parser` reads the text, with `expressions`, `relations` (FROM), `window_tables`,
    `groups` (GROUP BY) and `emit` (EMIT). It extends the parser of sqlglot, and returns values of `syntax`.
 3. Recognition: `compile` compiles each query in its `scope`. `selects` determines what a SELECT is, with
    `join_queries` and `first_rows`. Some SELECTs are rewritten as a query over a query (`rewriting`).
-4. Specification: each kind of SELECT has a compiler: `windows`, `chained` (windows over panes),
-   `window_rows` and `second_windows` (over rows of windows), `stream_queries` (windows of CQL), `over`,
-   `joins`, `top_n`, `deduplicates`. `sources` compiles FROM, and `spark_queries` what Spark runs. The
-   result is a tree of `stages`; those of operators have the specifications.
+4. Specification: each kind of SELECT has a compiler: `windows`, `over`, `joins`, `top_n`, `deduplicates`.
+   `expressions` says what their expressions read and compute. `sources` compiles FROM, and `spark_queries`
+   what Spark runs. The result is a tree of `stages`; those of operators have the specifications.
 5. Run: `panewise.spark.streaming_sql` runs the stages on Spark, and `panewise.standalone.streaming_sql`
    runs them in process.
 

@@ -5,13 +5,11 @@ from dataclasses import replace
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.sql.joins.subqueries import check_embedded
-from panewise.sql.named_places import placed
 from panewise.sql.options import check_options_read
 from panewise.sql.parsing.error_places import error_at
 from panewise.sql.parsing.limits import compiling, too_deep
 from panewise.sql.parsing.parser import parse
 from panewise.sql.parsing.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
-from panewise.sql.pipes import place_in_pipe, without_pipes
 from panewise.sql.retracted import check_retractions
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.select_clauses import selected_orders
@@ -23,13 +21,15 @@ from panewise.sql.stages import (
     CompiledQuery,
     Endless,
     EndlessError,
+    QueryStage,
     SparkStage,
-    Stage,
     has_operator,
 )
-from panewise.sql.stream_queries import streamed_rows, with_accumulation
-from panewise.sql.texts import replaced
+from panewise.sql.text.named_places import placed
+from panewise.sql.text.pieces import replaced
+from panewise.sql.text.pipes import place_in_pipe, without_pipes
 from panewise.sql.top_n import pattern_is_possible
+from panewise.sql.windows.stream_queries import streamed_rows, with_accumulation
 
 
 def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuery:
@@ -84,7 +84,7 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
 
 
-def query_stage(query: Query, scope: QueryScope) -> Stage:
+def query_stage(query: Query, scope: QueryScope) -> QueryStage:
     """Returns the stage of a query that stands in this scope."""
     for cte in query.ctes:
         scope = scope.within({**scope.known, cte.name.lower(): _with_query(cte, scope)})
@@ -109,7 +109,7 @@ def _with_query(cte: Cte, scope: QueryScope) -> WithQuery:
     return WithQuery(None if cte.columns else cte.query, scope, stage)
 
 
-def _body_stage(body: Body, emit: Emit | None, scope: QueryScope) -> Stage:
+def _body_stage(body: Body, emit: Emit | None, scope: QueryScope) -> QueryStage:
     """Returns the stage of a query without WITH."""
     if isinstance(body, Query):
         return scope.query(body if emit is None else replace(body, emit=body.emit or emit))
@@ -127,7 +127,7 @@ def _body_stage(body: Body, emit: Emit | None, scope: QueryScope) -> Stage:
     return spark_query(body, scope)
 
 
-def _sorted(stage: Stage, query: Query, scope: QueryScope) -> Stage:
+def _sorted(stage: QueryStage, query: Query, scope: QueryScope) -> QueryStage:
     """Returns a query with its tail, which is Spark's."""
     first, last, parser = query.tail[0][1], query.tail[-1][1], scope.parser
     if has_operator(stage):

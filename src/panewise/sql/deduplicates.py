@@ -7,9 +7,9 @@ from sqlglot import exp
 
 from panewise.spec import DeduplicateOperator
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import column_name, is_arrival, windows_in
+from panewise.sql.expressions.function_calls import column_name, is_arrival, windows_in
 from panewise.sql.input_columns import Columns
-from panewise.sql.named_windows import described
+from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.emit import CHANGES, PLAIN
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Select, SelectItem

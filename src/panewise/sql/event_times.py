@@ -15,20 +15,20 @@ from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.bound_columns import STRUCT, bound_columns
-from panewise.sql.panes import END
 from panewise.sql.parsing.syntax import Expr, TextSpan
 from panewise.sql.stage_columns import is_star
-from panewise.sql.stages import JoinStage, OutputColumn, Referring, RowsStage, Stage, WindowsStage
-from panewise.sql.window_functions import WindowSyntax, identifies
-from panewise.sql.windows import is_first, respecified
+from panewise.sql.stages import JoinStage, OutputColumn, QueryStage, Referring, RowsStage, WindowsStage
+from panewise.sql.windows.bound_columns import STRUCT, bound_columns
+from panewise.sql.windows.compiler import is_first, respecified
+from panewise.sql.windows.panes import END
+from panewise.sql.windows.window_functions import WindowSyntax, identifies
 
 _TIMES = {END: "window_time", "window_end": "end"}
 TIMESTAMP = "timestamp"
 JOIN_TIME = "join_time"
 
 
-def timed(stage: Stage, name: str) -> tuple[Stage, str]:
+def timed(stage: QueryStage, name: str) -> tuple[QueryStage, str]:
     """Returns a stage whose rows have an event time for another operator, and the name of its column.
 
     `name` is the column that the query names. If it is a bound of a window, the panes get a `timestamp`.
@@ -43,7 +43,7 @@ def timed(stage: Stage, name: str) -> tuple[Stage, str]:
     return stage, name
 
 
-def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[Stage, str]:
+def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[QueryStage, str]:
     """Returns a stage with a SELECT list whose rows have an event time, and its column."""
     outputs = stage.outputs or ()
     output = next((output for output in outputs if (output.name or "").lower() == name.lower()), None)
@@ -59,7 +59,7 @@ def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[Stage, st
     return _passing(replace(stage, spec=respecified(stage.spec, timestamp=timestamp))), TIMESTAMP
 
 
-def _timed_join(stage: JoinStage, name: str) -> tuple[Stage, str]:
+def _timed_join(stage: JoinStage, name: str) -> tuple[QueryStage, str]:
     """Returns a join whose rows have the event time of the side that this column is of."""
     item = next((item for item in stage.items if (item.name or "").lower() == name.lower()), None)
     if item is None or len(item.columns) != 1 or item.parts != ("", ""):
@@ -99,7 +99,7 @@ def instant_window(time: str, function: str, span: TextSpan) -> WindowSyntax:
     return WindowSyntax(Tumbling(1), Expr(exp.column(time, quoted=True), span), function, span)
 
 
-def rows_once(stage: Stage, bounds: Iterable[str]) -> tuple[Stage, str] | None:
+def rows_once(stage: QueryStage, bounds: Iterable[str]) -> tuple[QueryStage, str] | None:
     """Returns rows of windows with an event time, and its column.
 
     `bounds` are the names of columns in a query over the rows, in lower case. None if they do not name the
@@ -112,7 +112,7 @@ def rows_once(stage: Stage, bounds: Iterable[str]) -> tuple[Stage, str] | None:
     return with_timestamp(stage)
 
 
-def window_of_rows(stage: Stage) -> Any:
+def window_of_rows(stage: QueryStage) -> Any:
     """Returns the windows of the operator whose rows these are, None if they have no bounds."""
     while isinstance(stage, RowsStage):
         stage = stage.input
@@ -123,7 +123,7 @@ def window_of_rows(stage: Stage) -> Any:
     return None
 
 
-def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
+def with_timestamp(stage: QueryStage) -> tuple[QueryStage, str] | None:
     """Returns rows of windows with the last instant of their window as event time, and its column.
 
     None if they are no rows of windows, or if a window may fire more than once: its rows would then be in the
@@ -149,7 +149,7 @@ def with_timestamp(stage: Stage) -> tuple[Stage, str] | None:
     return replace(stamped, ranked=ranked), TIMESTAMP
 
 
-def _timed_window_join(stage: JoinStage) -> tuple[Stage, str] | None:
+def _timed_window_join(stage: JoinStage) -> tuple[QueryStage, str] | None:
     """Returns a window join whose rows also have the last instant of their window; None for other joins."""
     if not match_parts(stage.match).windows_end(stage.match) or not _fires_once(stage.match):
         return None

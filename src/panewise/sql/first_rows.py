@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
-from panewise.sql.function_calls import windows_in
+from panewise.sql.expressions.function_calls import windows_in
+from panewise.sql.expressions.stars import check_stars
 from panewise.sql.join_queries import join_query, probe_of
 from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
@@ -14,12 +15,11 @@ from panewise.sql.rewriting import WrittenText, compiled_again, with_part
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.sources import operator_input, table_names
 from panewise.sql.stage_columns import over_rows
-from panewise.sql.stages import Stage, is_ours
-from panewise.sql.stars import check_stars
+from panewise.sql.stages import QueryStage, is_ours
 from panewise.sql.top_n import Pattern, TopNCompiler, pattern_is_possible, pattern_of
 
 
-def top_n_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def top_n_rows(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns a Top-N, None if the SELECT is none."""
     pattern, source, inner = pattern_of(select, emit, scope.parser), select.source, scope
     named = scope.named(source)
@@ -38,7 +38,7 @@ def top_n_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | 
 
 def _of_other_text(
     select: Select, source: NamedTable, named: WithQuery, emit: Emit | None, scope: QueryScope
-) -> Stage | None:
+) -> QueryStage | None:
     """Returns a Top-N of a query of WITH that stands in another text, None for another SELECT."""
     query, parser = named.query, named.scope.parser
     if query is None or not pattern_is_possible(query) or select.source_span is None:
@@ -51,7 +51,7 @@ def _of_other_text(
     return compiled_again(written, scope.within(named.scope.known))
 
 
-def _numbered_join(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def _numbered_join(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns a Top-N whose inner query numbers the rows of a join of ours; None for another one.
 
     The join is written as a query of its own in FROM.
@@ -67,7 +67,7 @@ def _numbered_join(select: Select, emit: Emit | None, scope: QueryScope) -> Stag
     return compiled_again(with_part(select, emit, numbered.span, text, scope.parser.sql), scope)
 
 
-def _first_rows(pattern: Pattern, scope: QueryScope) -> Stage | None:
+def _first_rows(pattern: Pattern, scope: QueryScope) -> QueryStage | None:
     """Returns the first row of each key as a deduplication, None if it is none."""
     inner = pattern.inner
     if isinstance(inner.source, TableFunction) or inner.source is None or pattern.n != 1:
@@ -87,7 +87,7 @@ def _first_rows(pattern: Pattern, scope: QueryScope) -> Stage | None:
     return over_rows(stage, pattern.alias, pattern.rest, pattern.outputs(scope.parser))
 
 
-def distinct_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def distinct_rows(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns SELECT DISTINCT from a table with WATERMARK, None if it is Spark's."""
     if not isinstance(select.source, (NamedTable, Derived)) or select.others or select.having:
         return None
@@ -102,7 +102,7 @@ def distinct_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage
     return DeduplicateCompiler(scope.parser, select, source, None, options).distinct()
 
 
-def groups_of_first_rows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def groups_of_first_rows(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns GROUP BY over a Top-N whose limit stands beside it, None for another query.
 
     The Top-N is written as a query of its own in FROM.

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from panewise.spec import Aggregate
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import (
+from panewise.sql.expressions.function_calls import (
     CallSyntax,
     check_no_window,
     column_name,
@@ -16,11 +16,11 @@ from panewise.sql.function_calls import (
     has_aggregate,
     plain_name,
 )
-from panewise.sql.functions import AggregateCall, aggregate_of
+from panewise.sql.expressions.functions import AggregateCall, aggregate_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stages import Computed
-from panewise.sql.texts import normal, one_line
+from panewise.sql.text.pieces import normal, one_line
 
 
 @dataclass

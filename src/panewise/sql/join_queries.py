@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate, windows_in
+from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.joins.behind_joins import BehindJoin, over_joined
 from panewise.sql.joins.kinds import HOWS, system_time
@@ -31,10 +31,10 @@ from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, single_input, table_names
 from panewise.sql.spark_queries import simple_rows, spark_query
-from panewise.sql.stages import JoinStage, Stage, walk
+from panewise.sql.stages import JoinStage, QueryStage, walk
 
 
-def join_query(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def join_query(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns a join of ours, None if the SELECT has none.
 
     Raises:
@@ -92,7 +92,7 @@ def _right_input(join: Join, scope: QueryScope) -> JoinInput:
     return JoinInput(simple_rows(versions.select, inner), name, versions.time)
 
 
-def _behind(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def _behind(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns GROUP BY, OVER or DISTINCT over the rows of a join, None if the join is Spark's."""
     own = any(is_join(inner) for inner in _joins(join))
     windows = [isinstance(leaf, TableFunction) for leaf in leaves(join)]
@@ -108,7 +108,7 @@ def _behind(select: Select, join: Join, emit: Emit | None, scope: QueryScope) ->
     return compiled_again(BehindJoin(scope.parser, select, emit, tables).written(), scope)
 
 
-def _nested(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def _nested(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns a join of the rows of a join with a table, None if both are Spark's."""
     left, members = join.left, table_names(join.left)
     probe = probe_of(left, None)
@@ -148,7 +148,9 @@ def _unnamed(join: Join, written: str, parser: QueryParser) -> SqlError:
     return parser.fail(written, rule, "write them, and ON", join.span)
 
 
-def _spark_side(left: Source, where: Expr | None, items: tuple[SelectItem, ...], scope: QueryScope) -> Stage:
+def _spark_side(
+    left: Source, where: Expr | None, items: tuple[SelectItem, ...], scope: QueryScope
+) -> QueryStage:
     """Returns a join of Spark's, with these columns."""
     texts = [f"{scope.parser.characters(item.span)} AS {in_backticks(item.alias or '')}" for item in items]
     stage = cut_at_tables(left.span, list(leaves(left)), scope, f"SELECT {', '.join(texts) or '*'} FROM ")

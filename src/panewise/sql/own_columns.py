@@ -11,7 +11,7 @@ from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.reserved_names import renamed
 from panewise.sql.stages import WATERMARKED, JoinStage, WindowsStage
-from panewise.sql.windows import is_first, respecified
+from panewise.sql.windows.compiler import is_first, respecified
 
 
 def own_names(spec: Any, columns: Sequence[str], time: Callable[[], str]) -> dict[str, str]:

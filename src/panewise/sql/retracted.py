@@ -7,7 +7,7 @@ from panewise.families import INPUT
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.stage_columns import is_star
-from panewise.sql.stages import OURS, DeduplicateStage, OutputColumn, RowsStage, Stage, WindowsStage
+from panewise.sql.stages import DeduplicateStage, OurStage, OutputColumn, QueryStage, RowsStage, WindowsStage
 
 _RULE: Final = "the inner query retracts rows later, and this query would count a row and its retraction"
 _OF_TOP_N: Final = "number the rows of windows, with window_start and window_end in PARTITION BY"
@@ -15,7 +15,7 @@ _OF_WINDOWS: Final = "leave RETRACTING out there"
 _OF_ROWS: Final = "add EMIT AFTER WATERMARK there"
 
 
-def retracting_stage(stage: Stage) -> WindowsStage | DeduplicateStage | None:
+def retracting_stage(stage: QueryStage) -> WindowsStage | DeduplicateStage | None:
     """Returns the operator whose retractions are among the rows of a stage; None if there are none."""
     while isinstance(stage, RowsStage):
         stage = stage.input
@@ -26,7 +26,7 @@ def retracting_stage(stage: Stage) -> WindowsStage | DeduplicateStage | None:
     return None
 
 
-def check_retractions(stage: Stage, parser: QueryParser, span: TextSpan) -> None:
+def check_retractions(stage: QueryStage, parser: QueryParser, span: TextSpan) -> None:
     """Refuses an operator over rows that are retracted.
 
     Raises:
@@ -34,7 +34,7 @@ def check_retractions(stage: Stage, parser: QueryParser, span: TextSpan) -> None
     """
     while isinstance(stage, RowsStage):
         stage = stage.input
-    if not isinstance(stage, OURS):
+    if not isinstance(stage, OurStage):
         return
     for before in stage.inputs:
         again = retracting_stage(before)
@@ -48,7 +48,7 @@ def _remedy(stage: WindowsStage | DeduplicateStage) -> str:
     return _OF_WINDOWS if stage.ranked is None else _OF_TOP_N
 
 
-def rows_with_op(stage: Stage, op: str) -> RowsStage:
+def rows_with_op(stage: QueryStage, op: str) -> RowsStage:
     """Returns the rows of a stage with this `op`, without the column."""
     test = f"op = '{op}'"
     if not isinstance(stage, RowsStage) or stage.outputs is None or any(map(is_star, stage.outputs)):
@@ -57,7 +57,7 @@ def rows_with_op(stage: Stage, op: str) -> RowsStage:
     return replace(stage, where=where, outputs=tuple(out for out in stage.outputs if out.name != "op"))
 
 
-def accumulating(stage: Stage) -> Stage | None:
+def accumulating(stage: QueryStage) -> QueryStage | None:
     """Returns a Top-N without retractions: each firing has all its rows. None for other rows."""
     if isinstance(stage, RowsStage):
         inner = accumulating(stage.input)

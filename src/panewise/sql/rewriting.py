@@ -11,7 +11,7 @@ from panewise.sql.options import check_options_read
 from panewise.sql.parsing.parser import QueryParser, parse
 from panewise.sql.parsing.syntax import Emit, Select, TextSpan
 from panewise.sql.scope import QueryScope
-from panewise.sql.stages import Stage
+from panewise.sql.stages import QueryStage
 
 
 @dataclass
@@ -67,7 +67,7 @@ class WrittenText:
         return parser.fail(error.given, error.rule, error.remedy, TextSpan(place, place + 1))
 
 
-def compiled_again(text: WrittenText, scope: QueryScope) -> Stage:
+def compiled_again(text: WrittenText, scope: QueryScope) -> QueryStage:
     """Returns the stage of a query that is written again. Its errors show the text of the user."""
     key = (text.sql, tuple((name, id(query)) for name, query in scope.known.items()))
     if key not in scope.written:

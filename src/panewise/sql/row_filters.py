@@ -15,12 +15,12 @@ from sqlglot.errors import ParseError
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.row_filter import RowCondition, RowFilter
-from panewise.sql.function_calls import columns_in, conjuncts, function_name
+from panewise.sql.expressions.function_calls import columns_in, conjuncts, function_name
 from panewise.sql.parsing.parser import QueryParser, parse_expression
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import OutputColumn, Ranked, SingleInputStage, WindowsStage
-from panewise.sql.texts import normal, one_line, replaced
+from panewise.sql.text.pieces import normal, one_line, replaced
 
 _NULL_SAFE: Final = frozenset({"coalesce", "ifnull", "nvl", "nvl2", "isnull", "isnotnull"})
 

@@ -8,12 +8,12 @@ from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import NamedTable, Query, Source
-from panewise.sql.stages import Stage
+from panewise.sql.stages import QueryStage
 
 Known: TypeAlias = "Mapping[str, WithQuery]"
 # The key is the text, and the name and `id` of each query of WITH. The value also has these queries, as
 # Python gives the `id` of a deleted object to another one.
-Written: TypeAlias = dict[tuple[str, tuple[tuple[str, int], ...]], tuple[Stage, Known]]
+Written: TypeAlias = dict[tuple[str, tuple[tuple[str, int], ...]], tuple[QueryStage, Known]]
 
 
 @dataclass
@@ -30,7 +30,7 @@ class WithQuery:
 
     query: Query | None
     scope: "QueryScope"
-    stage: Stage | None
+    stage: QueryStage | None
     error: SqlError | None = None
     inlined: bool = False
 
@@ -51,13 +51,13 @@ class QueryScope:
     """
 
     parser: QueryParser
-    compile_query: Callable[[Query, "QueryScope"], Stage]
+    compile_query: Callable[[Query, "QueryScope"], QueryStage]
     known: Known = field(default_factory=dict)
     update: DurationLike | None = None
     written: Written = field(default_factory=dict)
     ours: dict[int, bool] = field(default_factory=dict)
 
-    def query(self, query: Query) -> Stage:
+    def query(self, query: Query) -> QueryStage:
         """Returns the stage of a query that stands here."""
         return self.compile_query(query, self)
 

@@ -3,12 +3,12 @@
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.chained import window_column
-from panewise.sql.function_calls import column_name
-from panewise.sql.panes import window_call
+from panewise.sql.expressions.function_calls import column_name
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Query, Select, TableFunction, TextSpan
-from panewise.sql.texts import normal
+from panewise.sql.text.pieces import normal
+from panewise.sql.windows.chained import window_column
+from panewise.sql.windows.panes import window_call
 
 
 def calls_window(select: Select) -> bool:

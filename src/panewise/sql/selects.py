@@ -5,15 +5,20 @@ from dataclasses import replace
 from sqlglot import exp
 
 from panewise.spec import OverOperator
-from panewise.sql.chained import chained
 from panewise.sql.event_times import timed, with_timestamp
+from panewise.sql.expressions.function_calls import (
+    aggregate_call,
+    check_no_window,
+    has_aggregate,
+    plain_name,
+    windows_in,
+)
+from panewise.sql.expressions.stars import check_stars
 from panewise.sql.first_rows import distinct_rows, groups_of_first_rows, top_n_rows
-from panewise.sql.function_calls import aggregate_call, check_no_window, has_aggregate, plain_name, windows_in
 from panewise.sql.join_queries import join_query
 from panewise.sql.options import options_of
-from panewise.sql.over import over_stage
-from panewise.sql.over_behind_groups import GroupedSelect
-from panewise.sql.panes import WINDOW_COLUMNS
+from panewise.sql.over.behind_groups import GroupedSelect
+from panewise.sql.over.compiler import over_stage
 from panewise.sql.parsing.emit import check_plain, is_changes
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
@@ -29,19 +34,28 @@ from panewise.sql.parsing.syntax import (
 )
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
-from panewise.sql.second_windows import groups_of_windows
 from panewise.sql.select_clauses import calls_window, time_of
 from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input
 from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spark_query
-from panewise.sql.stages import WATERMARKED, Endless, EndlessError, OverStage, Stage, WindowsStage, is_ours
-from panewise.sql.stars import check_stars
-from panewise.sql.stream_queries import changes_of, check_partition, needs_time, syntax_of
-from panewise.sql.window_functions import identifies, window_of_table
-from panewise.sql.window_rows import groups_of_rows
-from panewise.sql.windows import WindowCompiler
+from panewise.sql.stages import (
+    WATERMARKED,
+    Endless,
+    EndlessError,
+    OverStage,
+    QueryStage,
+    WindowsStage,
+    is_ours,
+)
+from panewise.sql.windows.chained import chained
+from panewise.sql.windows.compiler import WindowCompiler
+from panewise.sql.windows.panes import WINDOW_COLUMNS
+from panewise.sql.windows.second_windows import groups_of_windows
+from panewise.sql.windows.stream_queries import changes_of, check_partition, needs_time, syntax_of
+from panewise.sql.windows.window_functions import identifies, window_of_table
+from panewise.sql.windows.window_rows import groups_of_rows
 
 
-def select_stage(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
+def select_stage(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage:
     """Returns the stage of a SELECT."""
     whole = join_query(select, emit, scope) or top_n_rows(select, emit, scope)
     if whole is not None:
@@ -67,7 +81,7 @@ def select_stage(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     return _plain(select, scope)
 
 
-def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
+def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage:
     """Returns the stage of a SELECT with GROUP BY or aggregates."""
     first = groups_of_first_rows(select, emit, scope)
     if first is not None:
@@ -95,7 +109,7 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     return replace(spark_query(select, scope), endless=endless)
 
 
-def _plain(select: Select, scope: QueryScope) -> Stage:
+def _plain(select: Select, scope: QueryScope) -> QueryStage:
     """Returns a SELECT of Spark's."""
     if is_simple(select):
         return simple_rows(select, scope)
@@ -109,7 +123,7 @@ def _plain(select: Select, scope: QueryScope) -> Stage:
     return replace(stage, unbounded=Endless.at(error, join.span.start, join.span.end, written))
 
 
-def _windows(select: Select, emit: Emit | None, table: TableFunction | None, scope: QueryScope) -> Stage:
+def _windows(select: Select, emit: Emit | None, table: TableFunction | None, scope: QueryScope) -> QueryStage:
     """Returns a SELECT with windows and GROUP BY."""
     _refuse(select, scope.parser, distinct=True, qualify=True)
     if select.source is None:
@@ -136,7 +150,7 @@ def _windows(select: Select, emit: Emit | None, table: TableFunction | None, sco
     return compiler.compile(stage, source.alias)
 
 
-def _of_stream_window(select: Select, emit: Emit | None, window: CqlWindow, scope: QueryScope) -> Stage:
+def _of_stream_window(select: Select, emit: Emit | None, window: CqlWindow, scope: QueryScope) -> QueryStage:
     """Returns the aggregates over a window of CQL."""
     _refuse(select, scope.parser, distinct=True, qualify=True)
     source = operator_input(select, None, scope)
@@ -159,7 +173,7 @@ def _of_stream_window(select: Select, emit: Emit | None, window: CqlWindow, scop
     return replace(stage, own_time=needs_time(window, source.time))
 
 
-def _again(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def _again(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns groups of panes by their windows, None if the SELECT has others.
 
     They are a stage of a chain. Panes that are selected before, and rows of panes, are a second operator.
@@ -178,7 +192,7 @@ def _again(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None
     return selected or chained(*parts) or groups_of_windows(*parts)
 
 
-def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, windowed: bool) -> Stage:
+def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, windowed: bool) -> QueryStage:
     """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
     if not windowed:
         rule = "groups without windows change as long as rows arrive, so no function can read them once"
@@ -192,12 +206,12 @@ def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, wind
     return compiled_again(GroupedSelect(scope.parser, select, emit).written(), scope)
 
 
-def _distinct(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def _distinct(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns SELECT DISTINCT as groups in windows, or as a deduplication; None if it is Spark's."""
     return _distinct_of_windows(select, emit, scope) or distinct_rows(select, emit, scope)
 
 
-def _distinct_of_windows(select: Select, emit: Emit | None, scope: QueryScope) -> Stage | None:
+def _distinct_of_windows(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns SELECT DISTINCT with bounds of windows as groups, None for another one."""
     exprs = [item.expr for item in select.items]
     if any(isinstance(expr.node, exp.Star) or windows_in(expr.node) for expr in exprs):
@@ -214,7 +228,7 @@ def _distinct_of_windows(select: Select, emit: Emit | None, scope: QueryScope) -
     return None if table is not None else _again(groups, emit, scope)
 
 
-def _rows_of_windows(select: Select, table: TableFunction, scope: QueryScope, *, over: bool) -> Stage:
+def _rows_of_windows(select: Select, table: TableFunction, scope: QueryScope, *, over: bool) -> QueryStage:
     """Returns the rows with the bounds of their windows, of a SELECT without GROUP BY."""
     _refuse(select, scope.parser, distinct=True, qualify=not over)
     rows = assigned_rows(table, scope)
@@ -227,7 +241,7 @@ def _rows_of_windows(select: Select, table: TableFunction, scope: QueryScope, *,
     return select_over(select, rows.stage, rows.alias, scope.parser)
 
 
-def _over(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
+def _over(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage:
     _refuse(select, scope.parser, distinct=True, qualify=False)
     source = operator_input(select, None, scope)
     check_plain(emit, scope.parser.fail)
@@ -236,7 +250,7 @@ def _over(select: Select, emit: Emit | None, scope: QueryScope) -> Stage:
     return over_stage(scope.parser, select, source.stage, source.alias, source.names, options)
 
 
-def _ordered(select: Select, emit: Emit, scope: QueryScope) -> Stage:
+def _ordered(select: Select, emit: Emit, scope: QueryScope) -> QueryStage:
     """Returns a SELECT with EMIT ON WINDOW CLOSE: its rows come in the order of their event times."""
     check_plain(emit, scope.parser.fail)
     source = operator_input(select, None, scope)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from panewise.spec import counted
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import column_name, plain_name
+from panewise.sql.expressions.function_calls import column_name, plain_name
 from panewise.sql.options import max_future_skew_of, run_options_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
@@ -24,16 +24,16 @@ from panewise.sql.stages import (
     UNGROUPED,
     AssignedStage,
     OverStage,
+    QueryStage,
     RowsStage,
     SparkStage,
-    Stage,
     TableStage,
     TableWatermark,
     WatermarkedStage,
     WindowsStage,
     is_ours,
 )
-from panewise.sql.window_functions import window_of_table
+from panewise.sql.windows.window_functions import window_of_table
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class OperatorInput:
         time: the column of WATERMARK, None if there is none.
     """
 
-    stage: Stage
+    stage: QueryStage
     alias: str | None
     names: frozenset[str]
     time: str | None
@@ -97,7 +97,7 @@ def single_input(source: Source, scope: QueryScope) -> OperatorInput:
     return OperatorInput(stage, alias, names, None if watermark is None else watermark.name)
 
 
-def _table(table: NamedTable, scope: QueryScope) -> Stage:
+def _table(table: NamedTable, scope: QueryScope) -> QueryStage:
     """Returns the stage of a table, or of a query of WITH.
 
     Raises:
@@ -142,7 +142,7 @@ def cut_at_tables(
 
     With `windows` the rows of window functions have the bounds of their windows.
     """
-    parts, inputs, at = [before], list[tuple[Stage, str | None]](), span.start
+    parts, inputs, at = [before], list[tuple[QueryStage, str | None]](), span.start
     for leaf in sorted(tables, key=lambda table: table.span.start):
         if isinstance(leaf, NamedTable) and leaf.name is None and leaf.watermark is None:
             continue
@@ -154,7 +154,7 @@ def cut_at_tables(
     return SparkStage(tuple(parts), tuple(inputs))
 
 
-def _leaf(leaf: Source, scope: QueryScope, *, windows: bool) -> tuple[Stage, str | None]:
+def _leaf(leaf: Source, scope: QueryScope, *, windows: bool) -> tuple[QueryStage, str | None]:
     if isinstance(leaf, TableFunction):
         inner = assigned_rows(leaf, scope) if windows else single_input(leaf.data, scope)
         return inner.stage, leaf.alias or inner.alias
@@ -169,7 +169,7 @@ def _watermark(watermark: Watermark, parser: QueryParser) -> TableWatermark:
     return TableWatermark(watermark.name, parser.duration_of(watermark.delay), text)
 
 
-def renamed_columns(stage: Stage, columns: Sequence[str], alias: str | None) -> Stage:
+def renamed_columns(stage: QueryStage, columns: Sequence[str], alias: str | None) -> QueryStage:
     """Returns the rows of a query, whose columns have other names."""
     if isinstance(stage, (RowsStage, WindowsStage, OverStage)) and stage.outputs is not None:
         fits = len(stage.outputs) == len(columns) and not any(map(is_star, stage.outputs))

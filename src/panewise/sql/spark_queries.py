@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from panewise.sql.function_calls import column_name
+from panewise.sql.expressions.function_calls import column_name
+from panewise.sql.expressions.stars import check_stars
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
     Body,
@@ -23,14 +24,13 @@ from panewise.sql.sources import cut_at_tables, leaves, operator_input
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import (
     OutputColumn,
+    QueryStage,
     RowsStage,
     SparkStage,
-    Stage,
     WatermarkedStage,
     has_operator,
     is_ours,
 )
-from panewise.sql.stars import check_stars
 
 
 def spark_query(body: Body, scope: QueryScope) -> SparkStage:
@@ -51,7 +51,7 @@ def is_simple(select: Select) -> bool:
     return plain and single and not any(expr.node.find(exp.Query) for expr in select.expressions)
 
 
-def simple_rows(select: Select, scope: QueryScope) -> Stage:
+def simple_rows(select: Select, scope: QueryScope) -> QueryStage:
     """Returns a SELECT without state."""
     source = operator_input(select, None, scope)
     if is_ours(source.stage):
@@ -64,7 +64,7 @@ def simple_rows(select: Select, scope: QueryScope) -> Stage:
 
 def select_over(
     select: Select,
-    input: Stage,  # noqa: A002 - the field's name
+    input: QueryStage,  # noqa: A002 - the field's name
     alias: str | None,
     parser: QueryParser,
 ) -> RowsStage:

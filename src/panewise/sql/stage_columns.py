@@ -1,10 +1,10 @@
 """The columns that the rows of stages have, by their SELECT lists."""
 
-from panewise.sql.column_syntax import star_of
-from panewise.sql.stages import DeduplicateStage, JoinStage, OutputColumn, RowsStage, Stage, WindowsStage
+from panewise.sql.expressions.column_syntax import star_of
+from panewise.sql.stages import DeduplicateStage, JoinStage, OutputColumn, QueryStage, RowsStage, WindowsStage
 
 
-def names_of_outputs(stage: Stage) -> list[str] | None:
+def names_of_outputs(stage: QueryStage) -> list[str] | None:
     """Returns the names of the columns of rows of windows; None if one has no name in the text."""
     while isinstance(stage, RowsStage) and stage.outputs is None:
         stage = stage.input
@@ -36,7 +36,7 @@ def _without_stars(stage: RowsStage) -> tuple[OutputColumn, ...] | None:
 
 
 def over_rows(
-    input: Stage,  # noqa: A002 - the field's name
+    input: QueryStage,  # noqa: A002 - the field's name
     alias: str | None,
     where: str | None,
     outputs: tuple[OutputColumn, ...] | None,
@@ -51,7 +51,7 @@ def over_rows(
     return RowsStage(input, alias, where, outputs)
 
 
-def has_op(stage: Stage) -> bool:
+def has_op(stage: QueryStage) -> bool:
     """Returns whether the rows of a stage have the column `op` of retractions."""
     if isinstance(stage, WindowsStage) and stage.ranked is not None:
         return stage.ranked.retracts

@@ -11,7 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 from panewise.errors import InputError, SqlError
 from panewise.sql import compile_sql
-from panewise.sql.stages import JoinStage, Stage, TableStage, walk
+from panewise.sql.stages import JoinStage, QueryStage, TableStage, walk
 from panewise.standalone import SqlOutput, SqlQuery, sql
 from panewise.standalone.streaming_sql.streaming_sql import SqlRun
 from tests.sql.player import _sorted, documents, events_of, instant, microseconds
@@ -28,7 +28,7 @@ EMPTY = {
 }  # of a table without rows
 
 
-def tables_of(stage: Stage) -> dict[str, str]:
+def tables_of(stage: QueryStage) -> dict[str, str]:
     """Returns the names of the tables of a text, each with the name of its rows in a transcript."""
     stage = next((inner for inner in walk(stage) if isinstance(inner, JoinStage)), stage)
     if not isinstance(stage, JoinStage):

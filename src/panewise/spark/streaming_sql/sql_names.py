@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.sql.stage_columns import is_star
-from panewise.sql.stages import OutputColumn, OverStage, Stage
+from panewise.sql.stages import OutputColumn, OverStage, QueryStage
 
 _CONSTANTS = frozenset({"null", "true", "false"})
 _SIMPLE = re.compile(r"\s*(count|sum|min|max|avg)\s*\(\s*([A-Za-z_]\w*|\*)\s*\)\s*", re.IGNORECASE)
@@ -39,7 +39,7 @@ def simple_name(text: str) -> str | None:
     return f"{call[1].lower()}({'1' if call[2] == '*' else call[2]})"
 
 
-def source_of(stage: Stage, input: Any) -> DataFrame | None:  # noqa: A002
+def source_of(stage: QueryStage, input: Any) -> DataFrame | None:  # noqa: A002
     """Returns the DataFrame over which a SELECT is written; None if that is a result.
 
     A SELECT with several windows is several operators. Each but the first reads the result of the one before.

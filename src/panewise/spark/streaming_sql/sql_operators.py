@@ -22,12 +22,11 @@ from panewise.spark.streaming_sql.sql_names import simple_name, source_of, witho
 from panewise.spark.streaming_sql.sql_outputs import expression_of, ranked_rows, selected, words_of
 from panewise.spark.streaming_sql.sql_text import SparkText
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.column_syntax import star_of
-from panewise.sql.over import with_free_names
+from panewise.sql.expressions.column_syntax import star_of
+from panewise.sql.expressions.spark_names import output_name
+from panewise.sql.over.compiler import with_free_names
 from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
-from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.row_filters import of_stage
-from panewise.sql.spark_names import output_name
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
     Computed,
@@ -38,6 +37,7 @@ from panewise.sql.stages import (
     WindowsStage,
     run_options,
 )
+from panewise.sql.windows.panes import WINDOW_COLUMNS
 
 Prepared: TypeAlias = tuple[SingleInputStage, Any, Sequence[Computed]]
 

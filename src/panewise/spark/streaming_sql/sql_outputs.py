@@ -13,10 +13,10 @@ from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.shuffle.reports import PROGRESS
 from panewise.spec.column_expressions import Expression
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.column_syntax import star_of
+from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
-from panewise.sql.texts import one_line
+from panewise.sql.text.pieces import one_line
 
 
 def selected(rows: ResultRows, outputs: Iterable[OutputColumn]) -> ResultRows:

@@ -30,16 +30,16 @@ from panewise.sql.stages import (
     AssignedStage,
     CompiledQuery,
     JoinStage,
+    QueryStage,
     RowsStage,
     SingleInputStage,
     SparkStage,
-    Stage,
     TableStage,
     TableWatermark,
     WatermarkedStage,
     run_options,
 )
-from panewise.sql.texts import one_line
+from panewise.sql.text.pieces import one_line
 
 _WINDOW = "__window"
 Made: TypeAlias = DataFrame | OperatorResult
@@ -100,7 +100,7 @@ class Runner(OperatorRunner):
             return  # there is no expression
         self.guarded(lambda: self.columns_of(ResultRows(result, result.steps)))
 
-    def run(self, stage: Stage) -> Made:
+    def run(self, stage: QueryStage) -> Made:
         """Returns the DataFrame or the result of a stage. A stage that is used twice is made once."""
         known = self.done.get(id(stage))
         if known is None:

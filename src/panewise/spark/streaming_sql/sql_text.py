@@ -11,10 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.errors import SpecError, SqlError
 from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.named_places import first_place, placed
 from panewise.sql.parsing.error_places import error_at
 from panewise.sql.parsing.expressions import STOPS, tokens_of
-from panewise.sql.recognize import is_table
+from panewise.sql.text.named_places import first_place, placed
+from panewise.sql.text.recognize import is_table
 
 T = TypeVar("T")
 

@@ -12,9 +12,9 @@ from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.streaming_sql.sql_stages import Runner
 from panewise.sql import compile_sql
-from panewise.sql.parameters import with_parameters
-from panewise.sql.recognize import is_query, is_sparks, says_windows
 from panewise.sql.stages import EndlessError
+from panewise.sql.text.parameters import with_parameters
+from panewise.sql.text.recognize import is_query, is_sparks, says_windows
 
 
 def sql(

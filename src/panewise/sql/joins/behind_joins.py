@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from panewise.spec import PANE_COLUMNS
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import columns_in, plain_name
+from panewise.sql.expressions.function_calls import columns_in, plain_name
 from panewise.sql.joins.side_columns import joined_name
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Select, SelectItem, TextSpan

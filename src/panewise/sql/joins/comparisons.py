@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlglot import exp
 
-from panewise.sql.function_calls import constant, is_interval
+from panewise.sql.expressions.function_calls import constant, is_interval
 from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.side_columns import SideColumns, without_parentheses
 

@@ -11,7 +11,7 @@ from panewise.errors import SqlError
 from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
-from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
+from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
 from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
@@ -27,8 +27,8 @@ from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Join, Select
 from panewise.sql.stage_columns import names_of_outputs
-from panewise.sql.stages import JoinStage, OpenCondition, Referring, SparkStage, Stage, is_ours
-from panewise.sql.window_rows import WindowRows
+from panewise.sql.stages import JoinStage, OpenCondition, QueryStage, Referring, SparkStage, is_ours
+from panewise.sql.windows.window_rows import WindowRows
 
 
 class JoinCompiler:
@@ -254,7 +254,7 @@ class JoinCompiler:
         plain = HOWS.get(self.join.kind) == "inner" and not is_join(self.join)
         return plain and self.select.where is not None and not has_aggregate(self.select.where.node)
 
-    def _stages_and_match(self) -> tuple[tuple[Stage, Stage], TimedMatch]:
+    def _stages_and_match(self) -> tuple[tuple[QueryStage, QueryStage], TimedMatch]:
         if self.windows is not None:
             return self._window_join(*self.windows)
         if self.panes is not None:
@@ -266,7 +266,9 @@ class JoinCompiler:
             return (first, second), TimedMatch(Interval(0, 0), (first_time, second_time))
         return (self.sides[0].stage, self.sides[1].stage), self.matches.read()
 
-    def _window_join(self, first: WindowRows, second: WindowRows) -> tuple[tuple[Stage, Stage], TimedMatch]:
+    def _window_join(
+        self, first: WindowRows, second: WindowRows
+    ) -> tuple[tuple[QueryStage, QueryStage], TimedMatch]:
         """Returns the sides of a window join without the bounds of windows, and its match."""
         if first.window != second.window:
             rule = "the sides of a window join have the same windows"
@@ -315,8 +317,8 @@ class JoinCompiler:
             raise self._fail("PARTITION BY", rule, "name the columns that ON compares in both SESSION(...)")
 
     def _of_results(
-        self, stages: tuple[Stage, Stage], match: TimedMatch
-    ) -> tuple[tuple[Stage, Stage], tuple[str | None, str | None]]:
+        self, stages: tuple[QueryStage, QueryStage], match: TimedMatch
+    ) -> tuple[tuple[QueryStage, QueryStage], tuple[str | None, str | None]]:
         """Returns the sides, and their event times: those of operators have them under names of their own."""
         by_arrival = match_parts(match.match).by_arrival(match.match)
         first, second = (

@@ -10,7 +10,7 @@ from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import AsOf, Interval, LastRows, Latest
 from panewise.spec.windows.size_in_rows import MOST_ROWS
-from panewise.sql.function_calls import NOW, function_name
+from panewise.sql.expressions.function_calls import NOW, function_name
 from panewise.sql.joins.comparisons import Compared, Conditions
 from panewise.sql.joins.kinds import HOWS, is_as_of, system_time
 from panewise.sql.joins.policies import UpdateSyntax

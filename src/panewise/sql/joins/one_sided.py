@@ -7,8 +7,8 @@ from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import SideColumns
 from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stage_columns import over_rows
-from panewise.sql.stages import Referring, Stage
-from panewise.sql.windows import all_of
+from panewise.sql.stages import QueryStage, Referring
+from panewise.sql.windows.compiler import all_of
 
 
 class OneSidedConditions:
@@ -33,7 +33,7 @@ class OneSidedConditions:
         taken = {id(node) for nodes in self.taken.values() for node in nodes}
         conditions.rest[:] = [node for node in conditions.rest if id(node) not in taken]
 
-    def of_right(self, stage: Stage) -> Stage:
+    def of_right(self, stage: QueryStage) -> QueryStage:
         """Returns the rows of the right side that satisfy the parts over it."""
         parser = self.columns.parser
         texts = [parser.characters(parser.span_of(node)) for node in self.taken["right"]]

@@ -11,7 +11,7 @@ from panewise.spec.conditions.literals import Literal
 from panewise.spec.conditions.nodes import Column, Comparison, Node
 from panewise.spec.conditions.terms import Term
 from panewise.spec.operators.join.columns import SIDES
-from panewise.sql.function_calls import columns_in
+from panewise.sql.expressions.function_calls import columns_in
 from panewise.sql.stages import JoinStage
 
 

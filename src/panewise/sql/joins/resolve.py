@@ -14,8 +14,8 @@ from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.renaming import renamed_value
 from panewise.sql.joins.open_conditions import spelled, with_sides
-from panewise.sql.panes import BOUND_TEXTS
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
+from panewise.sql.windows.panes import BOUND_TEXTS
 
 # Columns that a join adds to its rows.
 _OF_JOIN: Final = (*BOUNDS, "timing", "join_time", "missing", "op")

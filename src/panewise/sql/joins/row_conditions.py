@@ -8,7 +8,7 @@ from sqlglot import exp
 from panewise.errors import SqlError
 from panewise.spec import left, right
 from panewise.spec.conditions.terms import Term
-from panewise.sql.function_calls import constant
+from panewise.sql.expressions.function_calls import constant
 from panewise.sql.joins.open_conditions import OpenColumn
 from panewise.sql.joins.side_columns import SideColumns, without_parentheses
 

@@ -9,12 +9,12 @@ from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.columns import SIDES
-from panewise.sql.bound_columns import STRUCT, bound_columns
-from panewise.sql.function_calls import columns_in, has_aggregate
+from panewise.sql.expressions.function_calls import columns_in, has_aggregate
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Expr
-from panewise.sql.stages import OutputColumn, Referring, RowsStage, Stage
-from panewise.sql.texts import one_line, replaced
+from panewise.sql.stages import OutputColumn, QueryStage, Referring, RowsStage
+from panewise.sql.text.pieces import one_line, replaced
+from panewise.sql.windows.bound_columns import STRUCT, bound_columns
 
 # The name of `*` whose columns have the names of their tables, in the rows of a join that is joined again.
 WITH_TABLES: Final = "*"
@@ -27,7 +27,7 @@ _WITH_TABLE: Final = re.compile(rf"{_NAME}\s*\.\s*{_NAME}")
 class JoinInput:
     """A side of a join: its stage, its name, the column of WATERMARK, and the options of its table."""
 
-    stage: Stage
+    stage: QueryStage
     name: str | None
     time: str | None
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class SideColumns:
         name = "" if table is None or column.args.get("catalog") is not None else table.name.lower()
         return SIDES[self.names.index(name)] if name in self.names and name else None
 
-    def with_computed(self, stage: Stage, side: str) -> Stage:
+    def with_computed(self, stage: QueryStage, side: str) -> QueryStage:
         """Returns the rows of a side with its computed columns."""
         texts = self.computed[side]
         if not texts:

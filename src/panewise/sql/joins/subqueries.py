@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import columns_in, conjuncts, has_aggregate
+from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.parsing.expressions import SPAN
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.relations import UNNAMED

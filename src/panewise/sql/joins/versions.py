@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from panewise.sql.function_calls import column_name
-from panewise.sql.named_windows import described
+from panewise.sql.expressions.function_calls import column_name
+from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Query, Select
 from panewise.sql.top_n.pattern import is_row_number, pattern_of

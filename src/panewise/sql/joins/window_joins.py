@@ -5,16 +5,16 @@ from typing import Any, Final
 
 from panewise.spec import Session
 from panewise.spec.operators.panes import BOUNDS
-from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.event_times import rows_once, window_of_rows
 from panewise.sql.joins.comparisons import Conditions
 from panewise.sql.joins.side_columns import JoinInput
-from panewise.sql.panes import BOUND_OF
 from panewise.sql.parsing.syntax import Select
 from panewise.sql.stage_columns import names_of_outputs
-from panewise.sql.stages import Stage
-from panewise.sql.window_functions import identifies
-from panewise.sql.window_rows import WindowRows, window_rows
+from panewise.sql.stages import QueryStage
+from panewise.sql.windows.bound_columns import STRUCT, bound_columns
+from panewise.sql.windows.panes import BOUND_OF
+from panewise.sql.windows.window_functions import identifies
+from panewise.sql.windows.window_rows import WindowRows, window_rows
 
 # Panes that fire once have the last instant of their window as event time, so equal ends are equal times.
 _ENDS: Final = frozenset({"window_end", "window_time", STRUCT})
@@ -29,7 +29,7 @@ class PaneSides:
         implied: the pairs of equal columns that are structs of bounds, which equal event times imply.
     """
 
-    rows: tuple[tuple[Stage, str], tuple[Stage, str]]
+    rows: tuple[tuple[QueryStage, str], tuple[QueryStage, str]]
     implied: frozenset[tuple[str, str]]
 
 

@@ -7,7 +7,7 @@ from sqlglot import TokenType, exp
 
 from panewise.sql.parsing.expressions import ExpressionParser
 from panewise.sql.parsing.syntax import Argument, Expr, Source, TableFunction, TextSpan
-from panewise.sql.recognize import mistaken_window
+from panewise.sql.text.recognize import mistaken_window
 
 WINDOWS: Final = ("TUMBLE", "HOP", "CUMULATE", "SESSION")
 _CLAUSES: Final = {"TUMBLING": "TUMBLE", "HOPPING": "HOP", "SESSION": "SESSION"}

@@ -38,7 +38,7 @@ from panewise.sql.script.steps import (
     Step,
     Trigger,
 )
-from panewise.sql.texts import one_line
+from panewise.sql.text.pieces import one_line
 
 NO_CHECKPOINT: Final = (
     "a query over a stream has a checkpoint, from which it continues",

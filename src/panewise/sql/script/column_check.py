@@ -13,10 +13,8 @@ from panewise.families import INPUT
 from panewise.spec import parts
 from panewise.spec.column_types import Type
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.column_syntax import Names, column_of, columns_read, generates, star_of
+from panewise.sql.expressions.column_syntax import Names, column_of, columns_read, generates, star_of
 from panewise.sql.joins import resolved
-from panewise.sql.named_places import first_place, placed
-from panewise.sql.panes import BOUND_OF, WINDOW_COLUMNS
 from panewise.sql.parsing.error_places import error_at
 from panewise.sql.script.known_tables import UNKNOWN, KnownColumn, KnownColumns, KnownTable
 from panewise.sql.stages import (
@@ -25,15 +23,17 @@ from panewise.sql.stages import (
     JoinStage,
     OutputColumn,
     OverStage,
+    QueryStage,
     Ranked,
     RowsStage,
     SingleInputStage,
     SparkStage,
-    Stage,
     TableStage,
     WatermarkedStage,
     WindowsStage,
 )
+from panewise.sql.text.named_places import first_place, placed
+from panewise.sql.windows.panes import BOUND_OF, WINDOW_COLUMNS
 
 _TIMESTAMP: Final = Type("timestamp")
 
@@ -58,7 +58,7 @@ class ColumnCheck:
         self.sql, self.tables, self.closed, self.operators = sql, tables, closed, operators
         self.warnings: list[SqlError] = []
 
-    def known_table(self, stage: Stage) -> KnownTable:
+    def known_table(self, stage: QueryStage) -> KnownTable:
         """Returns the columns of a stage.
 
         Raises:
@@ -80,8 +80,8 @@ class ColumnCheck:
                 return self._joined(stage)
             case OverStage():
                 return self._over(stage)
-            case SingleInputStage():
-                return self._windows(stage)
+        assert isinstance(stage, SingleInputStage)
+        return self._windows(stage)
 
     # Stages of Spark
 

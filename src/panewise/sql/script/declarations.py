@@ -5,13 +5,13 @@ from collections import Counter
 from typing import Final
 
 from panewise.chrono import Duration
+from panewise.sql.expressions.type_names import check_type, type_of
 from panewise.sql.options import length_of
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.known_tables import KnownColumn, KnownColumns, KnownTable, Tables
 from panewise.sql.script.script_settings import at_end_of, trigger_of
 from panewise.sql.script.statements import Relation, SinkTable, SourceView, SqlScript
 from panewise.sql.script.steps import SinkStep, SourceStep, is_of_format
-from panewise.sql.type_names import check_type, type_of
 
 FILES: Final = frozenset({"parquet", "json", "csv", "orc", "text", "avro", "xml"})
 _FORMATS: Final = FILES | {"delta", "kafka", "rate", "socket", "memory", "console", "jdbc", "binaryfile"}

@@ -9,8 +9,8 @@ from sqlglot import Token
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
 from panewise.sql.parsing.expressions import tokens_of
-from panewise.sql.recognize import tables_named
 from panewise.sql.script.steps import SinkStep
+from panewise.sql.text.recognize import tables_named
 
 
 class KnownColumn(NamedTuple):

@@ -7,11 +7,11 @@ from panewise.errors import SpecError, SqlError
 from panewise.spec import Entry, counted
 from panewise.sql.compile import compile_sql
 from panewise.sql.parsing.syntax import TextSpan
-from panewise.sql.recognize import is_sparks, says_windows
 from panewise.sql.script.column_check import ColumnCheck
 from panewise.sql.script.known_tables import UNKNOWN, KnownTable, Tables, tables_read
 from panewise.sql.script.statements import Insert, SqlScript
-from panewise.sql.stages import OURS, UNSORTED, WATERMARKED, CompiledQuery, JoinStage, has_operator, walk
+from panewise.sql.stages import UNSORTED, WATERMARKED, CompiledQuery, JoinStage, OurStage, has_operator, walk
+from panewise.sql.text.recognize import is_sparks, says_windows
 
 _ONLY_WRITTEN: Final = frozenset({"kafka", "console"})
 
@@ -87,7 +87,7 @@ def _check_sinks(script: SqlScript, text: str, tables: Tables, endless: Insert |
 def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:
     """Checks that a stream has a watermark if its operator waits for one."""
     for stage in walk(compiled.stage):
-        if not isinstance(stage, OURS) or isinstance(stage, JoinStage):
+        if not isinstance(stage, OurStage) or isinstance(stage, JoinStage):
             continue
         entry = next(iter(stage.spec.ports.values()))
         if not _waits(entry) or has_operator(stage.input):

@@ -12,17 +12,17 @@ from panewise.sql.stages import (
     JoinStage,
     OutputColumn,
     OverStage,
+    QueryStage,
     Ranked,
     Referring,
     RowsStage,
     SingleInputStage,
-    Stage,
     TableStage,
     WindowsStage,
     walk,
 )
-from panewise.sql.texts import one_line
-from panewise.sql.windows import is_first
+from panewise.sql.text.pieces import one_line
+from panewise.sql.windows.compiler import is_first
 
 _LATE = "emitted to the late output"
 _UNWRITTEN = "counted, and not written, as the table of the query has no option `late`"
@@ -43,7 +43,7 @@ def query_words(compiled: CompiledQuery | None, *, late: bool = True) -> list[st
     return [line if late else line.replace(_LATE, _UNWRITTEN) for line in lines]
 
 
-def _stage_words(stage: Stage) -> Iterator[str]:
+def _stage_words(stage: QueryStage) -> Iterator[str]:
     match stage:
         case JoinStage():
             yield from _join_words(stage)

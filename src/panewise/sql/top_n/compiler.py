@@ -10,28 +10,28 @@ from panewise.families import INPUT
 from panewise.spec import AfterWatermark, Aggregate, Always, Global, WindowOperator
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.bound_columns import STRUCT, bound_columns, folded
-from panewise.sql.column_syntax import plain_column
 from panewise.sql.event_times import instant_window, rows_once
-from panewise.sql.function_calls import column_name, plain_name
+from panewise.sql.expressions.column_syntax import plain_column
+from panewise.sql.expressions.function_calls import column_name, plain_name
+from panewise.sql.expressions.stars import check_stars
 from panewise.sql.input_columns import Columns
-from panewise.sql.named_windows import described
 from panewise.sql.options import options_of
-from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
+from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.syntax import Source, TableFunction
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import OperatorInput, operator_input, single_input
 from panewise.sql.stage_columns import over_rows
-from panewise.sql.stages import OutputColumn, Stage, Ties, WindowsStage
-from panewise.sql.stars import check_stars
+from panewise.sql.stages import OutputColumn, QueryStage, Ties, WindowsStage
 from panewise.sql.top_n.of_panes import first_panes
 from panewise.sql.top_n.order import ALL_ROWS, order_of
 from panewise.sql.top_n.pattern import Pattern
 from panewise.sql.top_n.row_list import RowList
-from panewise.sql.window_functions import WindowSyntax, identifies, window_of_table
-from panewise.sql.window_rows import window_rows
-from panewise.sql.windows import retracts
+from panewise.sql.windows.bound_columns import STRUCT, bound_columns, folded
+from panewise.sql.windows.compiler import retracts
+from panewise.sql.windows.panes import BOUND_OF, BOUND_TEXTS
+from panewise.sql.windows.window_functions import WindowSyntax, identifies, window_of_table
+from panewise.sql.windows.window_rows import window_rows
 
 _ROW = "row"
 _SELECTED: Final = (
@@ -60,7 +60,7 @@ class TopNCompiler:
         self.parser, self.pattern, self.scope = scope.parser, pattern, scope
         self.described = described(pattern.window, pattern.inner.windows, self.parser)
 
-    def compile(self) -> Stage:
+    def compile(self) -> QueryStage:
         """Returns the stages.
 
         Raises:
@@ -79,7 +79,7 @@ class TopNCompiler:
             return stage
         return over_rows(stage, pattern.alias, pattern.rest, pattern.outputs(self.parser))
 
-    def _ranked(self, source: Source) -> Stage:
+    def _ranked(self, source: Source) -> QueryStage:
         if isinstance(source, TableFunction):
             rows = single_input(source.data, self.scope)
             check_stars(self.pattern.inner.items, {*rows.names, source.alias or ""}, self.parser)
@@ -89,7 +89,7 @@ class TopNCompiler:
         check_stars(self.pattern.inner.items, rows.names, self.parser)
         return self._of_query(replace(rows, stage=folded(rows.stage)))
 
-    def _of_query(self, rows: OperatorInput) -> Stage:
+    def _of_query(self, rows: OperatorInput) -> QueryStage:
         """Returns the first rows of a table or a query."""
         partition = [column_name(node, rows.names) for node in self.described.args.get("partition_by") or ()]
         names = {name.lower() for name in partition if name is not None}
@@ -115,7 +115,7 @@ class TopNCompiler:
             )
         return self._of_rows(rows, None)
 
-    def _of_instants(self, rows: OperatorInput, once: tuple[Stage, str]) -> WindowsStage:
+    def _of_instants(self, rows: OperatorInput, once: tuple[QueryStage, str]) -> WindowsStage:
         """Returns the first rows of each window of rows that come once, in windows of one instant."""
         span = self.parser.span_of(self.pattern.window)
         structs = frozenset(name for name, bound in bound_columns(rows.stage).items() if bound == STRUCT)

@@ -8,12 +8,12 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import conjuncts, constant, function_name, windows_in
+from panewise.sql.expressions.function_calls import conjuncts, constant, function_name, windows_in
 from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Derived, Emit, Expr, Query, Select, SelectItem
 from panewise.sql.stages import OutputColumn, Ties
-from panewise.sql.texts import normal, replaced
+from panewise.sql.text.pieces import normal, replaced
 
 FUNCTIONS: Final = ("row_number", "rank", "dense_rank")
 _RANK: Final = "rank of the row"

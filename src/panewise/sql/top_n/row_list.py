@@ -10,13 +10,13 @@ from itertools import groupby
 
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.column_syntax import star_of
 from panewise.sql.event_times import JOIN_TIME, TIMESTAMP
-from panewise.sql.function_calls import column_name, windows_in
+from panewise.sql.expressions.column_syntax import star_of
+from panewise.sql.expressions.function_calls import column_name, windows_in
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import SelectItem
 from panewise.sql.stage_columns import names_of_outputs
-from panewise.sql.stages import OutputColumn, Place, Ranked, Stage, Ties
+from panewise.sql.stages import OutputColumn, Place, QueryStage, Ranked, Ties
 from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 
 
@@ -59,7 +59,7 @@ class RowList:
         aliases: frozenset[str],
         ends: Mapping[str, str],
         star: tuple[str | None, ...],
-        panes: Stage | None,
+        panes: QueryStage | None,
     ) -> None:
         self.parser, self.pattern, self.aliases = parser, pattern, aliases
         self.ends, self.star, self.panes = ends, star, panes
@@ -125,7 +125,7 @@ class RowList:
         else:
             yield Listed("field", item.alias or name, text, text)
 
-    def _all_columns(self, panes: Stage, item: SelectItem, text: str) -> Iterator[Listed]:
+    def _all_columns(self, panes: QueryStage, item: SelectItem, text: str) -> Iterator[Listed]:
         """Yields the columns of panes, without their event time, which the query does not have."""
         names, star = names_of_outputs(panes), star_of(text)
         if names is None or star is None:

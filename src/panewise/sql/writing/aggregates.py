@@ -6,7 +6,7 @@ from typing import Final
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.functions import AGGREGATES
+from panewise.sql.expressions.functions import AGGREGATES
 from panewise.sql.writing.words import different, unsaid
 
 _DISTINCT: Final = {"count_distinct": "count", "sum_distinct": "sum", "avg_distinct": "avg"}

@@ -17,7 +17,7 @@ from panewise.spec.conditions.nodes import (
     Or,
 )
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.parameters import literal
+from panewise.sql.text.parameters import literal
 from panewise.sql.writing.words import unsaid
 
 _SIGNS: Final = {"==": "=", "!=": "<>"}

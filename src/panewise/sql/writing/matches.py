@@ -9,7 +9,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.policy.policies import CountPolicy
 from panewise.spec.windows.size_in_rows import MOST_ROWS
-from panewise.sql.parameters import literal
+from panewise.sql.text.parameters import literal
 from panewise.sql.writing.conditions import condition
 from panewise.sql.writing.emission import emit_parts
 from panewise.sql.writing.windows import table_function

@@ -5,7 +5,7 @@ from typing import Any
 from panewise.chrono import Duration
 from panewise.spec import Frame, OverOperator, RowFunction
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.parameters import literal
+from panewise.sql.text.parameters import literal
 from panewise.sql.writing.aggregates import aggregate
 from panewise.sql.writing.words import check_fields, different, joined, length, options_of, unsaid
 

@@ -7,8 +7,8 @@ from panewise.chrono import Duration
 from panewise.spec import AnyWindow, Calendar, Chain, Global, Session, WindowOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.panes import BOUNDS
-from panewise.sql.parameters import literal
 from panewise.sql.parsing.intervals import EXACT
+from panewise.sql.text.parameters import literal
 from panewise.sql.writing.aggregates import named_aggregates
 from panewise.sql.writing.emission import emit_parts
 from panewise.sql.writing.words import check_fields, length, options_of, unsaid

@@ -6,7 +6,7 @@ from typing import Any
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
-from panewise.sql.parameters import literal
+from panewise.sql.text.parameters import literal
 
 
 def unsaid(field: str, value: Any) -> SqlError:

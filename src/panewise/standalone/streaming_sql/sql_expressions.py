@@ -9,8 +9,16 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.errors import PanewiseError, SqlError
-from panewise.sql.expression_tree import STAR, STAR_OF, CallNode, ColumnNode, ConstantNode, Node, tree_of
-from panewise.sql.function_calls import CASTS
+from panewise.sql.expressions.expression_tree import (
+    STAR,
+    STAR_OF,
+    CallNode,
+    ColumnNode,
+    ConstantNode,
+    Node,
+    tree_of,
+)
+from panewise.sql.expressions.function_calls import CASTS
 from panewise.standalone.streaming_sql.sql_casts import COMPARISONS, cast_of, with_times
 from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS, like_pattern
 from panewise.standalone.streaming_sql.sql_time_functions import field_of_time, truncated

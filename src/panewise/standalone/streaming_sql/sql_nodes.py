@@ -15,8 +15,8 @@ from panewise.chrono import Duration
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.spec import Cumulating, Hopping
-from panewise.sql.panes import WINDOW_COLUMNS
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
+from panewise.sql.windows.panes import WINDOW_COLUMNS
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 from panewise.standalone.streaming_sql.sql_selection import schema_of, selected, shaped
 

@@ -9,9 +9,9 @@ from panewise.engine.kernels.column_types import Dtypes
 from panewise.families import INPUT
 from panewise.spec import counted, parts
 from panewise.spec.operators.panes import BOUNDS
-from panewise.sql.expression_tree import CallNode, ConstantNode, tree_of
+from panewise.sql.expressions.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
-from panewise.sql.over import with_free_names
+from panewise.sql.over.compiler import with_free_names
 from panewise.sql.own_columns import (
     no_event_time,
     own_names,

@@ -8,10 +8,10 @@ import polars as pl
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.column_syntax import star_of
-from panewise.sql.spark_names import output_name
+from panewise.sql.expressions.column_syntax import star_of
+from panewise.sql.expressions.spark_names import output_name
+from panewise.sql.expressions.stars import names_before_star
 from panewise.sql.stages import OutputColumn
-from panewise.sql.stars import names_before_star
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 
 _NUMBER: Final = "__number"

@@ -10,13 +10,13 @@ from panewise.sql.stages import (
     UNSORTED,
     AssignedStage,
     JoinStage,
+    QueryStage,
     RowsStage,
     SparkStage,
-    Stage,
     TableStage,
     WatermarkedStage,
 )
-from panewise.sql.texts import one_line
+from panewise.sql.text.pieces import one_line
 from panewise.standalone.streaming_sql.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
 from panewise.standalone.streaming_sql.sql_operators import NODES, JoinNode
 
@@ -35,7 +35,7 @@ class NodeBuilder:
     follows: bool
     text: str
 
-    def node(self, stage: Stage) -> SqlNode:
+    def node(self, stage: QueryStage) -> SqlNode:
         """Returns the node of a stage.
 
         Raises:

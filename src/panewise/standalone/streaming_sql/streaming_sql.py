@@ -12,10 +12,10 @@ from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import InputError, SpecError
 from panewise.sql import compile_sql
-from panewise.sql.named_places import placed
-from panewise.sql.parameters import with_parameters
 from panewise.sql.script.query_words import query_words
 from panewise.sql.stages import CompiledQuery
+from panewise.sql.text.named_places import placed
+from panewise.sql.text.parameters import with_parameters
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, StepInput

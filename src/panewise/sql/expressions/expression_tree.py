@@ -12,8 +12,8 @@ from typing import Any, Final, TypeAlias
 from sqlglot import exp
 
 from panewise.errors import SpecError, SqlError
-from panewise.sql.column_syntax import star_in
-from panewise.sql.function_calls import OPERATORS, function_name, is_interval
+from panewise.sql.expressions.column_syntax import star_in
+from panewise.sql.expressions.function_calls import OPERATORS, function_name, is_interval
 from panewise.sql.parsing.intervals import duration
 from panewise.sql.parsing.parser import QueryParser, parse_expression
 

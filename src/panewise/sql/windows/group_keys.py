@@ -6,7 +6,7 @@ from typing import Any
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import (
+from panewise.sql.expressions.function_calls import (
     check_no_window,
     column_name,
     columns_in,
@@ -14,11 +14,11 @@ from panewise.sql.function_calls import (
     has_aggregate,
     plain_name,
 )
-from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import END, WINDOW_COLUMNS, bound_in_struct, window_call
 from panewise.sql.parsing.syntax import Expr, Select, SelectItem
-from panewise.sql.texts import normal, one_line
+from panewise.sql.text.pieces import normal, one_line
+from panewise.sql.windows.grouping_sets import Sets
+from panewise.sql.windows.panes import END, WINDOW_COLUMNS, bound_in_struct, window_call
 
 
 class GroupKeys:

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from panewise.sql.function_calls import column_name, columns_in, function_name
+from panewise.sql.expressions.function_calls import column_name, columns_in, function_name
 from panewise.sql.parsing.parser import parse_expression
 
 Names: TypeAlias = tuple[str, ...]  # a column, behind the names of its table or before those of its fields

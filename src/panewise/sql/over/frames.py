@@ -8,7 +8,7 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import Frame
-from panewise.sql.function_calls import constant, function_name, inner_call, is_arrival
+from panewise.sql.expressions.function_calls import constant, function_name, inner_call, is_arrival
 from panewise.sql.parsing.parser import QueryParser
 
 ROW_FUNCTIONS: Final = ("row_number", "rank", "dense_rank", "lag", "lead", "nth_value")

@@ -5,8 +5,8 @@ import pytest
 
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
-from panewise.sql.pipes import without_pipes
 from panewise.sql.stages import EndlessError, SparkStage
+from panewise.sql.text.pipes import without_pipes
 from panewise.standalone import sql
 from tests.standalone.streaming_sql.test_streaming_sql import EMPTY
 

@@ -10,9 +10,9 @@ from sqlglot import exp
 from panewise import functions as F
 from panewise.spec import OverColumn, OverOperator
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.column_syntax import generates
 from panewise.sql.event_times import timed
-from panewise.sql.function_calls import (
+from panewise.sql.expressions.column_syntax import generates
+from panewise.sql.expressions.function_calls import (
     aggregate_call,
     column_name,
     constant,
@@ -21,13 +21,13 @@ from panewise.sql.function_calls import (
     windows_in,
 )
 from panewise.sql.input_columns import Columns
-from panewise.sql.named_windows import described
-from panewise.sql.over_frames import ROW_FUNCTIONS, FrameReader, OverKey, order_terms
+from panewise.sql.over.frames import ROW_FUNCTIONS, FrameReader, OverKey, order_terms
+from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.error_places import Placing
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Expr, Select, SelectItem, TextSpan
-from panewise.sql.stages import OutputColumn, OverStage, Stage, is_ours
-from panewise.sql.texts import normal, one_line, replaced, with_aliases
+from panewise.sql.stages import OutputColumn, OverStage, QueryStage, is_ours
+from panewise.sql.text.pieces import normal, one_line, replaced, with_aliases
 
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")
@@ -52,7 +52,7 @@ class _OverCompiler:
                 rule = "the rows of a generator are made before functions over windows are computed"
                 raise self.parser.fail(text, rule, "write LATERAL VIEW, or a query in FROM", item.expr.span)
 
-    def stage(self, input: Stage, alias: str | None) -> Stage:  # noqa: A002 - the field's name
+    def stage(self, input: QueryStage, alias: str | None) -> QueryStage:  # noqa: A002 - the field's name
         self._check_generators()
         qualify = [] if self.select.qualify is None else [self.select.qualify]
         for expr in (*(item.expr for item in self.select.items), *qualify):
@@ -66,7 +66,7 @@ class _OverCompiler:
         where = None if self.select.where is None else self._where(self.select.where)
         having = None if self.select.qualify is None else self._qualify(self.select.qualify)
         outputs = self._outputs()
-        stage: Stage = input
+        stage: QueryStage = input
         for number, spec in enumerate(specs):
             last = number == len(specs) - 1
             columns = self.columns.computed.values()
@@ -260,11 +260,11 @@ def _without_cast(node: exp.Expr) -> exp.Expr:
 def over_stage(
     parser: QueryParser,
     select: Select,
-    input: Stage,  # noqa: A002 - the field's name
+    input: QueryStage,  # noqa: A002 - the field's name
     alias: str | None,
     names: Iterable[str],
     options: Mapping[str, Any] | None = None,
-) -> Stage:
+) -> QueryStage:
     """Returns the stages of a SELECT with functions over windows.
 
     Raises:

@@ -8,15 +8,15 @@ from typing import Any
 from sqlglot import exp
 
 from panewise.spec import AnyWindow, Session
-from panewise.sql.column_syntax import plain_column, star_of
-from panewise.sql.function_calls import columns_in, conjuncts, plain_name
-from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
+from panewise.sql.expressions.column_syntax import plain_column, star_of
+from panewise.sql.expressions.function_calls import columns_in, conjuncts, plain_name
 from panewise.sql.parsing.parser import QueryParser, parse
 from panewise.sql.parsing.syntax import Emit, Expr, Select, TextSpan
-from panewise.sql.stages import AssignedStage, OutputColumn, RowsStage, Stage
-from panewise.sql.texts import replaced
-from panewise.sql.window_functions import WindowSyntax, identifies
-from panewise.sql.windows import WindowCompiler, all_of
+from panewise.sql.stages import AssignedStage, OutputColumn, QueryStage, RowsStage
+from panewise.sql.text.pieces import replaced
+from panewise.sql.windows.compiler import WindowCompiler, all_of
+from panewise.sql.windows.panes import BOUND_OF, BOUND_TEXTS
+from panewise.sql.windows.window_functions import WindowSyntax, identifies
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class WindowRows:
             known name.
     """
 
-    stage: Stage
+    stage: QueryStage
     window: AnyWindow
     time: str
     partition: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ class WindowRows:
         return identifies(self.window, {BOUND_OF[self.ends[name]] for name in names & self.ends.keys()})
 
 
-def window_rows(stage: Stage) -> WindowRows | None:
+def window_rows(stage: QueryStage) -> WindowRows | None:
     """Returns rows that have the bounds of their windows; None if a query computes with a bound."""
     if isinstance(stage, AssignedStage):
         return WindowRows(stage.input, stage.window, stage.time, stage.partition)
@@ -138,8 +138,8 @@ def _reads(text: str, ends: Mapping[str, str]) -> bool:
 
 
 def groups_of_rows(
-    parser: QueryParser, select: Select, emit: Emit | None, stage: Stage, names: frozenset[str]
-) -> Stage | None:
+    parser: QueryParser, select: Select, emit: Emit | None, stage: QueryStage, names: frozenset[str]
+) -> QueryStage | None:
     """Returns the groups of rows by their windows, None if the rows have none or GROUP BY does not name them.
 
     Raises:

@@ -8,16 +8,16 @@ from sqlglot import exp
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
-from panewise.sql.bound_columns import folded
-from panewise.sql.function_calls import column_name, function_name
+from panewise.sql.expressions.function_calls import column_name, function_name
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import END, Panes, PaneWindow
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, TextSpan
-from panewise.sql.stages import Stage, WindowsStage
-from panewise.sql.window_functions import WindowSyntax, identifies
-from panewise.sql.windows import WindowCompiler, is_first, respecified
+from panewise.sql.stages import QueryStage, WindowsStage
+from panewise.sql.windows.bound_columns import folded
+from panewise.sql.windows.compiler import WindowCompiler, is_first, respecified
+from panewise.sql.windows.panes import END, Panes, PaneWindow
+from panewise.sql.windows.window_functions import WindowSyntax, identifies
 
 
 class _OfPanes(Columns):
@@ -112,7 +112,7 @@ def _aggregates(spec: WindowOperator | Chain) -> list[str]:
 
 
 def chained(
-    parser: QueryParser, select: Select, emit: Emit | None, stage: Stage, names: frozenset[str]
+    parser: QueryParser, select: Select, emit: Emit | None, stage: QueryStage, names: frozenset[str]
 ) -> WindowsStage | None:
     """Returns a stage of a chain, None if the SELECT does not group panes by their windows.
 

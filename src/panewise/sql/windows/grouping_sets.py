@@ -5,11 +5,11 @@ from typing import Final
 from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import function_name
+from panewise.sql.expressions.function_calls import function_name
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stages import Computed
-from panewise.sql.texts import normal
+from panewise.sql.text.pieces import normal
 
 SET: Final = "grouping set"  # the column with the number of the set
 

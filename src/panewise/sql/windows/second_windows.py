@@ -1,19 +1,19 @@
 """GROUP BY over selected panes or the first rows of windows, as a second operator (46.38, 46.100)."""
 
-from panewise.sql.bound_columns import STRUCT, bound_columns
 from panewise.sql.event_times import instant_window, rows_once
-from panewise.sql.function_calls import plain_name
-from panewise.sql.group_keys import GroupKeys
-from panewise.sql.grouping_sets import Sets
+from panewise.sql.expressions.function_calls import plain_name
 from panewise.sql.input_columns import Columns
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Select
-from panewise.sql.stages import Stage, WindowsStage
-from panewise.sql.windows import WindowCompiler
+from panewise.sql.stages import QueryStage, WindowsStage
+from panewise.sql.windows.bound_columns import STRUCT, bound_columns
+from panewise.sql.windows.compiler import WindowCompiler
+from panewise.sql.windows.group_keys import GroupKeys
+from panewise.sql.windows.grouping_sets import Sets
 
 
 def groups_of_windows(
-    parser: QueryParser, select: Select, emit: Emit | None, stage: Stage, names: frozenset[str]
+    parser: QueryParser, select: Select, emit: Emit | None, stage: QueryStage, names: frozenset[str]
 ) -> WindowsStage | None:
     """Returns the groups of rows of windows, None if the rows are no such ones.
 

@@ -9,7 +9,7 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import AnyWindow, Calendar, Cumulating, Hopping, Session, Tumbling, rows
-from panewise.sql.function_calls import is_interval
+from panewise.sql.expressions.function_calls import is_interval
 from panewise.sql.parsing.intervals import EXACT, CalendarLength, calendar_length
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Argument, Expr, NamedTable, TableFunction, TextSpan

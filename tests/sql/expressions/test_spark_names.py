@@ -3,7 +3,7 @@
 
 import pytest
 
-from panewise.sql.spark_names import spark_name
+from panewise.sql.expressions.spark_names import spark_name
 
 # Columns of t: ts, k, v, w, b BOOLEAN, f DOUBLE.
 AGGREGATES = {

@@ -4,23 +4,23 @@ from dataclasses import replace
 from typing import Final
 
 from panewise.spec.operators.join.match_parts import match_parts
-from panewise.sql.column_syntax import plain_column, star_of
-from panewise.sql.panes import BOUND_OF, BOUND_TEXTS
+from panewise.sql.expressions.column_syntax import plain_column, star_of
 from panewise.sql.stages import (
     AssignedStage,
     JoinStage,
     OutputColumn,
+    QueryStage,
     RowsStage,
     SingleInputStage,
-    Stage,
     WindowsStage,
 )
+from panewise.sql.windows.panes import BOUND_OF, BOUND_TEXTS
 
 STRUCT: Final = "window"  # stands for the column with both bounds
 STRUCT_TEXT: Final = "struct(window_start AS `start`, window_end AS `end`)"
 
 
-def bound_columns(stage: Stage) -> dict[str, str]:
+def bound_columns(stage: QueryStage) -> dict[str, str]:
     """Returns the columns of rows that are bounds of their windows: what they are, by lower-case names.
 
     They are `window_start`, `window_end` and `window_time`, or the struct of both bounds.
@@ -71,7 +71,7 @@ def _renamed(outputs: tuple[OutputColumn, ...], inner: dict[str, str]) -> list[t
     return named
 
 
-def folded(stage: Stage) -> Stage:
+def folded(stage: QueryStage) -> QueryStage:
     """Returns panes with another SELECT list, if a query over them only selects columns and names them."""
     if not isinstance(stage, RowsStage) or stage.where is not None or stage.outputs is None:
         return stage

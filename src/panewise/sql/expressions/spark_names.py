@@ -8,11 +8,11 @@ from sqlglot import exp
 from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
-from panewise.sql.function_calls import CASTS, OPERATORS, function_name
-from panewise.sql.panes import STRUCTS, window_call
+from panewise.sql.expressions.function_calls import CASTS, OPERATORS, function_name
 from panewise.sql.parsing.parser import QueryParser, parse_expression
 from panewise.sql.stages import OutputColumn
-from panewise.sql.texts import one_line
+from panewise.sql.text.pieces import one_line
+from panewise.sql.windows.panes import STRUCTS, window_call
 
 _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {**OPERATORS, exp.And: "AND", exp.Or: "OR"}
 _UPPER: Final = frozenset({"rank", "dense_rank", "floor", "ceil", "sqrt", "power"})

@@ -70,7 +70,7 @@ def test_functions_of_whole_partitions(call: str) -> None:
 
 def test_the_table_of_the_page() -> None:
     """semantics 46.80 to 46.84: the page shows what each form gives."""
-    page = (Path(__file__).parents[2] / "docs" / "sql.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[3] / "docs" / "sql.md").read_text(encoding="utf-8")
     table = re.findall(r"^\| `(\w.* OVER \(ORDER BY ts.*\))` \| (.*) \|$", page, re.MULTILINE)
     assert len(table) > 6
     times_and_values = [(1, 1), (2, None), (2, 2), (5, 4)]

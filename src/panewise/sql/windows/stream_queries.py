@@ -6,7 +6,7 @@ from typing import Final
 from sqlglot import exp
 
 from panewise.spec import AnyWindow, Global, Hopping, Sliding, Tumbling, rows
-from panewise.sql.function_calls import has_aggregate
+from panewise.sql.expressions.function_calls import has_aggregate
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
     CqlWindow,
@@ -20,9 +20,9 @@ from panewise.sql.parsing.syntax import (
     TextSpan,
 )
 from panewise.sql.retracted import accumulating, retracting_stage, rows_with_op
-from panewise.sql.stages import Stage, WindowsStage
-from panewise.sql.window_functions import WindowSyntax
-from panewise.sql.windows import all_of
+from panewise.sql.stages import QueryStage, WindowsStage
+from panewise.sql.windows.compiler import all_of
+from panewise.sql.windows.window_functions import WindowSyntax
 
 _OPS: Final = {"ISTREAM": "+", "DSTREAM": "-"}
 _ACCUMULATIONS: Final = {"ISTREAM": "RETRACTING", "DSTREAM": "RETRACTING", "RSTREAM": "ACCUMULATING"}
@@ -104,7 +104,7 @@ def _emits_again(select: Select) -> bool:
     return select.group is not None or any(has_aggregate(item.expr.node) for item in select.items)
 
 
-def streamed_rows(streamed: Streamed, stage: Stage, parser: QueryParser) -> Stage:
+def streamed_rows(streamed: Streamed, stage: QueryStage, parser: QueryParser) -> QueryStage:
     """Returns the insertions, the deletions or the whole contents of a query.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Any, TypeGuard
 
 from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
-from panewise.sql.function_calls import (
+from panewise.sql.expressions.function_calls import (
     aggregate_call,
     check_no_window,
     column_name,
@@ -14,16 +14,16 @@ from panewise.sql.function_calls import (
     function_name,
     has_aggregate,
 )
-from panewise.sql.group_keys import GroupKeys
-from panewise.sql.grouping_sets import Sets
 from panewise.sql.input_columns import Columns
-from panewise.sql.panes import BOUND_TEXTS, IMPLIED_BOUNDS, STRUCTS, Panes, PaneWindow
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
-from panewise.sql.stages import WATERMARKED, OutputColumn, Stage, WindowsStage
-from panewise.sql.texts import normal
-from panewise.sql.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
+from panewise.sql.stages import WATERMARKED, OutputColumn, QueryStage, WindowsStage
+from panewise.sql.text.pieces import normal
+from panewise.sql.windows.group_keys import GroupKeys
+from panewise.sql.windows.grouping_sets import Sets
+from panewise.sql.windows.panes import BOUND_TEXTS, IMPLIED_BOUNDS, STRUCTS, Panes, PaneWindow
+from panewise.sql.windows.window_functions import WindowSyntax, identifies, window_of_call, window_of_table
 
 
 class WindowCompiler:
@@ -70,7 +70,7 @@ class WindowCompiler:
     def _columns(self, names: frozenset[str]) -> Columns:
         return Columns(self.parser, names, bounds=frozenset(self.ends))
 
-    def compile(self, input: Stage, alias: str | None) -> WindowsStage:  # noqa: A002 - the field's name
+    def compile(self, input: QueryStage, alias: str | None) -> WindowsStage:  # noqa: A002 - the field's name
         """Returns the stage over this input.
 
         Raises:

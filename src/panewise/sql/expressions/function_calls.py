@@ -7,7 +7,7 @@ from typing import Any, Final
 from sqlglot import exp
 
 from panewise.errors import SqlError
-from panewise.sql.functions import is_aggregate
+from panewise.sql.expressions.functions import is_aggregate
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import TextSpan
 

@@ -9,18 +9,18 @@ from sqlglot import exp
 from panewise.spec import PANE_COLUMNS, Aggregate
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.panes import BOUNDS
-from panewise.sql.function_calls import (
+from panewise.sql.expressions.function_calls import (
     CallSyntax,
     aggregate_call,
     check_no_window,
     column_name,
     function_name,
 )
-from panewise.sql.functions import FOREIGN
-from panewise.sql.grouping_sets import Sets
+from panewise.sql.expressions.functions import FOREIGN
 from panewise.sql.input_columns import Columns
 from panewise.sql.parsing.syntax import Expr, TextSpan
-from panewise.sql.texts import normal, one_line, replaced, with_aliases
+from panewise.sql.text.pieces import normal, one_line, replaced, with_aliases
+from panewise.sql.windows.grouping_sets import Sets
 
 WINDOW_COLUMNS: Final = (*BOUNDS, "window_time")  # which a window function in FROM adds
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"

@@ -10,12 +10,12 @@ from sqlglot import exp
 
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.function_calls import function_name, inner_call, windows_in
-from panewise.sql.functions import is_aggregate
+from panewise.sql.expressions.function_calls import function_name, inner_call, windows_in
+from panewise.sql.expressions.functions import is_aggregate
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TextSpan
 from panewise.sql.rewriting import WrittenText, add_emit
-from panewise.sql.texts import normal, one_line
+from panewise.sql.text.pieces import normal, one_line
 
 
 class GroupedSelect:

@@ -1,0 +1,1 @@
+"""Expressions of a query: the columns, functions and names in them."""

@@ -1,0 +1,1 @@
+"""Functions over windows, as OVER operators (semantics 46.19, 46.82)."""

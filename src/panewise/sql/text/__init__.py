@@ -1,0 +1,1 @@
+"""The characters of a query, before and behind the parser."""
