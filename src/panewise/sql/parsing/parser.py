@@ -39,7 +39,9 @@ _REMEDIES: Final[Mapping[Any, str]] = {
     TokenType.DARROW: "write get_json_object(column, '$.name') for a field of JSON",
 }
 # What to do about words in expressions that only other systems have.
-_IN_EXPRESSIONS: Final[Mapping[str, str]] = {"TO": "write date_trunc('HOUR', ts) for FLOOR(ts TO HOUR)"}
+_IN_EXPRESSIONS: Final[Mapping[str, str]] = {
+    "TO": "write date_trunc('HOUR', ts) for FLOOR(ts TO HOUR), and the hour after it for CEIL(ts TO HOUR)"
+}
 _SETS: Final[Mapping[str, Any]] = {
     "UNION": "UNION",
     "EXCEPT": "EXCEPT",
