@@ -563,3 +563,10 @@ def test_columns_that_do_not_fit_have_their_place(values: dict[str, Any], messag
         sql(text, t=rows)
     assert raised.value.given == message
     assert raised.value.line == 1
+
+
+def test_tables_are_no_parameters() -> None:
+    """semantics 46.13"""
+    table = pl.DataFrame({"ts": [datetime(2024, 1, 1, tzinfo=UTC)], "v": [1]})
+    with pytest.raises(SqlError, match="tables are given by their names"):
+        sql("SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 hour')", {"t": table})

@@ -38,7 +38,11 @@ _OTHERS: Final = (
         "WATERMARK names the event time",
         "write WATERMARK ts DELAY OF INTERVAL '0' SECONDS",
     ),
-    (("LATERAL",), "LATERAL stands before VIEW", "write FROM t LATERAL VIEW explode(items) e AS item"),
+    (
+        ("LATERAL",),
+        "LATERAL stands before VIEW",
+        "write FROM t LATERAL VIEW explode(items) e AS item, or JOIN rates FOR SYSTEM_TIME AS OF t.ts",
+    ),
     (("TABLESAMPLE",), "a sample of a stream has no size", "use WHERE rand() < 0.1"),
 )
 _OF_NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.DOT)
