@@ -117,9 +117,9 @@ class ColumnCheck:
         inputs = [self.known_table(table) for table, _ in stage.tables]
         streaming, endless = any(table.streaming for table in inputs), stage.endless
         if streaming and endless is not None:
-            raise endless.error(self.sql)
+            raise endless.error()
         if stage.unbounded is not None and sum(table.streaming for table in inputs) > 1:
-            self.warnings.append(stage.unbounded.error(self.sql))
+            self.warnings.append(stage.unbounded.error())
         return replace(UNKNOWN, streaming=streaming)
 
     def _assigned(self, stage: AssignedStage) -> KnownTable:
