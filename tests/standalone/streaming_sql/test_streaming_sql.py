@@ -141,6 +141,9 @@ def test_rows_without_an_operator() -> None:
     bounds = sql("SELECT v, window_end FROM HOP(t, ts, INTERVAL 30 MINUTES, INTERVAL 1 HOUR)", t=ORDERS).rows
     assert bounds["v"].to_list() == [1, 1, 2, 2]
     assert bounds["window_end"].to_list()[:2] == [at(0, 13), at(30)]
+    named = ORDERS.rename({"v": "__at", "k": "__number"})
+    steps = sql("SELECT * FROM CUMULATE(t, ts, INTERVAL 1 HOUR, INTERVAL 2 HOURS)", t=named).rows
+    assert steps.columns == [*named.columns, "window_start", "window_end", "window_time"]
 
 
 def test_all_columns_but_some() -> None:
