@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as SF
-from pyspark.sql.types import TimestampType
 
 from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import apply
 from panewise.spark.builders.upstream_inputs import default_time, result_of
-from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.columns.schemas import columns_of, instants_of
 from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
@@ -88,12 +87,12 @@ class OperatorRunner(SparkText):
         target = result.dataflow.unpacker("panes", all_columns=False).target
         if not source.steps:
             return list(target.names)
-        return columns_of(replace(result, steps=source.steps)._shaped(empty(self.session, target)))
+        return columns_of(ResultRows(result, source.steps).of(empty(self.session, target), None))
 
     def _watermarked(self, source: Any) -> str:
         """Returns the column of the watermark of an input."""
         if isinstance(source, DataFrame):
-            marked = watermark_columns(source) or _instants(source)
+            marked = watermark_columns(source) or instants_of(source)  # Spark drops the watermark of a batch
             time = marked[0] if len(marked) == 1 else None
         else:
             time = default_time(source)
@@ -168,11 +167,6 @@ def _selected_rows(stage: SingleInputStage, source: Any) -> Any:
     if isinstance(source, DataFrame) and stage.alias and reads:
         source = source.alias(stage.alias)
     return source if stage.where is None else source.where(stage.where)
-
-
-def _instants(df: DataFrame) -> list[str]:
-    """Returns the columns with instants. A batch DataFrame does not keep its watermark, as Spark drops it."""
-    return [field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)]
 
 
 def _columns(
