@@ -164,6 +164,14 @@ def test_all_columns_of_a_top_n_of_panes_have_their_order() -> None:
     assert sql(f"SELECT * FROM ({named}) WHERE n = 1", t=ORDERS).rows.columns == ["s", "e", "n", "k"]
 
 
+def test_the_first_panes_may_have_a_column_rows() -> None:
+    """semantics 46.19"""
+    panes = "SELECT window_end, k, sum(v) AS rows FROM TUMBLE(t, ts, '1 h') GROUP BY k, window_end"
+    number = "ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY rows DESC)"
+    first = sql(f"SELECT rows FROM (SELECT rows, {number} AS n FROM ({panes})) WHERE n = 1", t=ORDERS).rows
+    assert first.rows() == [(2,)]
+
+
 def test_a_join_of_windows() -> None:
     """semantics 46.111"""
     columns = "k, window_start, window_end, {} AS {}"

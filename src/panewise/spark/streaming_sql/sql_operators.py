@@ -24,7 +24,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.spark_names import output_name
 from panewise.sql.over.compiler import with_free_names
-from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
+from panewise.sql.own_columns import only_time, own_names, with_own_names, with_window_time
 from panewise.sql.row_filters import of_stage
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
@@ -92,13 +92,9 @@ class OperatorRunner(SparkText):
     def _watermarked(self, source: Any) -> str:
         """Returns the column of the watermark of an input."""
         if isinstance(source, DataFrame):
-            marked = watermark_columns(source) or instants_of(source)  # Spark drops the watermark of a batch
-            time = marked[0] if len(marked) == 1 else None
-        else:
-            time = default_time(source)
-        if time is None:
-            raise no_event_time()
-        return time
+            return only_time(watermark_columns(source) or instants_of(source))  # a batch has no watermark
+        time = default_time(source)
+        return only_time([] if time is None else [time])
 
     def _outputs(self, stage: SingleInputStage, source: Any) -> tuple[OutputColumn, ...] | None:
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""

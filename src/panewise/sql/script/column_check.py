@@ -176,8 +176,8 @@ class ColumnCheck:
 
     def _ranked(self, ranked: Ranked, rows: KnownTable, alias: str | None) -> KnownColumns | None:
         """Returns the columns of the rows of a Top-N, None if a `*` stands for columns that are not known."""
-        fields = tuple(map(KnownColumn, ranked.lists)) if not ranked.fields else None
-        if fields is None:
+        fields: KnownColumns | None = tuple(map(KnownColumn, ranked.lists))
+        if ranked.of_structs:
             fields = self._selected(rows, ranked.fields, alias).columns
         if fields is None:
             return None
