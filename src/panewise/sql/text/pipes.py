@@ -12,7 +12,8 @@ from sqlglot import Token, TokenType
 
 from panewise.errors import SqlError
 from panewise.sql.parsing.expressions import tokens_of
-from panewise.sql.parsing.written_text import Piece, WrittenText, listed, written
+from panewise.sql.parsing.syntax import TextSpan
+from panewise.sql.parsing.written_text import Origin, Piece, WrittenText, listed, written
 
 _OPEN: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
@@ -193,8 +194,7 @@ class _Rewriter:
     def _fail(self, at: int, rule: str, remedy: str) -> SqlError:
         """Returns an error at a token."""
         token = self.tokens[min(at, len(self.tokens) - 1)]
-        place = {"start": token.start, "end": token.end + 1}
-        return SqlError(repr(self._word(at)), rule, remedy, sql=self.sql, **place)
+        return Origin(self.sql).fail(repr(self._word(at)), rule, remedy, TextSpan(token.start, token.end + 1))
 
     def _aggregated(self, rows: _Rows, first: int, last: int) -> _Rows:
         """Returns the rows of AGGREGATE ... GROUP BY ...: the keys, and then the aggregates."""
