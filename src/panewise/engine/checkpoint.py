@@ -32,8 +32,7 @@ from panewise.spec.evolution import Continuation, continuation
 from panewise.state import Manifest, Run
 from panewise.state.manifest import REMEDY, checked
 
-WITH_EXPORT: Final = ", with the exported state as initial_state="
-EXPORT: Final = f"start from a new checkpoint{WITH_EXPORT}"
+EXPORT: Final = "start from a new checkpoint, with the exported state as initial_state="
 _OF_IMPORTS: Final = "a state is imported by the specification that made it (semantics 48.7)"
 _BEGIN_SAME: Final = "begin with the specification of the file, and change it at a later start"
 spec_document = lru_cache(maxsize=32)(to_dict)  # a process writes each specification as JSON once

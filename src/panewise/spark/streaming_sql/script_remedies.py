@@ -4,15 +4,13 @@ from typing import Final
 
 from pyspark.errors import PySparkException
 
-from panewise.engine.checkpoint import WITH_EXPORT
 from panewise.errors import SqlError
-from panewise.spec.evolution import FROM_HISTORY
 
-# Arguments of `write` as remedies name them, and what a script has in their place: no state to begin with.
+# Arguments of `write` as remedies name them, and what a script has in their place.
 _IN_A_SCRIPT: Final = {
     "available_now=True": "SET panewise.trigger = 'available now'",
-    FROM_HISTORY: "",
-    WITH_EXPORT: "",
+    ", whose initial_state= comes from the history (semantics 48.5)": "",
+    ", with the exported state as initial_state=": "",
 }
 _NO_PATH: Final = "PATH_NOT_FOUND"
 
