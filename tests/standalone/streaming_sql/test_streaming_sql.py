@@ -144,6 +144,7 @@ def test_rows_without_an_operator() -> None:
     named = ORDERS.rename({"v": "__at", "k": "__number"})
     steps = sql("SELECT * FROM CUMULATE(t, ts, INTERVAL 1 HOUR, INTERVAL 2 HOURS)", t=named).rows
     assert steps.columns == [*named.columns, "window_start", "window_end", "window_time"]
+    assert sql("SELECT __number, 1 AS one FROM t", t=named).rows.rows() == [("a", 1), ("b", 1), ("a", 1)]
 
 
 def test_all_columns_but_some() -> None:
