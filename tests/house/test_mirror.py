@@ -139,6 +139,7 @@ ELSEWHERE = {
     "spark/queries/bound_sinks.py": "spark/sinks/test_arguments.py",
     "spark/queries/dispatch.py": "spark/sinks/test_arguments.py",
     "spark/queries/write_arguments.py": "spark/sinks/test_arguments.py",
+    "spark/queries/query_checkpoint.py": "spark/test_changes.py",
     "spark/queries/writer.py": "spark/sinks/test_arguments.py",
     # Strategies are tested by the cases that they draw, runtimes by the runner.
     "testing/chains.py": "engine/test_every_family.py",

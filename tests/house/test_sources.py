@@ -36,7 +36,7 @@ LONGER = {
     "engine/windows/operator.py": {"_batch_by_key"},
     "engine/windows/records.py": {"_pane_columns"},
     "spark/builders/apply_spec.py": {"apply"},
-    "spark/queries/writer.py": {"start", "_prepared"},
+    "spark/queries/writer.py": {"start"},
     "spec/describe/triggers.py": {"_leaf"},
     "sql/expressions/expression_tree.py": {"_special"},
     "sql/joins/compiler.py": {"compile"},

@@ -11,35 +11,24 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from panewise.checkpoints.layout import ROWS
-from panewise.engine.exported_state import StateOwner
-from panewise.engine.protocol import Schemas
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import (
     InitialState,
     check_reached,
     check_streaming,
-    check_without_spark,
-    imported_state,
-    known_state,
 )
 from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import Done, WindowQuery
-from panewise.spark.queries.query_record import continue_record, prepare_record, record_of, write_note
-from panewise.spark.queries.shown_rows import check_rows, recorded_rows
-from panewise.spark.queries.taken_over import continued_query
+from panewise.spark.queries.query_checkpoint import QueryCheckpoint
+from panewise.spark.queries.query_record import write_note
 from panewise.spark.queries.write_arguments import BEHIND_NOTHING, Behind, EarlierOutput, WriteOptions
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
-from panewise.spark.sinks.paths import exists
-from panewise.spark.sinks.preparation import check_new, prepare, prepare_batch
+from panewise.spark.sinks.preparation import prepare_batch
 from panewise.spark.workers.pack import note
-from panewise.spec.evolution import Continuation
-from panewise.spec.row_filter import RowFilter
-from panewise.state.export_file import origin_of
 
 
 def start(
@@ -78,7 +67,7 @@ def start(
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     check_sinks(session)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = _prepared(dataflow, dispatch, options, columns, behind.rows, at_end=at_end)
+    dataflow = QueryCheckpoint(dataflow, dispatch, options, columns, behind.rows, at_end).opened()
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -104,53 +93,6 @@ def _started(
     writer = writer.trigger(**options.trigger) if options.trigger else writer
     with nullcontext() if initial is None else initial.while_starting(stepped.sparkSession, checkpoint):
         return writer.start()
-
-
-def _prepared(
-    dataflow: Dataflow,
-    dispatch: Dispatch,
-    options: WriteOptions,
-    columns: Schemas,
-    rows: RowFilter,
-    *,
-    at_end: bool,
-) -> Dataflow:
-    """Returns the dataflow as it continues its checkpoint, after checking that and preparing the sinks.
-
-    The record of a new checkpoint, or of a changed specification, is made last.
-    """
-    session, checkpoint = dataflow.df.sparkSession, str(options.checkpoint)
-    known = record_of(session, checkpoint)
-    if known is not None:
-        added = options.added_aggregates
-        query = continued_query(session, known, dataflow, checkpoint, rows, added, at_end=at_end)
-        initial = known_state(known.header, checkpoint, options.initial_state)
-        dataflow = query.dataflow.starting_with(initial)
-    else:
-        check_without_spark(options.initial_state, dataflow.dfs.values())
-        if not exists(session, f"{checkpoint}/metadata"):
-            check_new(session, dispatch.sinks)
-    schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
-    prepare(session, dispatch.sinks, schemas, new=known is None)
-    if known is None:
-        if options.initial_state is not None:
-            owners = [
-                StateOwner(before.spec, before.schemas(all_columns=False), before.shards)
-                for before in dataflow.operators[1:]
-            ]
-            owners.insert(0, StateOwner(dataflow.spec, columns, dataflow.shards))
-            initial, spec = imported_state(session, owners, checkpoint, options.initial_state)
-            dataflow = replace(dataflow, initial_state=initial, spec=spec)
-            origin = {ROWS: origin_of(options.initial_state).rows or {}}
-            check_rows(origin, Continuation(spec, spec), dataflow, rows, has_begun=lambda: True)
-        controls = f"{checkpoint}/panewise/control"
-        prepare_record(
-            session, dataflow, checkpoint, controls, at_end=at_end, more=recorded_rows(dataflow, rows)
-        )
-    else:
-        more, taken = {**query.clock, **recorded_rows(dataflow, rows)}, query.taken
-        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
-    return dataflow
 
 
 def _dispatch(dataflow: Dataflow, sinks: Mapping[str, AnySink], earlier: Sequence[EarlierOutput]) -> Dispatch:

@@ -1,0 +1,113 @@
+"""Opens the checkpoint of a query: a new one, one to continue, or one that begins with an exported state.
+
+The record of a checkpoint is changed last. So a query that is refused leaves the record as it was.
+"""
+
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from panewise.checkpoints.layout import ROWS
+from panewise.engine.exported_state import StateOwner
+from panewise.engine.protocol import Schemas
+from panewise.spark.dataflow.dataflow import Dataflow
+from panewise.spark.dataflow.initial_state import check_without_spark, imported_state, known_state
+from panewise.spark.queries.dispatch import Dispatch
+from panewise.spark.queries.query_record import continue_record, prepare_record, record_of
+from panewise.spark.queries.shown_rows import check_rows, recorded_rows
+from panewise.spark.queries.taken_over import continued_query
+from panewise.spark.queries.write_arguments import WriteOptions
+from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.preparation import check_new, prepare
+from panewise.spec.evolution import Continuation
+from panewise.spec.row_filter import RowFilter
+from panewise.state.export_file import origin_of
+from panewise.state.manifest import Manifest
+
+
+@dataclass(frozen=True)
+class QueryCheckpoint:
+    """The checkpoint of a query that is about to start.
+
+    Attributes:
+        dataflow: the dataflow, as the user has built it.
+        dispatch: what passes the outputs to their sinks.
+        options: the arguments of `write`. They have a checkpoint.
+        columns: the columns that the last operator reads.
+        rows: which of its rows are written.
+        at_end: whether the query may end its input.
+    """
+
+    dataflow: Dataflow
+    dispatch: Dispatch
+    options: WriteOptions
+    columns: Schemas
+    rows: RowFilter
+    at_end: bool
+
+    @property
+    def session(self) -> SparkSession:
+        """The session of the query."""
+        return self.dataflow.df.sparkSession
+
+    @property
+    def checkpoint(self) -> str:
+        """The directory of the checkpoint."""
+        return str(self.options.checkpoint)
+
+    def opened(self) -> Dataflow:
+        """Returns the dataflow as it begins or continues the checkpoint, after checking that.
+
+        It prepares the sinks, and then makes the record of the checkpoint, or changes it.
+
+        Raises:
+            SpecError: if a sink cannot write its output.
+            StateError: if the query cannot continue the checkpoint, or begin with the exported state.
+        """
+        known = record_of(self.session, self.checkpoint)
+        return self._begun() if known is None else self._continued(known)
+
+    def _begun(self) -> Dataflow:
+        dataflow, session, initial_state = self.dataflow, self.session, self.options.initial_state
+        check_without_spark(initial_state, dataflow.dfs.values())
+        if not exists(session, f"{self.checkpoint}/metadata"):
+            check_new(session, self.dispatch.sinks)
+        self._prepare_sinks(new=True)
+        if initial_state is not None:
+            dataflow = self._with_state(initial_state)
+        more, controls = recorded_rows(dataflow, self.rows), f"{self.checkpoint}/panewise/control"
+        prepare_record(session, dataflow, self.checkpoint, controls, at_end=self.at_end, more=more)
+        return dataflow
+
+    def _with_state(self, file: str) -> Dataflow:
+        """Returns the dataflow with the state in an exported file, which it can begin with."""
+        dataflow = self.dataflow
+        owners = [
+            StateOwner(dataflow.spec, self.columns, dataflow.shards),
+            *(
+                StateOwner(before.spec, before.schemas(all_columns=False), before.shards)
+                for before in dataflow.operators[1:]
+            ),
+        ]
+        initial, spec = imported_state(self.session, owners, self.checkpoint, file)
+        dataflow = replace(dataflow, initial_state=initial, spec=spec)
+        origin = {ROWS: origin_of(file).rows or {}}
+        check_rows(origin, Continuation(spec, spec), dataflow, self.rows, has_begun=lambda: True)
+        return dataflow
+
+    def _continued(self, known: Manifest) -> Dataflow:
+        session, checkpoint, added = self.session, self.checkpoint, self.options.added_aggregates
+        query = continued_query(
+            session, known, self.dataflow, checkpoint, self.rows, added, at_end=self.at_end
+        )
+        initial = known_state(known.header, checkpoint, self.options.initial_state)
+        dataflow, taken = query.dataflow.starting_with(initial), query.taken
+        self._prepare_sinks(new=False)
+        more = {**query.clock, **recorded_rows(dataflow, self.rows)}
+        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
+        return dataflow
+
+    def _prepare_sinks(self, *, new: bool) -> None:
+        session, dispatch = self.session, self.dispatch
+        schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
+        prepare(session, dispatch.sinks, schemas, new=new)
