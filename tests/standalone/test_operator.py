@@ -13,10 +13,13 @@ import pytest
 
 from panewise import (
     AfterCount,
+    AfterWatermark,
+    Always,
     DeliveryDisabledError,
     InputError,
     Interval,
     JoinOperator,
+    LastRows,
     PanewiseError,
     Position,
     Repeatedly,
@@ -24,7 +27,9 @@ from panewise import (
     SpecError,
     Tumbling,
     UserAggregate,
+    Window,
     WindowOperator,
+    over_operator,
 )
 from panewise import functions as F
 from panewise.standalone import Counts, Emission, StandaloneOperator
@@ -269,6 +274,45 @@ def test_a_downstream_cannot_call_its_own_operator(call: Callable[[StandaloneOpe
     assert totals(received) == [4, 5]
 
 
+LATEST = over_operator(
+    {"total": F.sum("v").over(Window.partitionBy("k").orderBy("event_time").rowsBetween(-1, 0))}
+)
+PAIRS = JoinOperator(left=Side(keys=["k"]), right=Side(keys=["k"], prefix="r_"), match=LastRows(2))
+EARLY = replace(SPEC, trigger=AfterWatermark(early=Always(), late=Always()))
+
+
+@pytest.mark.parametrize(
+    ("spec", "evaluation"),
+    [
+        (EARLY, "direct"),
+        (LATEST, "direct"),
+        (replace(EARLY, aggregates=[F.median("v").alias("total")]), "each"),
+        (PAIRS, None),
+    ],
+)
+def test_a_downstream_reads_the_state_after_the_message(spec: Any, evaluation: str | None) -> None:
+    """semantics 31.8: however the operator evaluates messages."""
+    seen: list[tuple[int, int]] = []
+
+    def downstream(emission: Emission) -> None:
+        applied = sum(counts.applied for counts in operator.counts.values())
+        seen.append((applied, len(operator.live())))
+
+    types = dict.fromkeys(spec.ports, TYPES) if len(spec.ports) > 1 else TYPES
+    operator = StandaloneOperator(spec, types, mode="automatic", downstream=downstream)
+    if evaluation is not None:
+        assert operator.evaluation == evaluation
+    for number, name in enumerate(["right", "left", "left"] if len(spec.ports) > 1 else [None] * 3):
+        operator.add_message(message(number), name)
+        operator.advance(watermark=number + 1)
+        applied = sum(counts.applied for counts in operator.counts.values())
+        assert applied == number + 1
+        if seen:
+            assert seen[-1][0] == applied
+            assert seen[-1][1] > 0 or spec is LATEST
+    assert len(seen) >= 2
+
+
 def test_a_user_function_cannot_call_its_own_operator() -> None:
     """semantics 31.8: else the rows that it adds would be lost."""
 
@@ -494,6 +538,36 @@ def test_positions_of_the_specification() -> None:
         (
             lambda: StandaloneOperator(SPEC, TYPES, commit_rows=True),
             "commit_rows=True | commit_rows is a whole number above zero | give 1 or more",
+        ),
+        (
+            lambda: StandaloneOperator(SPEC, TYPES, store="none", commit_rows=5),
+            (
+                "commit_rows=5 | in mode='standalone' only flush commits | "
+                "leave it out, or use mode='automatic'"
+            ),
+        ),
+        (
+            lambda: StandaloneOperator(SPEC, TYPES, callbacks=print),  # type: ignore[arg-type]
+            (
+                "callbacks=<built-in function print> | functions of the life cycle are in Callbacks | "
+                "give Callbacks(setup=..., teardown=...)"
+            ),
+        ),
+        (
+            lambda: StandaloneOperator(Tumbling(5), TYPES),  # type: ignore[arg-type]
+            (
+                "spec=Tumbling(size=Duration('5 microseconds'), origin=0) | an operator in process runs a "
+                "specification | give one such as WindowOperator(...)"
+            ),
+        ),
+        (
+            lambda: StandaloneOperator(JOIN, dict.fromkeys(["left", "right"], TYPES)).add_batch(
+                {"left": pl.DataFrame([message(1)])}, input="right"
+            ),
+            (
+                "input='right' with rows of ['left'] | rows by input name their inputs, and input= names "
+                "that of the positions | leave it out"
+            ),
         ),
         (
             lambda: StandaloneOperator(SPEC, ["k"]),  # type: ignore[arg-type]

@@ -124,12 +124,16 @@ class OperatorCore(Core):
     def reading(self) -> Iterator[None]:
         """Marks a call that reads the state, after deferred steps have been evaluated.
 
-        A function of the user may read during a call of the operator, unless deferred steps wait.
+        A function of the user may read during a call of the operator, unless deferred steps wait. A
+        downstream reads the state with the messages that were evaluated without a step. Within a step none
+        of these is left.
         """
         calls = self._delivery.calls
         if calls.is_mine:
             if self._defers and self.buffer.steps:
                 calls.refuse()
+            if self._recorded:
+                self.flush_records()
             yield
             return
         with calls.within():

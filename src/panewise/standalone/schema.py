@@ -13,14 +13,17 @@ from panewise.families import INPUT
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
+from panewise.spec.protocol import is_specification
 from panewise.spec.reserved_names import is_pattern, names_in
 from panewise.standalone.value_types import column_type_of
 
 
 def schemas_of(spec: Specification, schema: Any) -> Schemas:
     """Returns the columns of each port as Polars types."""
-    if not isinstance(schema, Mapping):
-        raise InputError(f"schema={schema!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
+    if not is_specification(spec):
+        rule = "an operator in process runs a specification"
+        raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(...)")
+    _check_schema(schema)
     ports = list(spec.ports)
     by_port = any(isinstance(value, Mapping) for value in schema.values())
     if not by_port and ports == [INPUT]:
@@ -29,6 +32,17 @@ def schemas_of(spec: Specification, schema: Any) -> Schemas:
         rule = f"the inputs of the operator are {ports}"
         raise InputError(f"a schema for {sorted(schema)}", rule, "give the columns of each input by its name")
     return {port: _columns(schema[port]) for port in ports}
+
+
+def columns_of(schema: Any) -> dict[str, pl.DataType]:
+    """Returns the columns of one input as Polars types."""
+    _check_schema(schema)
+    return _columns(schema)
+
+
+def _check_schema(schema: Any) -> None:
+    if not isinstance(schema, Mapping):
+        raise InputError(f"schema={schema!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
 
 
 def _columns(types: Mapping[str, Any]) -> dict[str, pl.DataType]:

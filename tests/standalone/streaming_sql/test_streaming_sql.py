@@ -57,6 +57,40 @@ def wanted(event: Mapping[str, Any]) -> list[str]:
     return _sorted([{name: instant(value) for name, value in row.items()} for row in event.get("expect", [])])
 
 
+@pytest.mark.parametrize(
+    ("condition", "args", "rows"),
+    [
+        ("v > 3 -:n", {"n": -9}, []),
+        ("v = -:n", {"n": -8}, [8]),
+        ("v > 1 -?", [-5], [8]),
+        ("v > -?", [-1.5], [2, 8]),
+        ("v BETWEEN ? AND ?", [-3, 2], [1, 2]),
+        ("v > :n", {"n": 2, "unused": 1}, [8]),
+    ],
+)
+def test_parameters_are_values(condition: str, args: Any, rows: list[int]) -> None:
+    """semantics 46.50: `--5` would be a comment."""
+    text = f"SELECT v FROM t WHERE {condition} AND v < 100"
+    assert sql(text, args, t=pl.DataFrame({"v": [1, 2, 8]})).rows["v"].to_list() == rows
+
+
+@pytest.mark.parametrize(
+    ("condition", "args", "error"),
+    [
+        ("v > ?", None, r"^\? \| each parameter of a text has a value in args"),
+        ("v > :n", None, "^:n \\| each parameter of a text has a value in args"),
+        ("v > :n", {"m": 1}, "^:n \\| each parameter of a text has a value in args"),
+        ("v > ?", [], r"^\? \| each parameter of a text has a value in args"),
+        ("v > ?", [1, 2], r"^args=\[1, 2\] for 1 parameters \| a list of args has one value for each"),
+        ("v > ?", "12", "^args='12' for 1 parameters"),
+        ("v > 1", [3], r"^args=\[3\] for 0 parameters"),
+    ],
+)
+def test_parameters_and_values_are_as_many(condition: str, args: Any, error: str) -> None:
+    with pytest.raises(SqlError, match=error):
+        sql(f"SELECT v FROM t WHERE {condition}", args, t=pl.DataFrame({"v": [1, 2, 8]}))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=IDS)
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript(document: dict[str, Any]) -> None:
@@ -351,6 +385,10 @@ def test_wrong_arguments() -> None:
     with pytest.raises(InputError, match="a table is a Polars DataFrame"):
         sql("SELECT 1 AS a FROM t", t=[1])  # type: ignore[arg-type]
     query = SqlQuery(COUNTS.format("t"), t=dict(ORDERS.schema))
+    with pytest.raises(InputError, match="each table has a watermark of its own"):
+        query.advance(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a schema has a type for each column"):
+        SqlQuery("SELECT v FROM t", t=pl.DataFrame({"v": [1]}))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="the tables of this query are"):
         query.add(u=ORDERS)
     with pytest.raises(InputError, match="without 'v'"):

@@ -17,7 +17,7 @@ from panewise.sql.stages import CompiledQuery
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.parameters import with_parameters
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
-from panewise.standalone.schema import dtype_of
+from panewise.standalone.schema import columns_of
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, StepInput
 from panewise.standalone.streaming_sql.sql_stages import NodeBuilder
 
@@ -95,10 +95,7 @@ class SqlQuery:
         update: DurationLike | None = None,
         **tables: Mapping[str, Any],
     ) -> None:
-        schemas = {
-            name: {column: dtype_of(column, dtype) for column, dtype in columns.items()}
-            for name, columns in tables.items()
-        }
+        schemas = {name: columns_of(columns) for name, columns in tables.items()}
         self._run = SqlRun(with_parameters(text, args), schemas, update, follows=True)
 
     def add(self, **tables: Frame) -> SqlOutput:
@@ -121,8 +118,9 @@ class SqlQuery:
             watermarks: the watermarks of tables, by their names; a lower one changes nothing.
             clock: processing time; an earlier one changes nothing.
         """
-        reached = {name: instant_us(instant, "watermark") for name, instant in (watermarks or {}).items()}
-        return self._run.step({}, reached, None if clock is None else instant_us(clock, "clock"))
+        return self._run.step(
+            {}, _by_table(watermarks), None if clock is None else instant_us(clock, "clock")
+        )
 
     def finish(self) -> SqlOutput:
         """Ends the inputs, and returns what the query emits. Rows that are added later are refused."""
@@ -168,6 +166,14 @@ def sql(
     schemas = {name: dict(frame.schema) for name, frame in frames.items()}
     run = SqlRun(with_parameters(text, args), schemas, update, follows=False)
     return run.step(frames, finish=True)
+
+
+def _by_table(watermarks: Any) -> dict[str, int]:
+    """Returns the watermarks of tables in microseconds."""
+    if watermarks is not None and not isinstance(watermarks, Mapping):
+        rule = "each table has a watermark of its own"
+        raise InputError(f"watermarks={watermarks!r}", rule, "give {'table': watermark}")
+    return {name: instant_us(instant, "watermark") for name, instant in (watermarks or {}).items()}
 
 
 def _polars(name: str, frame: Any) -> pl.DataFrame:
