@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
@@ -462,6 +463,57 @@ def test_numbers_of_numpy_are_those_of_python() -> None:
     emissions = operator.drain()
     assert [row for one in emissions for row in one.rows.select("k", "total").rows()] == [(7, 1.5)]
     assert [row for one in emissions for row in one.invalid["__reason"]] == ["event time is not a timestamp"]
+
+
+@pytest.mark.parametrize("buffer", [1, None])
+@pytest.mark.parametrize("trigger", [SPEC.trigger, AfterWatermark(early=Always(), late=Always())])
+@pytest.mark.parametrize(
+    ("dtype", "fits", "misfits"),
+    [
+        ("array<bigint>", [[np.int64(1), None], (np.int8(1),)], [[np.float64(1)], [np.bool_(True)]]),
+        ("struct<a:double>", [{"a": np.float32(1)}, {"a": np.int64(1)}], [{"a": np.str_("1")}]),
+        ("map<string,boolean>", [{"a": np.bool_(False)}], [{"a": np.int64(1)}]),
+        (
+            "timestamp",
+            [pd.Timestamp(5_000, unit="ns", tz="UTC")],
+            [pd.Timestamp(5_001, unit="ns", tz="UTC"), pd.NaT],
+        ),
+        ("timestamp_ntz", [pd.Timestamp(5_000, unit="ns")], [pd.Timestamp(5_001, unit="ns"), pd.NaT]),
+        ("bigint", [1], [pd.NaT, pd.NA]),
+    ],
+)
+def test_values_of_numpy_and_pandas(
+    dtype: str, fits: list[Any], misfits: list[Any], trigger: Any, buffer: int | None
+) -> None:
+    """semantics 15.33: nothing of a value is lost, and a misfit stops no operator."""
+    spec = WindowOperator(window=Tumbling(10), trigger=trigger, aggregates=[F.first("v").alias("v")])
+    operator = StandaloneOperator(spec, {"event_time": "bigint", "v": dtype}, buffer=buffer)
+    for value in (*misfits, *fits):
+        operator.add_message({"event_time": 1, "v": value})
+    operator.finish()
+    assert operator.counts["input"] == Counts(
+        rows_in=len(fits) + len(misfits), applied=len(fits), invalid=len(misfits)
+    )
+
+
+def test_instants_of_pandas() -> None:
+    """semantics 15.33"""
+    operator = StandaloneOperator(SPEC, {**TYPES, "event_time": "timestamp"})
+    fine, exact = pd.Timestamp(5_001, unit="ns", tz="UTC"), pd.Timestamp(5_000, unit="ns", tz="UTC")
+    for time in (fine, pd.NaT, exact):
+        operator.add_message({"k": "a", "event_time": time, "v": 1})
+    assert operator.counts["input"] == Counts(rows_in=3, applied=1, invalid=2)
+    for time in (fine, pd.NaT):
+        with pytest.raises(SpecError, match="an instant is exact"):
+            operator.advance(watermark=time)
+        with pytest.raises(SpecError, match="an instant is exact"):
+            operator.timeout(time)
+    operator.advance(watermark=exact)
+    assert operator.watermark == 5
+    for length in (pd.Timedelta(1_500, unit="ns"), pd.NaT):
+        with pytest.raises(SpecError, match="a duration is exact"):
+            Tumbling(length)
+    assert Tumbling(pd.Timedelta(1_000, unit="ns")) == Tumbling(1)
 
 
 def test_names_that_are_patterns_of_polars_are_refused() -> None:
