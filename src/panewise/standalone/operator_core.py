@@ -170,6 +170,18 @@ class OperatorCore(Core):
         self._note_ended()
         self.settle()
 
+    def savepoint(self) -> Callable[[], None]:
+        """Returns a function that undoes the steps from now on. The state is in memory, and nothing waits."""
+        operator, state, numbering = self.host.operator, self.host.operator.state, self.numbering
+        totals = dict(self.totals)
+
+        def undo() -> None:
+            operator.state, self.numbering, self.totals = state, numbering, totals
+            self._delivery.outputs.clear()
+            self._note_ended()
+
+        return undo
+
     def collect(self) -> None:
         """Evaluates the messages in the buffer. Deferred messages stay, as they emit nothing."""
         if not self._defers:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 
+from panewise.calls import Calls, one_at_a_time
 from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import InputError, SpecError
@@ -57,6 +58,9 @@ class SqlQuery:
     The watermark of a table with `WATERMARK ts DELAY OF ...` follows its rows: after a step it is the highest
     time so far minus the delay. The query reads no clock.
 
+    A step that raises an error has changed nothing. One call at a time uses a query: a call beside that of
+    another thread raises ConcurrentCallError.
+
     Args:
         text: the query.
         args: the values of parameters: a mapping for `:name`, a list for `?`.
@@ -97,7 +101,9 @@ class SqlQuery:
     ) -> None:
         schemas = {name: columns_of(columns) for name, columns in tables.items()}
         self._run = SqlRun(with_parameters(text, args), schemas, update, follows=True)
+        self._calls = Calls("a query")
 
+    @one_at_a_time
     def add(self, **tables: Frame) -> SqlOutput:
         """Adds rows to tables as one batch, and returns what the query emits.
 
@@ -109,6 +115,7 @@ class SqlQuery:
         """
         return self._run.step(tables)
 
+    @one_at_a_time
     def advance(
         self, watermarks: Mapping[str, InstantLike] | None = None, clock: InstantLike | None = None
     ) -> SqlOutput:
@@ -122,6 +129,7 @@ class SqlQuery:
             {}, _by_table(watermarks), None if clock is None else instant_us(clock, "clock")
         )
 
+    @one_at_a_time
     def finish(self) -> SqlOutput:
         """Ends the inputs, and returns what the query emits. Rows that are added later are refused."""
         return self._run.step({}, finish=True)
@@ -229,10 +237,14 @@ class SqlRun:
             rule = f"the tables of this query are {sorted(self.schemas)}"
             raise InputError(f"a table {unknown[0]}", rule, "give one of these")
         frames = {name: frame_for(self.schemas[name], frame) for name, frame in by_name.items()}
-        rejected = Rejected()
-        rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
-        late = _together([self._no_late, *rejected.late])
-        return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
+        rejected, undo = Rejected(), self.node.savepoint()
+        try:
+            rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
+            late = _together([self._no_late, *rejected.late])
+            return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
+        except BaseException:
+            undo()
+            raise
 
 
 def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
