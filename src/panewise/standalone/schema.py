@@ -68,6 +68,9 @@ def dtype_of(name: str, kind: Any) -> pl.DataType:
     dtype = kind() if isinstance(kind, type) and issubclass(kind, pl.DataType) else kind
     if not isinstance(dtype, pl.DataType):
         raise _unknown(name, kind)
+    if dtype == pl.Object():
+        rule = "an operator reads values of a type, and no other objects of Python"
+        raise InputError(f"type {kind} of {name!r}", rule, "leave the column out, or encode it to bytes")
     return dtype
 
 

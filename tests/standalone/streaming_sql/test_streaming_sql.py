@@ -389,6 +389,13 @@ def test_wrong_arguments() -> None:
         query.advance(5)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="a schema has a type for each column"):
         SqlQuery("SELECT v FROM t", t=pl.DataFrame({"v": [1]}))  # type: ignore[arg-type]
+    one, two = pl.DataFrame({"v": [1]}), pl.DataFrame({"v": [1, 2]})
+    with pytest.raises(InputError, match=r"^the tables \['t', 'T'\] \| .* not case-sensitive"):
+        sql("SELECT v FROM t", t=two, T=one)
+    with pytest.raises(InputError, match=r"^the tables \['t', 'T'\] \| .* not case-sensitive"):
+        SqlQuery("SELECT v FROM t", t={"v": "bigint"}).add(t=two, T=one)
+    with pytest.raises(InputError, match=r"^type Object of 'v' \| .* \| leave the column out"):
+        sql("SELECT v FROM t", t=pl.DataFrame({"v": pl.Series([object()], dtype=pl.Object)}))
     with pytest.raises(InputError, match="the tables of this query are"):
         query.add(u=ORDERS)
     with pytest.raises(InputError, match="without 'v'"):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -18,9 +18,11 @@ from panewise.sql.stages import CompiledQuery
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.parameters import with_parameters
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
-from panewise.standalone.schema import columns_of
+from panewise.standalone.schema import columns_of, dtype_of
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, StepInput
 from panewise.standalone.streaming_sql.sql_stages import NodeBuilder
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
@@ -211,8 +213,8 @@ class SqlRun:
             rule = "in process rows are not sorted or limited behind a query"
             raise self.compiled.tail_error(rule, "leave it out, and sort the rows of the result")
         self.schemas = {
-            name.lower(): {column: spark_type(dtype) for column, dtype in schema.items()}
-            for name, schema in schemas.items()
+            name: {column: spark_type(dtype_of(column, dtype)) for column, dtype in schema.items()}
+            for name, schema in _by_lower_name(schemas).items()
         }
         try:
             self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
@@ -230,8 +232,7 @@ class SqlRun:
         finish: bool = False,
     ) -> SqlOutput:
         """Takes a step with all that happens in it."""
-        by_name = {name.lower(): frame for name, frame in tables.items()}
-        reached = {name.lower(): watermark for name, watermark in (watermarks or {}).items()}
+        by_name, reached = _by_lower_name(tables), _by_lower_name(watermarks or {})
         unknown = sorted((by_name.keys() | reached.keys()) - self.schemas.keys())
         if unknown:
             rule = f"the tables of this query are {sorted(self.schemas)}"
@@ -245,6 +246,15 @@ class SqlRun:
         except BaseException:
             undo()
             raise
+
+
+def _by_lower_name(of_tables: Mapping[str, T]) -> dict[str, T]:
+    """Returns what tables have by their names in lower case, which are equal for no two of them (46.66)."""
+    by_name = {name.lower(): one for name, one in of_tables.items()}
+    if len(by_name) < len(of_tables):
+        rule = "the names of tables are not case-sensitive (semantics 46.66)"
+        raise InputError(f"the tables {list(of_tables)}", rule, "give one of them another name")
+    return by_name
 
 
 def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
