@@ -68,10 +68,15 @@ def dtype_of(name: str, kind: Any) -> pl.DataType:
     dtype = kind() if isinstance(kind, type) and issubclass(kind, pl.DataType) else kind
     if not isinstance(dtype, pl.DataType):
         raise _unknown(name, kind)
+    check_no_objects(name, dtype)
+    return dtype
+
+
+def check_no_objects(name: str, dtype: pl.DataType) -> None:
+    """Refuses a column of any objects of Python."""
     if dtype == pl.Object():
         rule = "an operator reads values of a type, and no other objects of Python"
-        raise InputError(f"type {kind} of {name!r}", rule, "leave the column out, or encode it to bytes")
-    return dtype
+        raise InputError(f"type Object of {name!r}", rule, "leave the column out, or encode it to bytes")
 
 
 def _unknown(name: str, kind: Any) -> InputError:

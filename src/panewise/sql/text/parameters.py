@@ -30,6 +30,8 @@ def with_parameters(sql: str, args: "Mapping[str, Any] | Sequence[Any] | None") 
     >>> with_parameters("SELECT 1 -:n", {"n": -2})
     'SELECT 1 -(-2)'
     """
+    for value in args.values() if isinstance(args, Mapping) else args or []:
+        literal(value)  # also of a value that no parameter reads, as it may be a table
     if isinstance(args, Mapping):
         return _with_values(sql, _named(sql, args))
     listed = [] if args is None else args
@@ -115,4 +117,5 @@ def literal(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"array({', '.join(map(literal, value))})"
     rule = "a parameter is a number, a text, a Boolean, a time, null, or a list of these"
-    raise SqlError(f"a parameter {value!r}", rule, "give one of these, or a column of a table")
+    remedy = "give one of these; tables are given by their names, as in sql(text, orders=orders)"
+    raise SqlError(f"a parameter of the type {type(value).__name__}", rule, remedy)

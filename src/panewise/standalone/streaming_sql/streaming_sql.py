@@ -18,7 +18,7 @@ from panewise.sql.stages import CompiledQuery
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.parameters import with_parameters
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
-from panewise.standalone.schema import columns_of, dtype_of
+from panewise.standalone.schema import check_no_objects, columns_of
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, StepInput
 from panewise.standalone.streaming_sql.sql_stages import NodeBuilder
 
@@ -192,6 +192,8 @@ def _polars(name: str, frame: Any) -> pl.DataFrame:
     if not isinstance(frame, pl.DataFrame):
         rule = "a table is a Polars DataFrame, or a table or record batch of PyArrow"
         raise InputError(f"a table {name} of the type {type_name(type(frame))}", rule, FRAMES)
+    for column, dtype in frame.schema.items():
+        check_no_objects(column, dtype)
     return frame
 
 
@@ -213,7 +215,7 @@ class SqlRun:
             rule = "in process rows are not sorted or limited behind a query"
             raise self.compiled.tail_error(rule, "leave it out, and sort the rows of the result")
         self.schemas = {
-            name: {column: spark_type(dtype_of(column, dtype)) for column, dtype in schema.items()}
+            name: {column: spark_type(dtype) for column, dtype in schema.items()}
             for name, schema in _by_lower_name(schemas).items()
         }
         try:
