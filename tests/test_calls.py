@@ -19,6 +19,7 @@ from panewise.standalone import (
     Callbacks,
     JoinWindowOperator,
     JoinWindowSettings,
+    SqlQuery,
     StandaloneOperator,
     WindowedAggregator,
 )
@@ -70,6 +71,7 @@ FREE = {
     WindowedAggregator: {"counts", "position", "clock", "mode", "restoring", "delivery_enabled"},
     JoinWindowOperator: {"counts", "position", "clock", "mode", "restoring", "delivery_enabled"},
     LifeCycle: set(),
+    SqlQuery: {"explain"},
     WindowStore: {
         "now",
         "retention",
@@ -230,6 +232,14 @@ def test_a_durable_map_is_called_by_one_thread_at_a_time(tmp_path: Any) -> None:
             check_refused(store)
             for scan in scans:
                 assert isinstance(in_a_thread(lambda scan=scan: next(scan, None)), ConcurrentCallError)
+
+
+def test_another_thread_cannot_call_a_query_during_a_call() -> None:
+    """semantics 46.51: else the undoing of its step would undo the other one."""
+    query = SqlQuery("SELECT v FROM t", t={"v": "bigint"})
+    with query._calls.within():
+        check_refused(query)
+    assert query.add(t=pl.DataFrame({"v": [1]})).rows.height == 1
 
 
 def entry(key: str, value: int, time: int) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Duration:
         """
         if isinstance(value, Duration):
             return value
-        if isinstance(value, timedelta):
+        if isinstance(value, timedelta) and is_exact(value):
             return cls(value // timedelta(microseconds=1))
         if isinstance(value, int) and not isinstance(value, bool):
             return cls(value)
@@ -165,6 +165,13 @@ def signed_duration(value: DurationLike, name: str) -> Duration:
     return Duration.of(value, name)
 
 
+def is_exact(value: datetime | timedelta) -> bool:
+    """Returns whether a value is a whole number of microseconds. Those of pandas may not be."""
+    if type(value) is datetime:  # the common case, which is to be fast
+        return True
+    return not (getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0))
+
+
 def instant_us(value: "InstantLike", name: str = "instant") -> int:
     """Returns the microseconds since 1970-01-01 UTC of an aware datetime; an int already counts them.
 
@@ -172,9 +179,10 @@ def instant_us(value: "InstantLike", name: str = "instant") -> int:
     -1000000
 
     Raises:
-        SpecError: if the datetime is naive, the int does not fit in 64 bits, or the value is neither.
+        SpecError: if the datetime is naive or has nanoseconds, the int does not fit in 64 bits, or the value
+            is neither.
     """
-    if isinstance(value, datetime) and value.tzinfo is not None:
+    if isinstance(value, datetime) and value.tzinfo is not None and is_exact(value):
         return (value - _EPOCH) // timedelta(microseconds=1)
     if isinstance(value, int) and not isinstance(value, bool) and MIN_INSTANT <= value <= MAX_INSTANT:
         return value

@@ -220,3 +220,14 @@ def test_a_reset_keeps_what_a_downstream_refused_before_the_checkpoint() -> None
     downstream.accepts = True
     operator.finish()
     assert totals(received) == [1]
+
+
+async def _nobody_awaits(*arguments: object) -> None: ...
+
+
+@pytest.mark.parametrize("name", ["setup", "drained", "checkpoint", "restored", "teardown", "write"])
+@pytest.mark.parametrize("function", [5, _nobody_awaits])
+def test_a_callback_is_a_plain_function(name: str, function: Any) -> None:
+    """semantics 33.6: otherwise it would never run."""
+    with pytest.raises(InputError, match=rf"^{name}=.* \| a callback is a function, and nothing awaits it"):
+        Callbacks(**{name: function})

@@ -7,16 +7,20 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
 from panewise import (
     AfterCount,
+    AfterWatermark,
+    Always,
     DeliveryDisabledError,
     InputError,
     Interval,
     JoinOperator,
+    LastRows,
     PanewiseError,
     Position,
     Repeatedly,
@@ -24,7 +28,9 @@ from panewise import (
     SpecError,
     Tumbling,
     UserAggregate,
+    Window,
     WindowOperator,
+    over_operator,
 )
 from panewise import functions as F
 from panewise.standalone import Counts, Emission, StandaloneOperator
@@ -269,6 +275,45 @@ def test_a_downstream_cannot_call_its_own_operator(call: Callable[[StandaloneOpe
     assert totals(received) == [4, 5]
 
 
+LATEST = over_operator(
+    {"total": F.sum("v").over(Window.partitionBy("k").orderBy("event_time").rowsBetween(-1, 0))}
+)
+PAIRS = JoinOperator(left=Side(keys=["k"]), right=Side(keys=["k"], prefix="r_"), match=LastRows(2))
+EARLY = replace(SPEC, trigger=AfterWatermark(early=Always(), late=Always()))
+
+
+@pytest.mark.parametrize(
+    ("spec", "evaluation"),
+    [
+        (EARLY, "direct"),
+        (LATEST, "direct"),
+        (replace(EARLY, aggregates=[F.median("v").alias("total")]), "each"),
+        (PAIRS, None),
+    ],
+)
+def test_a_downstream_reads_the_state_after_the_message(spec: Any, evaluation: str | None) -> None:
+    """semantics 31.8: however the operator evaluates messages."""
+    seen: list[tuple[int, int]] = []
+
+    def downstream(emission: Emission) -> None:
+        applied = sum(counts.applied for counts in operator.counts.values())
+        seen.append((applied, len(operator.live())))
+
+    types = dict.fromkeys(spec.ports, TYPES) if len(spec.ports) > 1 else TYPES
+    operator = StandaloneOperator(spec, types, mode="automatic", downstream=downstream)
+    if evaluation is not None:
+        assert operator.evaluation == evaluation
+    for number, name in enumerate(["right", "left", "left"] if len(spec.ports) > 1 else [None] * 3):
+        operator.add_message(message(number), name)
+        operator.advance(watermark=number + 1)
+        applied = sum(counts.applied for counts in operator.counts.values())
+        assert applied == number + 1
+        if seen:
+            assert seen[-1][0] == applied
+            assert seen[-1][1] > 0 or spec is LATEST
+    assert len(seen) >= 2
+
+
 def test_a_user_function_cannot_call_its_own_operator() -> None:
     """semantics 31.8: else the rows that it adds would be lost."""
 
@@ -420,6 +465,57 @@ def test_numbers_of_numpy_are_those_of_python() -> None:
     assert [row for one in emissions for row in one.invalid["__reason"]] == ["event time is not a timestamp"]
 
 
+@pytest.mark.parametrize("buffer", [1, None])
+@pytest.mark.parametrize("trigger", [SPEC.trigger, AfterWatermark(early=Always(), late=Always())])
+@pytest.mark.parametrize(
+    ("dtype", "fits", "misfits"),
+    [
+        ("array<bigint>", [[np.int64(1), None], (np.int8(1),)], [[np.float64(1)], [np.bool_(True)]]),
+        ("struct<a:double>", [{"a": np.float32(1)}, {"a": np.int64(1)}], [{"a": np.str_("1")}]),
+        ("map<string,boolean>", [{"a": np.bool_(False)}], [{"a": np.int64(1)}]),
+        (
+            "timestamp",
+            [pd.Timestamp(5_000, unit="ns", tz="UTC")],
+            [pd.Timestamp(5_001, unit="ns", tz="UTC"), pd.NaT],
+        ),
+        ("timestamp_ntz", [pd.Timestamp(5_000, unit="ns")], [pd.Timestamp(5_001, unit="ns"), pd.NaT]),
+        ("bigint", [1], [pd.NaT, pd.NA]),
+    ],
+)
+def test_values_of_numpy_and_pandas(
+    dtype: str, fits: list[Any], misfits: list[Any], trigger: Any, buffer: int | None
+) -> None:
+    """semantics 15.33: nothing of a value is lost, and a misfit stops no operator."""
+    spec = WindowOperator(window=Tumbling(10), trigger=trigger, aggregates=[F.first("v").alias("v")])
+    operator = StandaloneOperator(spec, {"event_time": "bigint", "v": dtype}, buffer=buffer)
+    for value in (*misfits, *fits):
+        operator.add_message({"event_time": 1, "v": value})
+    operator.finish()
+    assert operator.counts["input"] == Counts(
+        rows_in=len(fits) + len(misfits), applied=len(fits), invalid=len(misfits)
+    )
+
+
+def test_instants_of_pandas() -> None:
+    """semantics 15.33"""
+    operator = StandaloneOperator(SPEC, {**TYPES, "event_time": "timestamp"})
+    fine, exact = pd.Timestamp(5_001, unit="ns", tz="UTC"), pd.Timestamp(5_000, unit="ns", tz="UTC")
+    for time in (fine, pd.NaT, exact):
+        operator.add_message({"k": "a", "event_time": time, "v": 1})
+    assert operator.counts["input"] == Counts(rows_in=3, applied=1, invalid=2)
+    for time in (fine, pd.NaT):
+        with pytest.raises(SpecError, match="an instant is exact"):
+            operator.advance(watermark=time)
+        with pytest.raises(SpecError, match="an instant is exact"):
+            operator.timeout(time)
+    operator.advance(watermark=exact)
+    assert operator.watermark == 5
+    for length in (pd.Timedelta(1_500, unit="ns"), pd.NaT):
+        with pytest.raises(SpecError, match="a duration is exact"):
+            Tumbling(length)
+    assert Tumbling(pd.Timedelta(1_000, unit="ns")) == Tumbling(1)
+
+
 def test_names_that_are_patterns_of_polars_are_refused() -> None:
     """semantics 15.30"""
     for name in ("*", "^v.*$"):
@@ -494,6 +590,36 @@ def test_positions_of_the_specification() -> None:
         (
             lambda: StandaloneOperator(SPEC, TYPES, commit_rows=True),
             "commit_rows=True | commit_rows is a whole number above zero | give 1 or more",
+        ),
+        (
+            lambda: StandaloneOperator(SPEC, TYPES, store="none", commit_rows=5),
+            (
+                "commit_rows=5 | in mode='standalone' only flush commits | "
+                "leave it out, or use mode='automatic'"
+            ),
+        ),
+        (
+            lambda: StandaloneOperator(SPEC, TYPES, callbacks=print),  # type: ignore[arg-type]
+            (
+                "callbacks=<built-in function print> | functions of the life cycle are in Callbacks | "
+                "give Callbacks(setup=..., teardown=...)"
+            ),
+        ),
+        (
+            lambda: StandaloneOperator(Tumbling(5), TYPES),  # type: ignore[arg-type]
+            (
+                "spec=Tumbling(size=Duration('5 microseconds'), origin=0) | an operator in process runs a "
+                "specification | give one such as WindowOperator(...)"
+            ),
+        ),
+        (
+            lambda: StandaloneOperator(JOIN, dict.fromkeys(["left", "right"], TYPES)).add_batch(
+                {"left": pl.DataFrame([message(1)])}, input="right"
+            ),
+            (
+                "input='right' with rows of ['left'] | rows by input name their inputs, and input= names "
+                "that of the positions | leave it out"
+            ),
         ),
         (
             lambda: StandaloneOperator(SPEC, ["k"]),  # type: ignore[arg-type]

@@ -90,6 +90,20 @@ def test_a_damaged_file_is_refused_whatever_is_cut_off(tmp_path: Path) -> None:
             read(tmp_path / "none")
 
 
+def test_a_damaged_byte_is_found_or_means_nothing(tmp_path: Path) -> None:
+    """semantics 48.3: also one that moves the end of a value outside of the file."""
+    path = written(tmp_path / "state")
+    whole, damaged = path.read_bytes(), tmp_path / "damaged"
+    entries = [dict(of) for shards in ExportFile.open(path).operators.values() for of in shards.values()]
+    for at in range(0, len(whole), 4):
+        damaged.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            export = ExportFile.open(damaged)
+        except StateError:
+            continue
+        assert entries == [dict(of) for shards in export.operators.values() for of in shards.values()]
+
+
 def test_a_format_that_is_not_known(tmp_path: Path) -> None:
     whole = written(tmp_path / "state").read_bytes()
     (tmp_path / "later").write_bytes(whole.replace(b'"format": 1', b'"format": 9'))

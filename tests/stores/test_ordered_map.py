@@ -197,6 +197,25 @@ def test_a_key_that_is_no_bytes_damages_no_snapshot(kind: str, tmp_path: Path) -
             assert list(snapshot.scan()) == [(b"a", b"1")]
 
 
+@pytest.mark.parametrize("kind", ["memory", "durable"])
+def test_a_map_has_bytes_alone(kind: str, tmp_path: Path) -> None:
+    """semantics 34: what is no bytes is refused in memory, too, and is neither stored nor looked for."""
+    with each(kind, tmp_path) as entries:
+        entries.put(b"a", b"1")
+        with entries.snapshot() as snapshot:
+            for key in ("a", bytearray(b"a"), 1, None):
+                for call in (entries.get, entries.delete, snapshot.get, entries.scan, entries.delete_range):
+                    with pytest.raises(InputError, match="the keys of a map are bytes"):
+                        call(key)
+            for value in ("1", bytearray(b"1"), 1, None):
+                with pytest.raises(InputError, match="the values of a map are bytes"):
+                    entries.put(b"a", value)
+        for end in ("b", bytearray(b"b")):
+            with pytest.raises(InputError, match="the keys of a map are bytes"):
+                entries.delete_range(b"a", end)
+        assert list(entries.scan(start=b"", end=None, backward=True)) == [(b"a", b"1")]
+
+
 def test_an_empty_map_is_true() -> None:
     entries: MemoryMap[bytes] = MemoryMap()
     assert entries

@@ -70,7 +70,8 @@ def test_two_numbers_cannot_be_swapped_in_silence() -> None:
 )
 def test_entries_to_restore_have_names(entry: Any) -> None:
     with pytest.raises(
-        InputError, match=r"an entry to restore is a dict of key, value and time \| give \{'key'"
+        InputError,
+        match=r"an entry to restore is a dict of key, value and time \| give \{'key': \.\.\., 'value': ",
     ):
         WindowStore(10, 1).restore([entry])
     with pytest.raises(InputError, match="an entry to restore is a dict of key, value, start and end"):

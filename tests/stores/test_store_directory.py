@@ -17,6 +17,7 @@ import rocksdict
 
 from panewise.errors import StoreError
 from panewise.stores import DurableMap, TimeSeriesStore, WindowStore
+from panewise.stores.rocks import store_error
 from panewise.stores.store_directory import HEADER
 from tests.mounts import as_nobody, make_room, read_only, small_disk
 from tests.nightly import first_here, nightly
@@ -172,6 +173,14 @@ def test_a_store_whose_files_cannot_be_opened_again_can_be_closed(
 
 def refuse(*names: object) -> None:
     raise Exception("IO error: No space left on device")
+
+
+@pytest.mark.parametrize("reason", ["No space left on device", "Disk quota exceeded", "File too large"])
+def test_a_file_that_cannot_grow_is_no_damage(reason: str, tmp_path: Path) -> None:
+    """semantics 34.5: the remedy of a damaged store is to delete it."""
+    error = store_error(tmp_path, Exception(f"IO error: While appending to file: x.log: {reason}"))
+    assert "a store needs room on its disk" in str(error)
+    assert "delete it" not in str(error)
 
 
 def test_a_full_disk_that_remains_full() -> None:

@@ -350,6 +350,17 @@ def test_the_result_of_one_aggregate(runtime: str) -> None:
     rows = [{"v": 2}, {"v": 9}, {"v": None}]
     assert result_of(F.top_n("v", 2), rows, runtime) == [9, 2]
     assert result_of(F.sum("v"), rows, runtime, types={"v": "double"}) == 11.0
+    assert result_of(F.sum("row"), iter([{"row": 5}, {"row": 7}]), runtime) == 12
+
+
+@RUNTIMES
+def test_a_result_is_that_of_all_rows(runtime: str) -> None:
+    """A row that is not valid is not left out, and a window without rows has no result."""
+    with pytest.raises(InputError, match=r"^no row \| .* \| give a row"):
+        result_of(F.sum("v"), [], runtime)
+    for rows in ([{"v": 1}, {"v": "x"}], [{"v": 1}, {"v": 2**63}]):
+        with pytest.raises(InputError, match=r"^the row \{'v': .*\}: v has the wrong type \|"):
+            result_of(F.sum("v"), rows, runtime)
 
 
 @RUNTIMES

@@ -80,10 +80,15 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "date": lambda value: isinstance(value, date) and not isinstance(value, datetime),
-    "timestamp": lambda value: is_long(value) or (isinstance(value, datetime) and value.tzinfo is not None),
-    "timestamp_ntz": lambda value: is_long(value) or (isinstance(value, datetime) and value.tzinfo is None),
+    "timestamp": lambda value: is_long(value) or (_is_time(value) and value.tzinfo is not None),
+    "timestamp_ntz": lambda value: is_long(value) or (_is_time(value) and value.tzinfo is None),
     "binary": lambda value: isinstance(value, bytes),
 }
+
+
+def _is_time(value: Any) -> bool:
+    """Returns whether a value is a datetime without a fraction of a microsecond, which that of pandas has."""
+    return isinstance(value, datetime) and not getattr(value, "nanosecond", 0)
 
 
 def _fits_nested(value: Any, kind: str) -> bool:

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal, localcontext
 from typing import Any, Final
 
-from panewise.chrono import instant_us
+from panewise.chrono import instant_us, is_exact
 from panewise.errors import InputError, SpecError
 from panewise.spec.fields import is_whole
 from panewise.spec.type_text import TypeTree, field_name, parse
@@ -26,6 +26,7 @@ _SIMPLE: Final = (
     "timestamp_ntz",
     "binary",
 )
+_NUMPY: Final = frozenset("iufb")  # the kinds of NumPy's numbers and truth values
 _NUMBERS: Final = (*BITS, "float", "double", "decimal")
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - the beginning of times without a zone
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -101,6 +102,7 @@ class ColumnType:
                 return self._struct(value)
             case "map":
                 return self._entries.fit(value)
+        value = of_python(value)
         return self._number(value) if self.name in _NUMBERS else _other(value, self.name)
 
     def _number(self, value: Any) -> Any:
@@ -140,6 +142,12 @@ class ColumnType:
             return Decimal(int(scaled)).scaleb(-self.scale)
 
 
+def of_python(value: Any) -> Any:
+    """Returns a number of NumPy as that of Python. Its instants are none: they may be nanoseconds (15.31)."""
+    is_number = getattr(getattr(value, "dtype", None), "kind", None) in _NUMPY
+    return value.item() if is_number and value.shape == () else value
+
+
 def _other(value: Any, name: str) -> Any:
     """Returns a value that is no number."""
     if name.startswith("timestamp"):
@@ -172,7 +180,9 @@ def _local_time(value: Any) -> Any:
     """Returns a datetime without a time zone, or a whole number of microseconds, as the latter."""
     if not isinstance(value, datetime):
         return _whole(value)
-    return MISFIT if value.tzinfo is not None else (value - _EPOCH) // _MICROSECOND
+    if value.tzinfo is not None or not is_exact(value):
+        return MISFIT
+    return (value - _EPOCH) // _MICROSECOND
 
 
 def is_whole_of(value: Any, bits: int) -> bool:

@@ -22,6 +22,10 @@ from panewise.standalone.positions import RowPosition
 from panewise.stores import SessionStore, WindowStore
 
 
+class _OperatorOfLoop(StandaloneOperator):
+    _of_loop = True
+
+
 class AsyncOperator(AsyncFront[Emission]):
     """A standalone operator whose emissions are read with `async for`, while others add messages.
 
@@ -76,7 +80,7 @@ class AsyncOperator(AsyncFront[Emission]):
         added_aggregates: AddedAggregates = "null",
     ) -> None:
         check_number("capacity", capacity)
-        self._operator = StandaloneOperator(
+        self._operator = _OperatorOfLoop(
             spec,
             schema,
             buffer=buffer,

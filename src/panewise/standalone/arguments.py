@@ -1,6 +1,6 @@
 """Checks of the arguments of standalone operators."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from panewise.errors import InputError
@@ -21,6 +21,30 @@ def check_input(spec: Any, name: str | None) -> None:
     if name is not None and name not in known:
         rule = f"the watermarks of this operator are those of {known}"
         raise InputError(f"input={name!r}", rule, "name one of them")
+
+
+def check_input_of_positions(by_input: Mapping[str, Any], name: str | None, positions: Sequence[Any]) -> None:
+    """Refuses the name of an input beside rows that name theirs, unless it is that of positions.
+
+    >>> check_input_of_positions({"left": ...}, "right", [])
+    Traceback (most recent call last):
+        ...
+    panewise.errors.InputError: input='right' with rows of ['left'] | rows by input name their inputs, ...
+    """
+    if name is not None and not (positions and name in by_input):
+        rule = "rows by input name their inputs, and input= names that of the positions"
+        raise InputError(f"input={name!r} with rows of {list(by_input)}", rule, "leave it out")
+
+
+def check_commits(mode: str, commit_rows: int, *, of_loop: bool) -> None:
+    """Refuses commits by rows where only `flush` commits: otherwise no commit would ever happen.
+
+    Args:
+        of_loop: whether a loop of asyncio accepts the outputs, so that steps commit.
+    """
+    if commit_rows != 1 and mode == "standalone" and not of_loop:
+        rule = "in mode='standalone' only flush commits"
+        raise InputError(f"commit_rows={commit_rows}", rule, "leave it out, or use mode='automatic'")
 
 
 def check_words(call: str, others: Mapping[str, object]) -> None:

@@ -19,13 +19,12 @@ from panewise.engine.kernels.column_types import whole_instants, with_leaves
 from panewise.engine.protocol import Schema
 from panewise.errors import InputError, SpecError
 from panewise.spec import Entry
-from panewise.spec.column_values import MISFIT, is_text
+from panewise.spec.column_values import MISFIT, is_text, of_python
 from panewise.spec.fields import is_whole
 from panewise.standalone.value_types import column_type_of, in_microseconds
 
 Message: TypeAlias = Mapping[str, Any]
 
-_NUMPY: Final = frozenset("iufb")  # the kinds of NumPy's numbers and truth values
 _LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 # The Python type of the values that need no conversion.
 PLAIN: Final[Mapping[pl.DataType, type]] = {
@@ -115,18 +114,12 @@ def _plain(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series | None
         return None
 
 
-def _of_python(value: Any) -> Any:
-    """Returns a number of NumPy as that of Python. Its instants are none: they may be nanoseconds (15.31)."""
-    is_number = getattr(getattr(value, "dtype", None), "kind", None) in _NUMPY
-    return value.item() if is_number and value.shape == () else value
-
-
 def _fit(
     name: str, values: list[Any], dtype: pl.DataType, is_time: bool, misfits: dict[int, dict[str, Any]]
 ) -> list[Any]:
     """Returns the values that fit the column, with MISFIT for the others, which are added to `misfits`."""
     fits = []
-    for row, value in enumerate(map(_of_python, values)):
+    for row, value in enumerate(map(of_python, values)):
         fit = column_type_of(dtype).fit(_instant(value) if is_time else value)
         if fit is MISFIT:
             misfits.setdefault(row, {})[name] = values[row]

@@ -17,10 +17,16 @@ from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.standalone import materializable
-from panewise.standalone.arguments import check_input, check_number, check_words
+from panewise.standalone.arguments import (
+    check_commits,
+    check_input,
+    check_input_of_positions,
+    check_number,
+    check_words,
+)
 from panewise.standalone.batches import Frame, frame_for
 from panewise.standalone.buffer import WaitingMessage
-from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.callbacks import Callbacks, callbacks_of
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import Emission
 from panewise.standalone.front import Front
@@ -59,7 +65,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         store: a directory for the state, or an object of yours that is an :class:`OperatorStore`. Default:
             None, the state is in memory.
         commit_rows: with a store in `mode="automatic"`: how many rows are added between two commits, where a
-            step without rows counts as one. Default: 1, each step is committed.
+            step without rows counts as one. Refused in `mode="standalone"`, where only :meth:`flush` commits.
+            Default: 1, each step is committed.
         callbacks: functions that are called in the life cycle of the operator, and before each write.
         materialize: a store that has the current result of each window after every step, to be read by key.
             It is a SessionStore for sessions, and a WindowStore for other windows of time. It belongs to the
@@ -92,6 +99,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
     Source: S1 "Basic Algorithm for Windowed Aggregators"; semantics 31 to 32.5.
     """
 
+    _of_loop = False  # whether a loop of asyncio accepts the outputs
+
     def __init__(  # noqa: PLR0913 - each is a choice of its own
         self,
         spec: Specification,
@@ -110,7 +119,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         if buffer is not None:
             check_number("buffer", buffer)
         check_number("commit_rows", commit_rows)
-        callbacks = callbacks or Callbacks()
+        check_commits(mode, commit_rows, of_loop=self._of_loop)
+        callbacks = callbacks_of(callbacks)
         delivery = Delivery(mode, downstream, callbacks, kind="emission")
         schemas = schemas_of(spec, schema)
         spec = for_schemas(spec, schemas)
@@ -275,7 +285,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         Args:
             rows: a Polars DataFrame, or a table or record batch of PyArrow. If the operator has several
                 inputs, also such values by input: their rows arrive in one batch.
-            input: the name of the input, if the operator has several.
+            input: the name of the input, if the operator has several. With rows by input it is that of the
+                positions, and is left out without these.
             positions: the position of the last row of each partition in the batch.
 
         Raises:
@@ -285,17 +296,13 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """
         check_words("add_batch", others)
         core = self._core
+        reached = [position for position in map(checked_position, positions) if position is not None]
         core.prepare()
+        if isinstance(rows, Mapping):
+            check_input_of_positions(rows, input, reached)
         by_input = rows if isinstance(rows, Mapping) else {core.port(input): rows}
         frames = {core.port(name): frame_for(core.schemas[name], frame) for name, frame in by_input.items()}
-        core.add(
-            frames,
-            [
-                (core.port(input), position)
-                for position in map(checked_position, positions)
-                if position is not None
-            ],
-        )
+        core.add(frames, [(core.port(input), position) for position in reached])
 
     @one_at_a_time
     def advance(

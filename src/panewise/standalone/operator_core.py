@@ -124,12 +124,16 @@ class OperatorCore(Core):
     def reading(self) -> Iterator[None]:
         """Marks a call that reads the state, after deferred steps have been evaluated.
 
-        A function of the user may read during a call of the operator, unless deferred steps wait.
+        A function of the user may read during a call of the operator, unless deferred steps wait. A
+        downstream reads the state with the messages that were evaluated without a step. Within a step none
+        of these is left.
         """
         calls = self._delivery.calls
         if calls.is_mine:
             if self._defers and self.buffer.steps:
                 calls.refuse()
+            if self._recorded:
+                self.flush_records()
             yield
             return
         with calls.within():
@@ -165,6 +169,18 @@ class OperatorCore(Core):
         self._step(lambda operator: [operator.finish(port)])
         self._note_ended()
         self.settle()
+
+    def savepoint(self) -> Callable[[], None]:
+        """Returns a function that undoes the steps from now on. The state is in memory, and nothing waits."""
+        operator, state, numbering = self.host.operator, self.host.operator.state, self.numbering
+        totals = dict(self.totals)
+
+        def undo() -> None:
+            operator.state, self.numbering, self.totals = state, numbering, totals
+            self._delivery.outputs.clear()
+            self._note_ended()
+
+        return undo
 
     def collect(self) -> None:
         """Evaluates the messages in the buffer. Deferred messages stay, as they emit nothing."""

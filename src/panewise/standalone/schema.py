@@ -13,14 +13,17 @@ from panewise.families import INPUT
 from panewise.spec import Specification, parts
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
+from panewise.spec.protocol import is_specification
 from panewise.spec.reserved_names import is_pattern, names_in
 from panewise.standalone.value_types import column_type_of
 
 
 def schemas_of(spec: Specification, schema: Any) -> Schemas:
     """Returns the columns of each port as Polars types."""
-    if not isinstance(schema, Mapping):
-        raise InputError(f"schema={schema!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
+    if not is_specification(spec):
+        rule = "an operator in process runs a specification"
+        raise SpecError(f"spec={spec!r}", rule, "give one such as WindowOperator(...)")
+    _check_schema(schema)
     ports = list(spec.ports)
     by_port = any(isinstance(value, Mapping) for value in schema.values())
     if not by_port and ports == [INPUT]:
@@ -29,6 +32,17 @@ def schemas_of(spec: Specification, schema: Any) -> Schemas:
         rule = f"the inputs of the operator are {ports}"
         raise InputError(f"a schema for {sorted(schema)}", rule, "give the columns of each input by its name")
     return {port: _columns(schema[port]) for port in ports}
+
+
+def columns_of(schema: Any) -> dict[str, pl.DataType]:
+    """Returns the columns of one input as Polars types."""
+    _check_schema(schema)
+    return _columns(schema)
+
+
+def _check_schema(schema: Any) -> None:
+    if not isinstance(schema, Mapping):
+        raise InputError(f"schema={schema!r}", "a schema has a type for each column", "give {'v': 'bigint'}")
 
 
 def _columns(types: Mapping[str, Any]) -> dict[str, pl.DataType]:
@@ -54,7 +68,15 @@ def dtype_of(name: str, kind: Any) -> pl.DataType:
     dtype = kind() if isinstance(kind, type) and issubclass(kind, pl.DataType) else kind
     if not isinstance(dtype, pl.DataType):
         raise _unknown(name, kind)
+    check_no_objects(name, dtype)
     return dtype
+
+
+def check_no_objects(name: str, dtype: pl.DataType) -> None:
+    """Refuses a column of any objects of Python."""
+    if dtype == pl.Object():
+        rule = "an operator reads values of a type, and no other objects of Python"
+        raise InputError(f"type Object of {name!r}", rule, "leave the column out, or encode it to bytes")
 
 
 def _unknown(name: str, kind: Any) -> InputError:

@@ -216,7 +216,9 @@ def _entries(path: Path, file: pa.NativeFile) -> Iterator[tuple[int, tuple[int, 
             message = pa.ipc.read_message(file)
         except (EOFError, pa.ArrowInvalid) as error:
             raise _not_ours(path, "it is cut off") from error
-        row = pa.ipc.read_record_batch(message, _SCHEMA).to_pylist()[0]
+        batch = pa.ipc.read_record_batch(message, _SCHEMA)
+        batch.validate(full=True)  # damaged offsets would be read from outside of the batch
+        row = batch.to_pylist()[0]
         yield place, (row["operator"], row["shard"], row["name"], row["data"])
 
 

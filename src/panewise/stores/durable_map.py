@@ -23,8 +23,8 @@ from panewise.calls import Calls, one_thread_at_a_time
 from panewise.errors import SpecError, StoreError
 from panewise.stores.durable_snapshot import DurableSnapshot
 from panewise.stores.memory_map import PlainMemoryMap
-from panewise.stores.ordered_map import closed_error
-from panewise.stores.rocks import StoreErrors, close_files, options, store_error
+from panewise.stores.ordered_map import closed_error, of_bytes
+from panewise.stores.rocks import StoreErrors, close_files, is_of_files, options, store_error
 from panewise.stores.scans import GeneratedScan
 from panewise.stores.store_directory import StoreDirectory
 
@@ -176,7 +176,9 @@ class PlainDurableMap:
         try:
             value: bytes | None = files.get(key)
         except Exception as error:  # `with self._errors` would take a sixth of the time of a read
-            raise store_error(self.directory, error) from error
+            if is_of_files(error):
+                raise store_error(self.directory, error) from error
+            raise
         return value
 
     def _checked_files(self) -> rocksdict.Rdict:
@@ -234,7 +236,7 @@ class DurableMap(PlainDurableMap):
     Raises:
         ConcurrentCallError: if another thread is within a call of the map.
         SpecError: if the cache is below 0 bytes.
-        InputError: if a key is put that is no bytes.
+        InputError: if a key, a bound of a range or a value is no bytes.
         StoreError: if the directory cannot be written, contains other files, is open already, or was written
             in another format; if a file is damaged or the disk is full; if the map is used after `close`.
 
@@ -245,10 +247,11 @@ class DurableMap(PlainDurableMap):
         self.calls = self._calls = Calls("a store")
         super().__init__(directory, cache_bytes=cache_bytes, sync=sync)
 
-    put = one_thread_at_a_time(PlainDurableMap.put)
-    delete = one_thread_at_a_time(PlainDurableMap.delete)
-    delete_range = one_thread_at_a_time(PlainDurableMap.delete_range)
-    scan = one_thread_at_a_time(PlainDurableMap.scan)
+    get = of_bytes(PlainDurableMap.get)
+    put = one_thread_at_a_time(of_bytes(PlainDurableMap.put))
+    delete = one_thread_at_a_time(of_bytes(PlainDurableMap.delete))
+    delete_range = one_thread_at_a_time(of_bytes(PlainDurableMap.delete_range))
+    scan = one_thread_at_a_time(of_bytes(PlainDurableMap.scan))
     snapshot = one_thread_at_a_time(PlainDurableMap.snapshot)
     commit = one_thread_at_a_time(PlainDurableMap.commit)
     close = one_thread_at_a_time(PlainDurableMap.close)

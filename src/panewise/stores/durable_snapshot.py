@@ -10,7 +10,7 @@ import rocksdict
 
 from panewise.calls import Calls
 from panewise.stores.memory_map import MemorySnapshot
-from panewise.stores.ordered_map import after, closed_error
+from panewise.stores.ordered_map import after, closed_error, of_bytes
 from panewise.stores.rocks import StoreErrors
 from panewise.stores.scans import Closing, GeneratedScan, scan_of
 
@@ -43,6 +43,7 @@ class DurableSnapshot(Closing):
         self._moves = 0  # how often the iterator was moved
         self._changes = changes
 
+    @of_bytes
     def get(self, key: bytes) -> bytes | None:
         """Returns the value of a key, or None."""
         if self._stored is None:

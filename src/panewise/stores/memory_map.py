@@ -18,8 +18,7 @@ from weakref import ref
 from sortedcontainers import SortedDict, SortedList
 
 from panewise.calls import Calls, one_thread_at_a_time
-from panewise.errors import InputError
-from panewise.stores.ordered_map import closed_error
+from panewise.stores.ordered_map import closed_error, of_bytes
 from panewise.stores.scans import Closing, GeneratedScan, scan_of
 
 V = TypeVar("V")
@@ -61,8 +60,6 @@ class PlainMemoryMap(Generic[V]):
         """Sets the value of a key."""
         if self._closed:
             raise closed_error("map")
-        if type(key) is not bytes:
-            raise InputError(f"key={key!r}", "the keys of a map are bytes", "encode it to bytes")
         if self._snapshots:
             self._remember(key)
         if key not in self._values:
@@ -162,7 +159,7 @@ class MemoryMap(PlainMemoryMap[V]):
 
     Raises:
         ConcurrentCallError: if another thread is within a call of the map.
-        InputError: if a key is put that is no bytes.
+        InputError: if a key, a bound of a range or a value is no bytes.
         StoreError: if it is used after `close`.
 
     Source: S3, the layout of the in-memory store, with snapshots by before-images.
@@ -172,10 +169,11 @@ class MemoryMap(PlainMemoryMap[V]):
         self.calls = self._calls = Calls("a store")
         super().__init__()
 
-    put = one_thread_at_a_time(PlainMemoryMap.put)
-    delete = one_thread_at_a_time(PlainMemoryMap.delete)
-    delete_range = one_thread_at_a_time(PlainMemoryMap.delete_range)
-    scan = one_thread_at_a_time(PlainMemoryMap.scan)
+    get = of_bytes(PlainMemoryMap.get)
+    put = one_thread_at_a_time(of_bytes(PlainMemoryMap.put))
+    delete = one_thread_at_a_time(of_bytes(PlainMemoryMap.delete))
+    delete_range = one_thread_at_a_time(of_bytes(PlainMemoryMap.delete_range))
+    scan = one_thread_at_a_time(of_bytes(PlainMemoryMap.scan))
     snapshot = one_thread_at_a_time(PlainMemoryMap.snapshot)
     commit = one_thread_at_a_time(PlainMemoryMap.commit)
     close = one_thread_at_a_time(PlainMemoryMap.close)
@@ -188,6 +186,7 @@ class MemorySnapshot(Closing, Generic[V]):
         self._map: PlainMemoryMap[V] | None = entries
         self.before: Any = SortedDict()  # the values at the opening of keys that have changed since
 
+    @of_bytes
     def get(self, key: bytes) -> V | None:
         """Returns the value of a key, or None."""
         if self._map is None:

@@ -1,11 +1,13 @@
 """Ordered maps from bytes to bytes: what every store is made of."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from functools import wraps
+from typing import Any, Protocol, TypeVar, cast
 
-from panewise.errors import StoreError
+from panewise.errors import InputError, StoreError
 
+F = TypeVar("F", bound=Callable[..., Any])
 CLOSED_RULE = "a store that is closed cannot be read or written"
 
 
@@ -75,6 +77,27 @@ class OrderedMap(Protocol):
 
         If the commit fails, the map is still open, and its changes are pending.
         """
+
+
+def of_bytes(method: F) -> F:
+    """Returns a method of a map that refuses keys, bounds and values that are no bytes.
+
+    Otherwise a map in memory would not find a text, or would store an object that the caller still changes.
+    An end of a range may be None.
+    """
+    names = method.__code__.co_varnames[1 : method.__code__.co_argcount]
+
+    @wraps(method)
+    def call(self: Any, /, *args: Any, **named: Any) -> Any:
+        for name, argument in (*zip(names, args, strict=False), *named.items()):
+            is_open = name == "end" and argument is None
+            if type(argument) is not bytes and name != "backward" and not is_open:
+                values = name == "value"
+                rule = "the values of a map are bytes" if values else "the keys of a map are bytes"
+                raise InputError(f"{name}={argument!r}", rule, "encode it to bytes")
+        return method(self, *args, **named)
+
+    return cast(F, call)
 
 
 def after(key: bytes) -> bytes:

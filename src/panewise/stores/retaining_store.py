@@ -169,7 +169,8 @@ def arguments_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
     def arguments(entry: Any) -> tuple[Any, ...]:
         if not isinstance(entry, Mapping) or entry.keys() != set(names):
             rule = f"an entry to restore is a dict of {', '.join(names[:-1])} and {names[-1]}"
-            raise InputError(f"entry={entry!r}", rule, f"give {dict.fromkeys(names, ...)}")
+            form = ", ".join(f"{name!r}: ..." for name in names)
+            raise InputError(f"entry={entry!r}", rule, f"give {{{form}}}")
         values: tuple[Any, ...] = read(entry)
         return values
 

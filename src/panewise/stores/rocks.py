@@ -5,6 +5,7 @@ rocksdict raises plain exceptions. Only their texts say what happened.
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeGuard
 
 import rocksdict
 
@@ -12,6 +13,7 @@ from panewise.errors import StoreError
 
 INTACT = "a store finds its files complete and unchanged"
 RESTORE = "restore the directory from a copy, or delete it and rebuild the store from its source"
+_FULL = ("No space left", "Disk quota exceeded", "File too large")
 _LOCKED = ("LOCK: Resource temporarily unavailable", "LOCK: No locks available")
 
 
@@ -24,8 +26,13 @@ class StoreErrors:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if type(error) is Exception or isinstance(error, OSError):  # others are no errors of the files
+        if error is not None and is_of_files(error):
             raise store_error(self._directory, error) from error
+
+
+def is_of_files(error: BaseException) -> TypeGuard[Exception]:
+    """Returns whether an error is one of RocksDB or of the file system. Others are no errors of the files."""
+    return type(error) is Exception or isinstance(error, OSError)
 
 
 def store_error(directory: Path, error: Exception) -> StoreError:
@@ -34,7 +41,7 @@ def store_error(directory: Path, error: Exception) -> StoreError:
     text = str(error)
     if any(part in text for part in _LOCKED):
         return StoreError(fault, "one process at a time uses a store", "close it there first")
-    if "No space left" in text:
+    if any(part in text for part in _FULL):
         return StoreError(fault, "a store needs room on its disk", "free some, and commit again")
     if isinstance(error, (PermissionError, NotADirectoryError, FileExistsError)) or any(
         part in text for part in ("Permission denied", "Read-only file system")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from panewise.errors import InputError
 from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
 from panewise.testing.events import Script, script
 from panewise.testing.families import parts_for_tests
@@ -105,12 +106,30 @@ def result_of(
         rows: a dict for each row, without an event time, in arrival order.
         runtime, types: as for :func:`run`.
 
+    Raises:
+        InputError: without rows, as a window has one or more, and if a row is invalid.
+
     >>> from panewise import functions as F
     >>> result_of(F.collect_list("v"), [{"v": 2}, {"v": None}, {"v": 3}])
     [2, 3]
     """
-    spec = WindowOperator(window=Global(), trigger=Never(), aggregates=[aggregate], event_time="row")
-    numbered = [{**row, "row": number} for number, row in enumerate(rows)]
-    return run(spec, [{"op": "add", "rows": numbered}, {"op": "finish"}], runtime, types=types)[-1]["panes"][
-        0
-    ][aggregate.name]
+    added = list(rows)
+    if not added:
+        raise InputError("no row", "a result is that of a window, which has one row or more", "give a row")
+    time = _unused("row", added)
+    spec = WindowOperator(window=Global(), trigger=Never(), aggregates=[aggregate], event_time=time)
+    numbered = [{**row, time: number} for number, row in enumerate(added)]
+    outputs = run(spec, [{"op": "add", "rows": numbered}, {"op": "finish"}], runtime, types=types)
+    for output in outputs:
+        for invalid in output["invalid"]:
+            row = {name: value for name, value in invalid["row"].items() if name != time}
+            rule = "a result is that of all rows, so each of them is valid"
+            raise InputError(f"the row {row!r}: {invalid['reason']}", rule, "correct it, or give types")
+    return outputs[-1]["panes"][0][aggregate.name]
+
+
+def _unused(name: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    """Returns a name that is no column of the rows."""
+    while any(name in row for row in rows):
+        name += "_"
+    return name

@@ -106,6 +106,22 @@ def test_a_sum_has_to_fit_when_it_is_emitted(aggregates: Any, tmp_path: Path) ->
         assert operator.get_windows(0, 9)[0].value["total"] == MAX_INSTANT  # type: ignore[index]
 
 
+@pytest.mark.parametrize(("early", "time"), [("each", 2), (None, 25)])
+def test_a_message_is_applied_although_a_sum_does_not_fit(early: Any, time: int) -> None:
+    """semantics 26.5: so it is not repeated, and the window emits when its sum fits again."""
+    operator = aggregator(settings={"early": early, "late": "each"})
+    add(operator, 1, v=MAX_INSTANT)
+    if early is None:
+        add(operator, 2)
+    applied = operator.counts.applied
+    with pytest.raises(AggregateOverflowError):
+        add(operator, time)
+    assert operator.counts.applied == applied + 1
+    operator.drain()
+    add(operator, 3, v=-5)
+    assert operator.drain()[0].window.value == {"total": MAX_INSTANT - 4}
+
+
 def test_messages_are_tried_only_for_functions_of_users(monkeypatch: pytest.MonkeyPatch) -> None:
     """The trial computes no sum: only the result that is emitted has to fit."""
     tried = []

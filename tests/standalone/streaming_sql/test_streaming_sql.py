@@ -57,6 +57,40 @@ def wanted(event: Mapping[str, Any]) -> list[str]:
     return _sorted([{name: instant(value) for name, value in row.items()} for row in event.get("expect", [])])
 
 
+@pytest.mark.parametrize(
+    ("condition", "args", "rows"),
+    [
+        ("v > 3 -:n", {"n": -9}, []),
+        ("v = -:n", {"n": -8}, [8]),
+        ("v > 1 -?", [-5], [8]),
+        ("v > -?", [-1.5], [2, 8]),
+        ("v BETWEEN ? AND ?", [-3, 2], [1, 2]),
+        ("v > :n", {"n": 2, "unused": 1}, [8]),
+    ],
+)
+def test_parameters_are_values(condition: str, args: Any, rows: list[int]) -> None:
+    """semantics 46.50: `--5` would be a comment."""
+    text = f"SELECT v FROM t WHERE {condition} AND v < 100"
+    assert sql(text, args, t=pl.DataFrame({"v": [1, 2, 8]})).rows["v"].to_list() == rows
+
+
+@pytest.mark.parametrize(
+    ("condition", "args", "error"),
+    [
+        ("v > ?", None, r"^\? \| each parameter of a text has a value in args"),
+        ("v > :n", None, "^:n \\| each parameter of a text has a value in args"),
+        ("v > :n", {"m": 1}, "^:n \\| each parameter of a text has a value in args"),
+        ("v > ?", [], r"^\? \| each parameter of a text has a value in args"),
+        ("v > ?", [1, 2], r"^args=\[1, 2\] for 1 parameters \| a list of args has one value for each"),
+        ("v > ?", "12", "^args='12' for 1 parameters"),
+        ("v > 1", [3], r"^args=\[3\] for 0 parameters"),
+    ],
+)
+def test_parameters_and_values_are_as_many(condition: str, args: Any, error: str) -> None:
+    with pytest.raises(SqlError, match=error):
+        sql(f"SELECT v FROM t WHERE {condition}", args, t=pl.DataFrame({"v": [1, 2, 8]}))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=IDS)
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
 def test_transcript(document: dict[str, Any]) -> None:
@@ -363,6 +397,17 @@ def test_wrong_arguments() -> None:
     with pytest.raises(InputError, match="a table is a Polars DataFrame"):
         sql("SELECT 1 AS a FROM t", t=[1])  # type: ignore[arg-type]
     query = SqlQuery(COUNTS.format("t"), t=dict(ORDERS.schema))
+    with pytest.raises(InputError, match="each table has a watermark of its own"):
+        query.advance(5)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="a schema has a type for each column"):
+        SqlQuery("SELECT v FROM t", t=pl.DataFrame({"v": [1]}))  # type: ignore[arg-type]
+    one, two = pl.DataFrame({"v": [1]}), pl.DataFrame({"v": [1, 2]})
+    with pytest.raises(InputError, match=r"^the tables \['t', 'T'\] \| .* not case-sensitive"):
+        sql("SELECT v FROM t", t=two, T=one)
+    with pytest.raises(InputError, match=r"^the tables \['t', 'T'\] \| .* not case-sensitive"):
+        SqlQuery("SELECT v FROM t", t={"v": "bigint"}).add(t=two, T=one)
+    with pytest.raises(InputError, match=r"^type Object of 'v' \| .* \| leave the column out"):
+        sql("SELECT v FROM t", t=pl.DataFrame({"v": pl.Series([object()], dtype=pl.Object)}))
     with pytest.raises(InputError, match="the tables of this query are"):
         query.add(u=ORDERS)
     with pytest.raises(InputError, match="without 'v'"):
@@ -575,6 +620,54 @@ def test_columns_that_do_not_fit_have_their_place(values: dict[str, Any], messag
         sql(text, t=rows)
     assert raised.value.given == message
     assert raised.value.line == 1
+
+
+MINUTES = "TUMBLE(t WATERMARK ts DELAY OF INTERVAL '0' SECONDS, ts, INTERVAL '1' MINUTE)"
+SIDE = "{0} WATERMARK ts DELAY OF INTERVAL '0' SECONDS {0}"
+WITHIN = "x.k = y.k AND y.ts BETWEEN x.ts AND x.ts + INTERVAL '1' MINUTE"
+# A text, and its error in the second step.
+FAILING = {
+    "SELECT list": f"SELECT k, 10 / (sum(v) - 5) AS n FROM {MINUTES} GROUP BY k, window_start, window_end",
+    "HAVING": f"SELECT k FROM {MINUTES} GROUP BY k, window_start, window_end HAVING 10 / (sum(v) - 5) < 99",
+    "OVER": "SELECT 10 / (v - 5) AS n, lag(v) OVER (PARTITION BY k ORDER BY ts) AS p "
+    "FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS",
+    "above": "SELECT k, 10 / (s - 5) AS n FROM (SELECT k, sum(v) AS s "
+    f"FROM {MINUTES} GROUP BY k, window_start, window_end)",
+    "rows": "SELECT 10 / (v - 5) AS n FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS",
+}
+
+
+def _at(second: int, v: int) -> pl.DataFrame:
+    rows = {"ts": [datetime(2024, 1, 1, 0, second // 60, second % 60, tzinfo=UTC)], "k": ["a"], "v": [v]}
+    return pl.DataFrame(rows, schema_overrides={"ts": pl.Datetime("us", "UTC")})
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_step_that_raises_has_changed_nothing(name: str) -> None:
+    """semantics 46.51: its rows may be corrected and added again, and no row is lost or added twice."""
+    types = {"ts": "timestamp", "k": "string", "v": "bigint"}
+    query, other = (SqlQuery(FAILING[name], t=types) for _ in range(2))
+    for second, v in ((1, 1), (61, 1), (122, 1), (184, 2)):
+        zero = 5 - v if "sum" in FAILING[name] else 5
+        bad = pl.concat([_at(second + 1, zero), _at(second + 600, 1)])
+        with pytest.raises(InputError, match="a division by zero"):
+            query.add(t=pl.concat([_at(second, v), bad]))
+        added = [one.add(t=_at(second, v)) for one in (query, other)]
+        assert added[0].rows.equals(added[1].rows)
+    assert query.finish().rows.equals(other.finish().rows)
+
+
+def test_a_step_of_a_join_that_raises_has_changed_nothing() -> None:
+    """semantics 46.51: neither side, nor its watermark."""
+    types = {"ts": "timestamp", "k": "string", "v": "bigint"}
+    text = f"SELECT 10 / (x.v - y.v) AS n FROM {SIDE.format('x')} JOIN {SIDE.format('y')} ON {WITHIN}"
+    query = SqlQuery(text, x=types, y=types)
+    query.add(x=_at(1, 1))
+    with pytest.raises(InputError, match="a division by zero"):
+        query.add(y=pl.concat([_at(2, 1), _at(3, 6), _at(400, 6)]), x=_at(400, 1))
+    assert query.add(y=_at(3, 6)).rows.rows() == [(-2.0,)]
+    output = query.finish()
+    assert (output.rows.height, output.late.height) == (0, 0)
 
 
 def test_tables_are_no_parameters() -> None:

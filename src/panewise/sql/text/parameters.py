@@ -20,33 +20,62 @@ def with_parameters(sql: str, args: "Mapping[str, Any] | Sequence[Any] | None") 
         args: the values, by name for `:name`, or a list for `?`. None: the text has no parameters.
 
     Raises:
-        SqlError: if a parameter has no value, or a value has no literal.
+        SqlError: if a parameter has no value, a list has more values than the text has parameters, or a value
+            has no literal.
 
     >>> with_parameters("SELECT * FROM t WHERE v > :least AND k = :key", {"least": 3, "key": "a'b"})
     "SELECT * FROM t WHERE v > 3 AND k = 'a\\'b'"
     >>> with_parameters("SELECT ? + ?", [1, 2.5])
     'SELECT 1 + 2.5D'
+    >>> with_parameters("SELECT 1 -:n", {"n": -2})
+    'SELECT 1 -(-2)'
     """
-    if args is None:
-        return sql
-    for given in args.values() if isinstance(args, Mapping) else args:
-        literal(given)  # also of a value that no parameter reads, as it may be a table
-    tokens, parts, at, number = tokens_of(sql), list[str](), 0, 0
+    for value in args.values() if isinstance(args, Mapping) else args or []:
+        literal(value)  # also of a value that no parameter reads, as it may be a table
+    if isinstance(args, Mapping):
+        return _with_values(sql, _named(sql, args))
+    listed = [] if args is None else args
+    values = _listed(sql, listed)
+    if len(values) < len(listed):
+        rule = "a list of args has one value for each ? of a text"
+        raise SqlError(f"args={listed!r} for {len(values)} parameters", rule, "leave out the others")
+    return _with_values(sql, values if args is not None else _named(sql, {}))
+
+
+def _with_values(sql: str, values: Sequence[tuple[int, int, Any]]) -> str:
+    """Returns a text with literals in places: each has a start, an end and a value.
+
+    A negative literal is in parentheses: behind a minus it would begin a comment.
+    """
+    parts, at = list[str](), 0
+    for start, end, value in values:
+        text = literal(value)
+        parts += [sql[at:start], f"({text})" if text.startswith("-") else text]
+        at = end
+    return "".join([*parts, sql[at:]])
+
+
+def _named(sql: str, args: Mapping[str, Any]) -> list[tuple[int, int, Any]]:
+    """Returns the places and values of each `:name`."""
+    tokens, values = tokens_of(sql), list[tuple[int, int, Any]]()
     for index, token in enumerate(tokens):
-        value: tuple[Any, int] | None = None
-        if isinstance(args, Mapping) and _is_named(tokens, index):
+        if _is_named(tokens, index):
             name = tokens[index + 1]
             if name.text not in args:
                 raise _missing(sql, f":{name.text}", token.start, name.end + 1)
-            value = args[name.text], name.end + 1
-        elif not isinstance(args, Mapping) and token.token_type == TokenType.PLACEHOLDER:
-            if number >= len(args):
+            values.append((token.start, name.end + 1, args[name.text]))
+    return values
+
+
+def _listed(sql: str, args: Sequence[Any]) -> list[tuple[int, int, Any]]:
+    """Returns the places and values of each `?`."""
+    values = list[tuple[int, int, Any]]()
+    for token in tokens_of(sql):
+        if token.token_type == TokenType.PLACEHOLDER:
+            if len(values) == len(args):
                 raise _missing(sql, "?", token.start, token.end + 1)
-            value, number = (args[number], token.end + 1), number + 1
-        if value is not None:
-            parts += [sql[at : token.start], literal(value[0])]
-            at = value[1]
-    return "".join([*parts, sql[at:]])
+            values.append((token.start, token.end + 1, args[len(values)]))
+    return values
 
 
 def _is_named(tokens: Sequence[Token], index: int) -> bool:

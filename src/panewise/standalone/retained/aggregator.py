@@ -9,7 +9,7 @@ import polars as pl
 
 from panewise.errors import InputError, SpecError
 from panewise.spec import Aggregate
-from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.callbacks import Callbacks, callbacks_of
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.content import Content
@@ -81,7 +81,7 @@ class WindowedAggregator(RetainedWindows):
             raise SpecError(
                 f"settings of the type {type(settings).__name__}", rule, "give AggregatorSettings(...)"
             )
-        callbacks = callbacks or Callbacks()
+        callbacks = callbacks_of(callbacks)
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
         spec, columns = validating_spec(settings, aggregates, schema)
         results = Results(spec, columns)

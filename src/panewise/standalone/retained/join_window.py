@@ -6,7 +6,7 @@ from typing import Any
 
 from panewise.errors import InputError, SpecError
 from panewise.functions import count
-from panewise.standalone.callbacks import Callbacks
+from panewise.standalone.callbacks import Callbacks, callbacks_of
 from panewise.standalone.delivery import Delivery, Mode
 from panewise.standalone.emission import RejectedMessage
 from panewise.standalone.retained.codec import from_json
@@ -71,7 +71,7 @@ class JoinWindowOperator(RetainedWindows):
         if kind is not JoinWindowSettings:
             rule = "a join window operator has JoinWindowSettings"
             raise SpecError(f"settings of the type {kind.__name__}", rule, "give JoinWindowSettings(...)")
-        callbacks = callbacks or Callbacks()
+        callbacks = callbacks_of(callbacks)
         delivery = Delivery(mode, downstream, callbacks, error_output=error_output, kind="output")
         # A specification has an aggregate. This one, whose name differs from the key's, is never computed.
         unused = count().alias("count" if settings.session_key == "messages" else "messages")

@@ -72,7 +72,9 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
             InputError: if the message is no mapping or has an unknown column; if the offset is no whole
                 number of 64 bits.
             SpecError: if `now` is not an instant.
-            AggregateOverflowError: if a sum does not fit its type. The message is not added.
+            AggregateOverflowError: if a sum that a window emits does not fit its type. The message has been
+                applied, and is not repeated. The output is due again in the next call, until the sum fits
+                again, or `del_window` deletes the window.
             StoreError: if the store cannot be used. `counts` says whether the message was applied; what was
                 due is due again in the next call.
 

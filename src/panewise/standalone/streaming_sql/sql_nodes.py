@@ -5,9 +5,9 @@ emits enters the operator behind it in the same step.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Protocol, TypeAlias
 
 import polars as pl
 
@@ -73,6 +73,16 @@ class Rejected:
         return Rejected([*self.late, *other.late], [*self.invalid, *other.invalid])
 
 
+Undo: TypeAlias = Callable[[], None]
+
+
+class Undoable(Protocol):
+    """What steps change."""
+
+    def savepoint(self) -> Undo:
+        """Returns a function that undoes the steps from now on."""
+
+
 class SqlNode(ABC):
     """A stage that runs.
 
@@ -93,6 +103,21 @@ class SqlNode(ABC):
     @abstractmethod
     def rejected(self) -> Rejected:
         """Returns late and invalid rows of all operators, without rows."""
+
+    @abstractmethod
+    def parts(self) -> Sequence[Undoable]:
+        """Returns what steps of this node change, besides its watermark."""
+
+    def savepoint(self) -> Undo:
+        """Returns a function that undoes the steps from now on, also those of the nodes before it."""
+        watermark, undos = self.watermark, [part.savepoint() for part in self.parts()]
+
+        def undo() -> None:
+            self.watermark = watermark
+            for undo_part in undos:
+                undo_part()
+
+        return undo
 
 
 class WatermarkedRows:
@@ -131,6 +156,15 @@ class WatermarkedRows:
             typed = Scope(self.schema, alias).typed(text)
             self._computed, self.schema[self.event_time] = typed.expr, typed.dtype
         check_instant(self.event_time, self.schema[self.event_time])
+
+    def savepoint(self) -> Undo:
+        """Returns a function that moves the watermark and the clock back to where they are now."""
+        reached, clock = self.reached, self.clock
+
+        def undo() -> None:
+            self.reached, self.clock = reached, clock
+
+        return undo
 
     def read(self, clock: int | None) -> None:
         """Reads the clock, which never decreases; None changes nothing."""
@@ -181,6 +215,10 @@ class TableNode(SqlNode):
         """Returns nothing: a table has all of its rows."""
         return Rejected()
 
+    def parts(self) -> Sequence[Undoable]:
+        """Returns the watermark of the rows."""
+        return [self._rows]
+
 
 class FollowingNode(SqlNode):
     """A node that follows another one: `source`."""
@@ -191,6 +229,10 @@ class FollowingNode(SqlNode):
         """Returns late and invalid rows of the operators before it, without rows."""
         return self.source.rejected()
 
+    def parts(self) -> Sequence[Undoable]:
+        """Returns the node before it."""
+        return [self.source]
+
 
 class MarkedNode(FollowingNode):
     """The rows of a query, with a watermark."""
@@ -199,6 +241,10 @@ class MarkedNode(FollowingNode):
         self.source = source
         self._rows = WatermarkedRows(stage.watermark, source.schema, stage.alias, follows=follows)
         self.schema, self.event_time = self._rows.schema, self._rows.event_time
+
+    def parts(self) -> Sequence[Undoable]:
+        """Returns the node before it, and the watermark of the rows."""
+        return [self.source, self._rows]
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows."""

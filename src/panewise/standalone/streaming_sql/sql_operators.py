@@ -1,13 +1,13 @@
 """Stages of a text in process that are operators: windows, functions over windows, deduplications, joins."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
 
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.families import INPUT
-from panewise.spec import counted, parts
+from panewise.spec import Specification, counted, parts
 from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.expressions.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
@@ -22,7 +22,15 @@ from panewise.sql.own_columns import (
 from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.streaming_sql.sql_expressions import Scope
-from panewise.standalone.streaming_sql.sql_nodes import INSTANT, Rejected, SqlNode, StepInput, check_instant
+from panewise.standalone.streaming_sql.sql_nodes import (
+    INSTANT,
+    Rejected,
+    SqlNode,
+    StepInput,
+    Undo,
+    Undoable,
+    check_instant,
+)
 from panewise.standalone.streaming_sql.sql_ranking import ranking
 from panewise.standalone.streaming_sql.sql_selection import schema_of, selected, shaped
 
@@ -30,7 +38,14 @@ _INSTANTS: Final = frozenset({"processing_time", "join_time"})
 
 
 class SqlOperator(StandaloneOperator):
-    """An operator that another one can follow."""
+    """An operator that another one can follow. Nothing waits in it, so that a step can be undone."""
+
+    def __init__(self, spec: Specification, schema: Mapping[str, Any]) -> None:
+        super().__init__(spec, schema, buffer=None)
+
+    def savepoint(self) -> Undo:
+        """Returns a function that undoes the steps from now on."""
+        return self._core.savepoint()
 
     def nothing_rejected(self) -> Rejected:
         """Returns late and invalid rows of each input, without rows."""
@@ -155,6 +170,10 @@ class OperatorNode(SqlNode):
         """Returns late and invalid rows of this operator and of those before it, without rows."""
         return self.source.rejected() + self.operator.nothing_rejected()
 
+    def parts(self) -> Sequence[Undoable]:
+        """Returns the node before it, and the operator."""
+        return [self.source, self.operator]
+
 
 class OverNode(OperatorNode):
     """Functions over windows. The order of a whole input may be one of whole numbers, as in Spark."""
@@ -248,6 +267,10 @@ class JoinNode(SqlNode):
         """Returns late and invalid rows of both sides and of what is before them, without rows."""
         left, right = (node.rejected() for node in self.sides.values())
         return left + right + self.operator.nothing_rejected()
+
+    def parts(self) -> Sequence[Undoable]:
+        """Returns the sides, and the operator."""
+        return [*self.sides.values(), self.operator]
 
 
 def _only_time(node: SqlNode) -> str:

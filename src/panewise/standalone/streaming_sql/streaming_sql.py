@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 import pyarrow as pa
 
+from panewise.calls import Calls, one_at_a_time
 from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import InputError, SpecError
@@ -17,9 +18,11 @@ from panewise.sql.stages import CompiledQuery
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.parameters import with_parameters
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
-from panewise.standalone.schema import dtype_of
+from panewise.standalone.schema import check_no_objects, columns_of
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, StepInput
 from panewise.standalone.streaming_sql.sql_stages import NodeBuilder
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,6 +59,9 @@ class SqlQuery:
 
     The watermark of a table with `WATERMARK ts DELAY OF ...` follows its rows: after a step it is the highest
     time so far minus the delay. The query reads no clock.
+
+    A step that raises an error has changed nothing. One call at a time uses a query: a call beside that of
+    another thread raises ConcurrentCallError.
 
     Args:
         text: the query.
@@ -95,12 +101,11 @@ class SqlQuery:
         update: DurationLike | None = None,
         **tables: Mapping[str, Any],
     ) -> None:
-        schemas = {
-            name: {column: dtype_of(column, dtype) for column, dtype in columns.items()}
-            for name, columns in tables.items()
-        }
+        schemas = {name: columns_of(columns) for name, columns in tables.items()}
         self._run = SqlRun(with_parameters(text, args), schemas, update, follows=True)
+        self._calls = Calls("a query")
 
+    @one_at_a_time
     def add(self, **tables: Frame) -> SqlOutput:
         """Adds rows to tables as one batch, and returns what the query emits.
 
@@ -112,6 +117,7 @@ class SqlQuery:
         """
         return self._run.step(tables)
 
+    @one_at_a_time
     def advance(
         self, watermarks: Mapping[str, InstantLike] | None = None, clock: InstantLike | None = None
     ) -> SqlOutput:
@@ -121,9 +127,11 @@ class SqlQuery:
             watermarks: the watermarks of tables, by their names; a lower one changes nothing.
             clock: processing time; an earlier one changes nothing.
         """
-        reached = {name: instant_us(instant, "watermark") for name, instant in (watermarks or {}).items()}
-        return self._run.step({}, reached, None if clock is None else instant_us(clock, "clock"))
+        return self._run.step(
+            {}, _by_table(watermarks), None if clock is None else instant_us(clock, "clock")
+        )
 
+    @one_at_a_time
     def finish(self) -> SqlOutput:
         """Ends the inputs, and returns what the query emits. Rows that are added later are refused."""
         return self._run.step({}, finish=True)
@@ -170,12 +178,22 @@ def sql(
     return run.step(frames, finish=True)
 
 
+def _by_table(watermarks: Any) -> dict[str, int]:
+    """Returns the watermarks of tables in microseconds."""
+    if watermarks is not None and not isinstance(watermarks, Mapping):
+        rule = "each table has a watermark of its own"
+        raise InputError(f"watermarks={watermarks!r}", rule, "give {'table': watermark}")
+    return {name: instant_us(instant, "watermark") for name, instant in (watermarks or {}).items()}
+
+
 def _polars(name: str, frame: Any) -> pl.DataFrame:
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
         frame = from_arrow(frame)
     if not isinstance(frame, pl.DataFrame):
         rule = "a table is a Polars DataFrame, or a table or record batch of PyArrow"
         raise InputError(f"a table {name} of the type {type_name(type(frame))}", rule, FRAMES)
+    for column, dtype in frame.schema.items():
+        check_no_objects(column, dtype)
     return frame
 
 
@@ -197,8 +215,8 @@ class SqlRun:
             rule = "in process rows are not sorted or limited behind a query"
             raise self.compiled.tail_error(rule, "leave it out, and sort the rows of the result")
         self.schemas = {
-            name.lower(): {column: spark_type(dtype) for column, dtype in schema.items()}
-            for name, schema in schemas.items()
+            name: {column: spark_type(dtype) for column, dtype in schema.items()}
+            for name, schema in _by_lower_name(schemas).items()
         }
         try:
             self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
@@ -216,17 +234,29 @@ class SqlRun:
         finish: bool = False,
     ) -> SqlOutput:
         """Takes a step with all that happens in it."""
-        by_name = {name.lower(): frame for name, frame in tables.items()}
-        reached = {name.lower(): watermark for name, watermark in (watermarks or {}).items()}
+        by_name, reached = _by_lower_name(tables), _by_lower_name(watermarks or {})
         unknown = sorted((by_name.keys() | reached.keys()) - self.schemas.keys())
         if unknown:
             rule = f"the tables of this query are {sorted(self.schemas)}"
             raise InputError(f"a table {unknown[0]}", rule, "give one of these")
         frames = {name: frame_for(self.schemas[name], frame) for name, frame in by_name.items()}
-        rejected = Rejected()
-        rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
-        late = _together([self._no_late, *rejected.late])
-        return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
+        rejected, undo = Rejected(), self.node.savepoint()
+        try:
+            rows = self.node.step(StepInput(frames, reached, clock, finish), rejected)
+            late = _together([self._no_late, *rejected.late])
+            return SqlOutput(rows, late, _together([self._no_invalid, *rejected.invalid]))
+        except BaseException:
+            undo()
+            raise
+
+
+def _by_lower_name(of_tables: Mapping[str, T]) -> dict[str, T]:
+    """Returns what tables have by their names in lower case, which are equal for no two of them (46.66)."""
+    by_name = {name.lower(): value for name, value in of_tables.items()}
+    if len(by_name) < len(of_tables):
+        rule = "the names of tables are not case-sensitive (semantics 46.66)"
+        raise InputError(f"the tables {list(of_tables)}", rule, "give one of them another name")
+    return by_name
 
 
 def _together(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
