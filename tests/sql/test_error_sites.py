@@ -32,6 +32,13 @@ SECOND: Final = f"SELECT window_start, window_end, max(n) AS n FROM ({PANES}) {A
 # A text, and a part of the message of its error.
 ERRORS: Final = [
     ("SELECT v FROM TABLE(SESION(TABLE t, DESCRIPTOR(ts), '1 hour'))", "write SESSION"),
+    ("SELECT k, count(*) FROM t GROUP BY k, HoppingWindow(second, 10, 5)", "write HOP"),
+    ("SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts PATTERN (A B)) EMIT CHANGES", "LAG"),
+    (
+        "SELECT k, count(*) FROM t TIMESTAMP BY ts GROUP BY k, TUMBLE(ts, INTERVAL '1' HOUR)",
+        "write WATERMARK",
+    ),
+    ("SELECT o.k FROM o, LATERAL TABLE(rates(o.ts)) r EMIT CHANGES", "LATERAL VIEW"),
     ("SELECT count(*) FROM t GROUP BY k, TUMBEL(ts, INTERVAL '1' HOUR)", "write TUMBLE"),
     (f"SELECT k, {BEST} AS n, {BEST} AS m {HOURS} QUALIFY m <= 1", "the number of a row once"),
     (f"SELECT k, {BEST} AS n, {BEST} AS m FROM ({PANES}) QUALIFY m <= 1", "the number of a row once"),

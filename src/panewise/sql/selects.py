@@ -103,9 +103,8 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage
     span = select.span if select.group is None else select.group.span
     rule = "without a window the groups of a stream have no end"
     remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
-    written = scope.parser.characters(span)
     error = EndlessError("GROUP BY without a window", rule, remedy)
-    endless = Endless.at(error, span.start, span.end, written)
+    endless = Endless.at(error, scope.parser.origin, span)
     return replace(spark_query(select, scope), endless=endless)
 
 
@@ -119,8 +118,7 @@ def _plain(select: Select, scope: QueryScope) -> QueryStage:
     rule = "rows joined without a range of time do not expire, and none is counted as late or invalid"
     remedy = "bound the event times in ON from both sides, or write WITHIN INTERVAL '1' HOUR"
     error = EndlessError("a join of streams without a range of time", rule, remedy)
-    written = scope.parser.characters(join.span)
-    return replace(stage, unbounded=Endless.at(error, join.span.start, join.span.end, written))
+    return replace(stage, unbounded=Endless.at(error, scope.parser.origin, join.span))
 
 
 def _windows(select: Select, emit: Emit | None, table: TableFunction | None, scope: QueryScope) -> QueryStage:

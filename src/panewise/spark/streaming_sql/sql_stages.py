@@ -146,7 +146,7 @@ class Runner(OperatorRunner):
         df = self.run_query(query.parts, frames)
         endless = query.endless
         if endless is not None and df.isStreaming:
-            raise endless.error(self.text)
+            raise endless.error()
         return df
 
     @output.register
