@@ -1,6 +1,7 @@
 """Engine and oracle agree when the specification changes between events (semantics 47)."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import polars as pl
@@ -85,6 +86,53 @@ WHOLE_ROWS = {
 }
 COLUMNS: dict[str, pl.DataType] = {"k": pl.String(), "event_time": pl.Int64(), "v": pl.Int64()}
 MORE = {**COLUMNS, "w": pl.String()}
+
+
+PAIRS = pw.WindowOperator(
+    event_time="join_time", keys=["k"], window=pw.Tumbling(10), aggregates=[F.count().alias("n")]
+)
+STREAMS = pw.WindowedStreams(pw.JoinWindow(pw.rows(2)), pw.JoinWindow(pw.rows(2)))
+REORDERED = {
+    **WHOLE_ROWS,
+    "rows": pw.JoinOperator(**KEYED, match=pw.LastRows(2, 2), how="left"),
+    "streams": pw.JoinOperator(**KEYED, match=STREAMS),
+    "windows over a join": pw.WindowedJoin(pw.JoinOperator(**KEYED, match=pw.Interval(0, 5)), PAIRS),
+    "evictor": replace(
+        PAIRS,
+        event_time="event_time",
+        aggregates=[F.collect_list("v").alias("v")],
+        evictor=pw.CountEvictor(3),
+    ),
+}
+
+
+def emitted_across_a_restart(spec: Any, then: list[str], now: list[str], cache: Cache | None) -> list[Any]:
+    """Returns what a stored operator emits if its input has other columns, or another order, after a restart.
+
+    Without a cache all is read from the store.
+    """
+    store, panes = MemoryRunStore(), list[pl.DataFrame]()
+    for names, times in ((then, (0, 1)), (now, (2, 3))):
+        types = {name: MORE[name] for name in names}
+        for port, time in product(spec.ports, times):
+            library = RunLibrary(store, Cache() if cache is None else cache)
+            stored = StoredOperator.load(spec, dict.fromkeys(spec.ports, types), library)
+            rows = pl.DataFrame([{"k": "a", "event_time": time, "v": time, "w": None}], MORE)
+            panes.append(stored.operator.add(rows.select(names), port).panes)
+            stored.commit()
+    panes.append(stored.operator.finish().panes)
+    return [{"w": None, "r_w": None, **row} for frame in panes for row in frame.rows(named=True)]
+
+
+@pytest.mark.parametrize("now", [["v", "k", "event_time"], ["event_time", "w", "v", "k"]])
+@pytest.mark.parametrize("cache", [None, Cache()])
+@pytest.mark.parametrize("spec", REORDERED.values(), ids=REORDERED)
+def test_stored_rows_follow_the_order_of_the_columns_of_the_input(
+    spec: Any, cache: Cache | None, now: list[str]
+) -> None:
+    """semantics 47.12"""
+    found = emitted_across_a_restart(spec, [*COLUMNS], now, cache)
+    assert found == emitted_across_a_restart(spec, [*COLUMNS], [*COLUMNS], None)
 
 
 @pytest.mark.parametrize("spec", WHOLE_ROWS.values(), ids=WHOLE_ROWS)

@@ -106,6 +106,19 @@ def test_numbers_of_rows_are_unique_again_and_matches_follow_their_rows() -> Non
     assert of_matches <= of_rows
 
 
+def test_the_columns_of_the_input_may_have_another_order() -> None:
+    """semantics 48.7"""
+    stored = {number: numbered(number) for number in range(2)}
+    reordered = {port: dict(reversed(types.items())) for port, types in BOTH.items()}
+    pieces, expected = (
+        [*Redistribution.plan(JOIN, types, manifests(stored), [0]).pieces(stored)]
+        for types in (reordered, BOTH)
+    )
+    for (_, name, piece), (_, _, other) in zip(pieces, expected, strict=True):
+        assert piece.select(other.columns).equals(other), name
+    assert [name for name in pieces[0][2].columns if name in SCHEMA] == ["k", "v", "event_time"]
+
+
 def test_states_that_are_refused() -> None:
     """semantics 48.7"""
     stored = {0: shard(0, 1)}

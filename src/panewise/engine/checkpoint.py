@@ -17,7 +17,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from panewise.engine.columns import CARRY
-from panewise.engine.evolution import converted, other_types, take_over
+from panewise.engine.evolution import converted, other_columns, take_over
 from panewise.engine.family_parts import Conversion, TakeOver
 from panewise.engine.ingest.output import Output
 from panewise.engine.protocol import Operator, OperatorState, Schema, Schemas
@@ -156,27 +156,28 @@ def continued_operator(
 ) -> tuple[Operator, OperatorState, TakeOver]:
     """Returns an operator, its state with the header of a manifest, and how it takes the tables over."""
     operator, header = cached_operator(change.spec, schema), checked(manifest.header)
-    more = _more_columns(operator, header)
+    placed = _placed_columns(operator, header)
     if change.changes and header:
         how = take_over(operator, change, header)
         if how.tables:
             return operator, operator.with_header(how.header), how
         header = how.header
-    if not more:
+    if not placed:
         check_types(operator.state, header)
     state = operator.with_header(header)
-    return operator, state, TakeOver(header, operator.horizons(state.clocks), more)
+    return operator, state, TakeOver(header, operator.horizons(state.clocks), placed)
 
 
-def _more_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Conversion]:
-    """Returns the tables of whole rows that lack columns of the input, if nothing else differs (47.12).
+def _placed_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Conversion]:
+    """Returns the tables of whole rows that lack columns of the input, or have another order of columns.
 
-    These columns are null in the stored rows.
+    There are none if anything else differs. Missing columns are null in the stored rows (47.12).
     """
     stored, expected = header.get("types", {}), types_of_tables(operator.state)
-    lacking = expected.keys() - stored.keys() if stored else set()
     columns = {name for port in operator.plan.ports.values() for name in port.schema if name[:2] != "__"}
-    if not lacking or any(_NUMBER.sub("", name) not in columns for name in lacking):
+    if not stored or [*stored] == [*expected]:
+        return {}
+    if any(_NUMBER.sub("", name) not in columns for name in expected.keys() - stored.keys()):
         return {}
     if any(stored[name] != expected.get(name) for name in stored):
         return {}
@@ -254,8 +255,7 @@ def check_types(state: OperatorState, header: Mapping[str, Any]) -> None:
         name: dtype for name, dtype in expected.items() if CARRY not in name or name in (stored or {})
     }
     if stored is not None and stored != expected:
-        different = sorted(name for name in {*stored, *expected} if stored.get(name) != expected.get(name))
-        raise other_types(f"a state with other columns: {different}")
+        raise other_columns(name for name in {*stored, *expected} if stored.get(name) != expected.get(name))
 
 
 def _of_lacking_tables(state: OperatorState, stored: Mapping[str, str]) -> tuple[str, ...]:

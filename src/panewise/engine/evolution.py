@@ -6,7 +6,8 @@ memory contains one run at a time besides the new ones, which wait for the next 
 """
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,6 +24,7 @@ from panewise.spec.evolution import Continuation
 from panewise.state import Run
 
 _LOG: Final = logging.getLogger("panewise.evolution")
+_OF_STORAGE: Final = re.compile(r"^(\d+:)?(__\w+:)?")  # what the storage puts before the name of a column
 
 
 def log_change(what: str, change: Continuation) -> None:
@@ -42,8 +44,17 @@ def take_over(operator: Operator, change: Continuation, header: Mapping[str, Any
 def other_types(what: str) -> StateError:
     """Returns the error for columns of other types than those of a stored state."""
     rule = "the columns of a state have fixed types"
-    remedy = "cast the input's columns to the types that they had, or start from a new checkpoint"
+    remedy = "give the input the columns that it had, with their types, or start from a new checkpoint"
     return StateError(what, rule, remedy)
+
+
+def other_columns(different: Iterable[str]) -> StateError:
+    """Returns the error for stored columns that are missing, or have other types, by their stored names.
+
+    It names the columns of the user: those without the number of the table and the name of the partial.
+    """
+    names = sorted({_OF_STORAGE.sub("", name) for name in different})
+    return other_types(f"a state with other columns: {names}")
 
 
 def converted_rows(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:
@@ -57,7 +68,7 @@ def converted_rows(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeO
     changed = rows if convert is None else convert(rows)
     different = sorted(column for column, dtype in columns.items() if changed.schema.get(column) != dtype)
     if different:
-        raise other_types(f"a state with other columns: {different}")
+        raise other_columns(different)
     return changed.select(*columns)
 
 

@@ -79,7 +79,7 @@ ROWS = st.fixed_dictionaries(
     {
         "piece": st.integers(0, 12),
         "v": st.none() | st.integers(-5, 5),
-        "x": st.none() | st.sampled_from([0.0, 0.25, -3.0, float("nan"), float("inf")]),
+        "x": st.none() | st.sampled_from([0.0, 0.25, -3.0, float("nan"), float("inf"), float("-inf")]),
         "s": st.none() | st.sampled_from(["a", "b", ""]),
         "d": st.none() | st.sampled_from([Decimal("1.25"), Decimal("-99999999.99")]),
     }

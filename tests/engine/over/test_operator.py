@@ -328,9 +328,7 @@ def test_a_state_of_another_operator_is_refused() -> None:
     other = by_time(OverColumn(F.sum("v").alias("s"), Frame("rows", -3, 0)))
     with pytest.raises(StateError, match=r"a changed specification \(columns: "):
         StoredOperator.load(other, COLUMNS, RunLibrary(store, Cache()))
-    with pytest.raises(
-        StateError, match=r"a state with other columns: \['3:|a state with other columns: \[.*'v'\]"
-    ):
+    with pytest.raises(StateError, match=r"a state with other columns: \[.*'v'\]"):
         StoredOperator.load(by_time(TOTAL), {**COLUMNS, "v": pl.Int32()}, RunLibrary(store, Cache()))
 
 

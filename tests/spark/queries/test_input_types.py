@@ -9,11 +9,12 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import StateError
-from panewise.spark import joined, windowed
+from panewise.spark import deduplicate, joined, over, policy_windows, windowed
 from panewise.spark.queries import query_record
-from panewise.spark.queries.input_types import check_stored_types, recorded_types
+from panewise.spark.queries.input_types import check_spelling, check_stored_types, recorded_types
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import Continuation
+from panewise.streamwindow import count
 
 COUNT, SUM, MOST = F.count().alias("n"), F.sum("v").alias("s"), F.max("v").alias("m")
 
@@ -82,6 +83,62 @@ def test_whole_rows_of_both_sides_keep_their_types(spark: SparkSession) -> None:
     check(before, join(frame(spark), frame(spark)))
     with pytest.raises(StateError, match=r"^columns of other types \(w: int, now string\)"):
         check(before, join(frame(spark), frame(spark, w="STRING")))
+
+
+WHOLE_ROWS = {
+    "over": lambda df: over(df, "ts").ordered("k").dataflow,
+    "deduplication": lambda df: deduplicate(df, "ts").on("k").within("1 hour", keep="last").dataflow,
+    "join": lambda df: join(df, df),
+    "as-of join": lambda df: joined(df, df, "ts").on("k").as_of().prefix(right="r_").how("left").dataflow,
+    "window join": lambda df: (
+        joined(df, df, "ts").on("k").window(pw.Tumbling(1)).prefix(right="r_").how("full").dataflow
+    ),
+    "tuples": lambda df: policy_windows(df).partition_by("k").tumbling(count(2)).tuples().dataflow,
+}
+
+
+@pytest.mark.parametrize("family", WHOLE_ROWS)
+def test_stored_rows_keep_their_columns(spark: SparkSession, family: str) -> None:
+    """semantics 47.12: `write` refuses an input that lacks one, before a micro-batch begins."""
+    described = WHOLE_ROWS[family]
+    before = described(frame(spark))
+    fewer = described(frame(spark).drop("w"))
+    with pytest.raises(StateError, match=r"^other columns than those of the state \(missing: w\) \| "):
+        check(before, fewer)
+    check(before, fewer, has_state=False)
+    if family == "tuples":
+        with pytest.raises(StateError, match=r"\(new: x\)"):
+            check(before, described(frame(spark, x="INT")))
+        with pytest.raises(StateError, match=r"\(in another order\)"):
+            check(before, described(frame(spark).select("w", "v", "k", "ts")))
+    else:
+        check(before, described(frame(spark, x="INT")))
+        check(before, described(frame(spark).select("w", "v", "k", "ts")))
+
+
+def test_a_removed_aggregate_may_take_its_column_along(spark: SparkSession) -> None:
+    check(windows(frame(spark), COUNT, SUM), windows(frame(spark).drop("v"), COUNT))
+
+
+@pytest.mark.parametrize(
+    ("then", "now"),
+    [
+        (lambda df: windows(df, SUM), lambda df: windows(df, F.sum("V").alias("s"))),
+        (
+            lambda df: windowed(df, "ts").groupBy("k").window(pw.Tumbling(1)).agg(COUNT).dataflow,
+            lambda df: windowed(df, "ts").groupBy("K").window(pw.Tumbling(1)).agg(COUNT).dataflow,
+        ),
+        (lambda df: over(df, "ts").ordered("k").dataflow, lambda df: over(df, "TS").ordered("k").dataflow),
+        (WHOLE_ROWS["join"], lambda df: WHOLE_ROWS["join"](df.withColumnRenamed("w", "W"))),
+    ],
+)
+def test_a_state_has_one_spelling_of_a_name(spark: SparkSession, then: Any, now: Any) -> None:
+    """semantics 47.26: otherwise the sum would be one that was added, and be null."""
+    before, after = recorded_types(then(frame(spark))), now(frame(spark))
+    with pytest.raises(StateError, match=r"^column '(\w+)', which was '\w+' \| .* \| write '(?!\1)\w+'"):
+        check_spelling(before, after, str.lower, lambda: True)
+    check_spelling(before, after, str, lambda: True)
+    check_spelling(before, after, str.lower, lambda: False)
 
 
 def test_one_column_does_not_hide_another_one(spark: SparkSession) -> None:

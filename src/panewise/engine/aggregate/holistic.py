@@ -86,7 +86,9 @@ def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -
     values = known.gather(pl.Series(chosen.astype(np.uint32)))
     lower, upper = values.head(len(down)), values.head(len(down)).scatter(beside, values.slice(len(down)))
     between = lower + pl.Series(at - down) * (upper - lower)
-    return _where(not_empty, between.zip_with(lower != upper, lower))  # inf - inf would be NaN
+    # Next to an infinite value the difference is infinite or NaN, and so may be what is computed with it.
+    distant = (lower != upper) & ~(lower.is_infinite() & upper.is_finite())
+    return _where(not_empty, between.zip_with(distant, lower))
 
 
 def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:

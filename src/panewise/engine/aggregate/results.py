@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import polars as pl
 
@@ -23,6 +23,9 @@ _PARTIALS: Final = {
     "collect_list": "list",
     "collect_set": "set",
 }
+
+
+_Interpolation: TypeAlias = Literal["linear", "lower", "higher"]
 
 
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
@@ -132,8 +135,23 @@ def _shape(fn: str, column: str) -> pl.Expr:
 
 
 def _quantile(column: str, fraction: float) -> pl.Expr:
-    value = pl.element().cast(pl.Float64).quantile(fraction, "linear")
-    return pl.col(f"__list:{column}").list.eval(value).list.first()
+    return pl.col(f"__list:{column}").map_batches(
+        lambda lists: _quantiles(lists, fraction), return_dtype=pl.Float64()
+    )
+
+
+def _quantiles(lists: pl.Series, fraction: float) -> pl.Series:
+    """Returns the quantile of each list, with linear interpolation; null if the list has no values."""
+
+    def quantile(how: _Interpolation) -> pl.Series:
+        return lists.list.eval(pl.element().cast(pl.Float64).quantile(fraction, how)).list.first()
+
+    between = quantile("linear")
+    if not between.is_nan().any():
+        return between
+    # Between -inf and a number Polars computes -inf + inf, which is NaN.
+    lower, upper = quantile("lower"), quantile("higher")
+    return between.zip_with(~(lower.is_infinite() & upper.is_finite()), lower)
 
 
 def _estimate(aggregate: Aggregate, column: str) -> pl.Expr:

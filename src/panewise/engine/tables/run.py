@@ -76,9 +76,17 @@ class Shape:
         missing = [name for name in self.schema if CARRY in name and name not in rows.columns]
         if not missing:
             return rows
-        complete = rows.with_columns(pl.lit(0, dtype=pl.Int64).alias(name) for name in missing)
-        names = [name for name in self.schema if name in complete.columns]
-        return complete.select(*names, pl.exclude(names))
+        return self.in_order(rows.with_columns(pl.lit(0, dtype=pl.Int64).alias(name) for name in missing))
+
+    def in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns rows with the columns of the table in its order, and other columns behind them.
+
+        >>> shape = Shape({"k": pl.String(), "v": pl.Int64()}, [], [])
+        >>> shape.in_order(pl.DataFrame({"v": [5], "k": ["a"]})).columns
+        ['k', 'v']
+        """
+        names = [name for name in self.schema if name in rows.columns]
+        return rows[[*names, *(name for name in rows.columns if name not in self.schema)]]
 
     def stored(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
         """Returns the rows of a stored run, :meth:`completed`, after checking their columns."""

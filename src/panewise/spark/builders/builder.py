@@ -59,7 +59,8 @@ class Builder:
     def finish(self, when: Literal["never", "at_end"]) -> Self:
         """Sets whether the end of input completes windows, emits rows that wait, and raises FINAL.
 
-        Default: on a batch yes, on a stream no.
+        Default: on a batch yes, on a stream no. The input of Spark's own stateful operators before this one
+        does not end, so what they still store is never emitted.
         """
         return replace(self, finishing=when)
 

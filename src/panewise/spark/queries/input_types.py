@@ -1,7 +1,8 @@
-"""The types of the columns that an operator reads, which a record has (semantics 47.21).
+"""The columns that an operator reads, with their types, which a record has (semantics 47.21, 47.26).
 
-The types of a stored state are fixed, and the worker that loads a state checks them. That would be too late
-for a changed specification, which `write` has recorded by then. So `write` checks the types before.
+The columns of a stored state are fixed, and the worker that loads a state checks them. That would be too late
+for a changed specification, which `write` has recorded by then, and for a micro-batch, which has begun. So
+`write` checks the columns before.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,11 +15,11 @@ from panewise.engine.checkpoint import types_of_tables
 from panewise.engine.evolution import other_types
 from panewise.engine.protocol import Schemas
 from panewise.engine.registry import operator_for
-from panewise.errors import SpecError
+from panewise.errors import SpecError, StateError
 from panewise.spark.columns.types import polars_schema
 from panewise.spark.dataflow.feeds import Upstream
 from panewise.spec import Specification
-from panewise.spec.codec import from_dict
+from panewise.spec.codec import from_dict, to_dict
 
 _COLUMNS: Final = "columns"  # the field of the record that has the columns that the operator reads, by port
 
@@ -34,18 +35,17 @@ def recorded_types(dataflow: Upstream) -> dict[str, Any]:
 def check_stored_types(
     known: Mapping[str, Any], spec: Mapping[str, Any], dataflow: Upstream, has_state: Callable[[], bool]
 ) -> None:
-    """Refuses columns by which a stored state would get other types.
+    """Refuses columns by which a stored state would get other types, or would lack a column.
 
     `known` has what the record says of the operator, and `spec` is the specification of the state. Records of
     earlier releases have no columns.
 
     Raises:
-        StateError: if there are such columns; it names them with both types.
+        StateError: if there are such columns; it names them, and types that changed.
     """
-    before = {port: StructType.fromJson(schema) for port, schema in known.get(_COLUMNS, {}).items()}
-    now = dataflow.inputs(all_columns=False)
+    before, now = _recorded(known), dataflow.inputs(all_columns=False)
     changed = [*_changed(before, now)]
-    if changed and has_state():
+    if (changed or before and _names(before) != _names(now)) and has_state():
         kinds = [
             f"{name}: {_kind(before, port, name)}, now {_kind(now, port, name)}"
             for port, name in changed
@@ -53,6 +53,60 @@ def check_stored_types(
         ]
         if kinds:
             raise other_types(f"columns of other types ({'; '.join(sorted(kinds))})")
+        _check_stored_columns(spec, before, dataflow)
+
+
+def check_spelling(
+    known: Mapping[str, Any], dataflow: Upstream, same: Callable[[str], str], has_state: Callable[[], bool]
+) -> None:
+    """Refuses another spelling of a column that the state has.
+
+    The operator would take it for another column, and an aggregate of it for one that was added. `same`
+    returns equal texts for the names that Spark takes for one.
+
+    Raises:
+        StateError: if there is one; it has both spellings.
+    """
+    before, now = _recorded(known), dataflow.inputs(all_columns=False)
+    for port in before.keys() & now.keys():
+        others = {same(name): name for name in before[port].names if name not in now[port].names}
+        for name in now[port].names:
+            old = others.get(same(name), name)
+            if old != name and name not in before[port].names and has_state():
+                rule = "a state has one spelling of each name, although Spark ignores case (semantics 47.26)"
+                raise StateError(f"column {name!r}, which was {old!r}", rule, f"write {old!r}")
+
+
+def _recorded(known: Mapping[str, Any]) -> dict[str, StructType]:
+    return {port: StructType.fromJson(schema) for port, schema in known.get(_COLUMNS, {}).items()}
+
+
+def _names(inputs: Inputs) -> dict[str, list[str]]:
+    return {port: schema.names for port, schema in inputs.items()}
+
+
+def _check_stored_columns(spec: Mapping[str, Any], before: Inputs, dataflow: Upstream) -> None:
+    """Refuses an input that lacks stored columns, if the specification is that of the state.
+
+    With another one the worker decides, which may convert what is stored.
+    """
+    if to_dict(dataflow.spec) != spec:
+        return
+    stored = _types(dataflow.spec, {port: polars_schema(schema) for port, schema in before.items()})
+    here = _types(dataflow.spec, dataflow.schemas(all_columns=False))
+    if any(here.get(name) != dtype for name, dtype in stored.items()):
+        raise other_types(f"other columns than those of the state ({_difference(before, dataflow)})")
+
+
+def _difference(before: Inputs, dataflow: Upstream) -> str:
+    """Returns which columns are missing and which are new, in words."""
+    then, now = (
+        {name for names in _names(inputs).values() for name in names}
+        for inputs in (before, dataflow.inputs(all_columns=False))
+    )
+    sets = {"missing": then - now, "new": now - then}
+    words = [f"{what}: {', '.join(sorted(names))}" for what, names in sets.items() if names]
+    return "; ".join(words) or "in another order"
 
 
 def _kind(inputs: Inputs, port: str, name: str) -> str:

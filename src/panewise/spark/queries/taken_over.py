@@ -18,8 +18,9 @@ from panewise.engine.checkpoint import continued
 from panewise.errors import StateError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import FIELD
+from panewise.spark.inputs.checks import same_name
 from panewise.spark.queries.committed import NONE, has_begun, has_state, last_committed, uncommitted
-from panewise.spark.queries.input_types import check_stored_types
+from panewise.spark.queries.input_types import check_spelling, check_stored_types
 from panewise.spark.queries.query_record import (
     added_clock,
     check_fed,
@@ -64,7 +65,9 @@ def taken_over(
         StateError: if it cannot, or not now.
     """
     before, was_begun = _in_use(session, known, checkpoint), partial(has_begun, session, checkpoint)
-    check_stored_types(before.header, before.spec, dataflow, partial(has_state, session, checkpoint))
+    stored = partial(has_state, session, checkpoint)
+    check_spelling(before.header, dataflow, same_name(next(iter(dataflow.dfs.values()))), stored)
+    check_stored_types(before.header, before.spec, dataflow, stored)
     if before is not known:
         with suppress(StateError):  # the change that the newest record has may be one of no return
             change = _change(known, dataflow, added_aggregates)
