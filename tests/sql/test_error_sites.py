@@ -299,7 +299,7 @@ OTHERS: Final = (
         "over/frames.py",
         "over/behind_groups.py",
     ),
-    *("own_columns.py", "script/", "expressions/expression_tree.py"),
+    *("own_columns.py", "script/", "expressions/expression_tree.py", "expressions/values.py"),
 )
 
 

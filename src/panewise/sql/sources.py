@@ -177,7 +177,9 @@ def renamed_columns(stage: QueryStage, columns: Sequence[str], alias: str | None
             named = (replace(output, name=name) for output, name in zip(stage.outputs, columns, strict=True))
             return replace(stage, outputs=tuple(named))
     names = ", ".join(map(in_backticks, columns))
-    return SparkStage(("SELECT * FROM ", f" ({names})"), ((stage, alias),))
+    values = stage.plain if isinstance(stage, SparkStage) and isinstance(stage.plain, TableStage) else None
+    plain = None if values is None else replace(values, columns=tuple(columns))
+    return SparkStage(("SELECT * FROM ", f" ({names})"), ((stage, alias),), plain=plain)
 
 
 def _joined(select: Select, source: Source, scope: QueryScope) -> OperatorInput:

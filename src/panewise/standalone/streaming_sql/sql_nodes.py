@@ -167,13 +167,16 @@ class TableNode(SqlNode):
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows that arrive."""
-        rows = event.tables.get(self.name)
-        rows = pl.DataFrame(schema=self._own) if rows is None else rows
+        rows = self._arrived(event)
         self._rows.read(event.clock)
         rows = self._rows.watermarked(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
         self._rows.move(event.watermarks.get(self.name))
         self.watermark = self._rows.reached
         return rows
+
+    def _arrived(self, event: StepInput) -> pl.DataFrame:
+        rows = event.tables.get(self.name)
+        return pl.DataFrame(schema=self._own) if rows is None else rows
 
     def rejected(self) -> Rejected:
         """Returns nothing: a table has all of its rows."""
@@ -188,6 +191,21 @@ class FollowingNode(SqlNode):
     def rejected(self) -> Rejected:
         """Returns late and invalid rows of the operators before it, without rows."""
         return self.source.rejected()
+
+
+class SharedNode(FollowingNode):
+    """A node whose rows several nodes read, such as a query of WITH. It takes each step once."""
+
+    def __init__(self, source: SqlNode) -> None:
+        self.source, self.schema, self.event_time = source, source.schema, source.event_time
+        self._last: tuple[StepInput, pl.DataFrame] | None = None
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Returns the rows of the step, also if it is taken again."""
+        if self._last is None or self._last[0] is not event:
+            self._last = event, self.source.step(event, rejected)
+            self.watermark = self.source.watermark
+        return self._last[1]
 
 
 class MarkedNode(FollowingNode):

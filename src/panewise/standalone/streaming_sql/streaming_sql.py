@@ -201,7 +201,7 @@ class SqlRun:
             for name, schema in schemas.items()
         }
         try:
-            self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
+            self.node = NodeBuilder(self.schemas, follows, text).last_node(self.compiled.stage)
         except SpecError as error:
             raise placed(error, text) from None
         nothing = self.node.rejected()
