@@ -134,11 +134,7 @@ def _prepared(
     prepare(session, dispatch.sinks, schemas, new=known is None)
     if known is None:
         if options.initial_state is not None:
-            owners = [
-                StateOwner(before.spec, before.schemas(all_columns=False), before.shards)
-                for before in dataflow.operators[1:]
-            ]
-            owners.insert(0, StateOwner(dataflow.spec, columns, dataflow.shards))
+            owners = state_owners(dataflow, columns)
             initial, spec = imported_state(session, owners, checkpoint, options.initial_state)
             dataflow = replace(dataflow, initial_state=initial, spec=spec)
             origin = {ROWS: origin_of(options.initial_state).rows or {}}
@@ -151,6 +147,15 @@ def _prepared(
         more, taken = {**query.clock, **recorded_rows(dataflow, rows)}, query.taken
         continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
     return dataflow
+
+
+def state_owners(dataflow: Dataflow, columns: Schemas) -> list[StateOwner]:
+    """Returns the operators of a query that begin with an exported state, the last one first."""
+    earlier = (
+        StateOwner(before.spec, before.schemas(all_columns=False), before.shards)
+        for before in dataflow.operators[1:]
+    )
+    return [StateOwner(dataflow.spec, columns, dataflow.shards), *earlier]
 
 
 def _dispatch(dataflow: Dataflow, sinks: Mapping[str, AnySink], earlier: Sequence[EarlierOutput]) -> Dispatch:
