@@ -14,6 +14,7 @@ from tests.nightly import nightly
 from tests.sql.expressions.test_spark_names import AGGREGATES, FUNCTIONS, PLAIN
 from tests.sql.player import _sorted, documents, events_of
 from tests.standalone.streaming_sql.test_sql_expressions import EXPRESSIONS, ROWS, computed
+from tests.standalone.streaming_sql.test_sql_of_joins import JOINED, JOINS, MARK
 from tests.standalone.streaming_sql.test_sql_sets import QUERIES, TABLES, shown
 from tests.standalone.streaming_sql.test_streaming_sql import frames_of, tables_of, wanted
 
@@ -41,6 +42,18 @@ def test_unions_have_the_rows_of_spark(spark: SparkSession) -> None:
         here = in_process(text, **TABLES).rows
         assert shown(here) == shown(there), text
         assert here.schema.dtypes() == [*map(_plain, there.schema.dtypes())], text
+
+
+def test_joins_have_the_rows_of_sparks_batch(spark: SparkSession) -> None:
+    """semantics 46.165, 46.166, 46.29"""
+    frames = {name: spark.createDataFrame(table.to_arrow()) for name, table in JOINED.items()}
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
+    for text in JOINS:
+        there = pl.DataFrame(spark.sql(text.replace(MARK, "")).toArrow())
+        assert shown(in_process(text, **JOINED).rows) == shown(there), text
+    made = sql(JOINS[2], **frames)
+    assert shown(pl.DataFrame(made.rows.toArrow())) == shown(in_process(JOINS[2], **JOINED).rows)
 
 
 def _plain(dtype: Any) -> Any:

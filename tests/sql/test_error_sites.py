@@ -47,7 +47,7 @@ ERRORS: Final = [
         "keys, aggregates and bounds",
     ),
     (
-        f"SELECT * {HOURS} a JOIN TUMBLE(u, ts, INTERVAL '1' HOUR) b USING (k, window_start, window_end)",
+        f"SELECT * FROM (SELECT *, v + 1 AS w {HOURS}) a JOIN TUMBLE(u, ts, '1 hour') b USING (window_end)",
         "name the columns",
     ),
     (
