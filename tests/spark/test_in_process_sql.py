@@ -15,6 +15,7 @@ from tests.sql.expressions.test_spark_names import AGGREGATES, FUNCTIONS, PLAIN
 from tests.sql.player import _sorted, documents, events_of
 from tests.standalone.streaming_sql.test_sql_expressions import EXPRESSIONS, ROWS, computed
 from tests.standalone.streaming_sql.test_sql_of_joins import JOINED, JOINS, MARK
+from tests.standalone.streaming_sql.test_sql_of_windows import LISTED, WORDS
 from tests.standalone.streaming_sql.test_sql_sets import QUERIES, TABLES, shown
 from tests.standalone.streaming_sql.test_streaming_sql import frames_of, tables_of, wanted
 
@@ -42,6 +43,16 @@ def test_unions_have_the_rows_of_spark(spark: SparkSession) -> None:
         here = in_process(text, **TABLES).rows
         assert shown(here) == shown(there), text
         assert here.schema.dtypes() == [*map(_plain, there.schema.dtypes())], text
+
+
+def test_texts_are_joined_as_by_spark(spark: SparkSession) -> None:
+    """semantics 46.167"""
+    words = spark.createDataFrame(WORDS.to_arrow())
+    words.createOrReplaceTempView("words")
+    for text in LISTED:
+        there = pl.DataFrame(spark.sql(text).toArrow())
+        assert shown(in_process(text, words=WORDS).rows) == shown(there), text
+        assert shown(pl.DataFrame(sql(text, words=words).panes.toArrow())) == shown(there), text
 
 
 def test_joins_have_the_rows_of_sparks_batch(spark: SparkSession) -> None:

@@ -30,6 +30,7 @@ ROWS = pl.DataFrame(
         "e": [Decimal("12345678901234567.8901"), Decimal("0.0005"), None],
         "n": ["2024-02-29 12:30:01.5", "1969-12-31 23:59:59.0", None],
         "c": ["20240229", "99991231", None],
+        "t": [["x", None, "y"], [], None],
     },
     schema_overrides={"d": pl.Decimal(4, 2), "e": pl.Decimal(21, 4)},
 )
@@ -201,6 +202,9 @@ EXPRESSIONS = [
         "date_trunc('year', ts)",
     ),
     *(
+        "array_join(t, '-')",
+        "array_join(t, s)",
+        "array_join(l, '')",
         "d + d",
         "d - e",
         "d * d",
@@ -318,6 +322,7 @@ REFUSED = [
     ("date_trunc('day', i)", "it takes a unit and an instant"),
     ("replace(s, i, s)", "it takes three texts"),
     ("size(s)", "it takes a list"),
+    ("array_join(s, '-')", "it takes a list of texts or whole numbers, and a text"),
     ("sort_array(s)", "it takes a list, and true or false"),
     ("slice(s, 1, 1)", "it takes a list, a place and a length"),
     ("unix_millis(i)", "it takes an instant"),

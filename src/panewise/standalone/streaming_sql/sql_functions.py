@@ -323,6 +323,15 @@ def _list_size(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     return arguments[0].expr.list.len().cast(pl.Int32)
 
 
+def _array_join(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns the texts of a list, without nulls, between delimiters."""
+    values, delimiter = arguments
+    texts = isinstance(values.dtype, pl.List) and isinstance(values.dtype.inner, (pl.String, *INTEGERS))
+    rule = "it takes a list of texts or whole numbers, and a text"
+    check(name, arguments, accepted=texts and delimiter.is_text, rule=rule)
+    return values.expr.cast(pl.List(pl.String)).list.join(delimiter.expr.cast(pl.String), ignore_nulls=True)
+
+
 FUNCTIONS: Final[Mapping[str, Function]] = {
     "+": _arithmetic(lambda left, right: left + right),
     "-": _arithmetic(lambda left, right: left - right),
@@ -381,5 +390,6 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "slice": _slice,
     "size": _list_size,
     "array_size": _list_size,
+    "array_join": _array_join,
     **TIME_FUNCTIONS,
 }
