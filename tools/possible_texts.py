@@ -157,6 +157,8 @@ class Texts:
         }
 
     def _subscript(self, module: Module, node: ast.Subscript) -> Places:
+        if isinstance(node.slice, ast.Slice):
+            return [UNKNOWN]  # a part of a text or a list
         key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         ends: Places = []
         for owner in self.ends(Place(module, node.value)):

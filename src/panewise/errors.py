@@ -131,6 +131,9 @@ class SqlError(SpecError):
     """A text of SQL breaks a rule (semantics 46). The message shows the line, with a caret below the place.
 
     Attributes:
+        sql: the text, empty if the error has no place.
+        start: the number of the first character that it is about, from 0; None if the error has no place.
+        end: the number of the character behind the last one; None if the error has no place.
         line: the number of the line, from 1; None if the error has no place.
         column: the number of the character in the line, from 1; None if the error has no place.
     """
@@ -146,14 +149,16 @@ class SqlError(SpecError):
         end: int | None = None,
     ) -> None:
         super().__init__(given, rule, remedy)
+        self.sql, self.start, self.end = sql, start, end
         self.line: int | None = None
         self.column: int | None = None
         if start is None:
             return
+        self.end = end = start + 1 if end is None else end
         first = sql.rfind("\n", 0, start) + 1
         self.line, self.column = sql.count("\n", 0, start) + 1, start - first + 1
         text = sql[first:].split("\n", 1)[0]
-        width = max(1, min(start + 1 if end is None else end, first + len(text)) - start)
+        width = max(1, min(end, first + len(text)) - start)
         place = f"line {self.line}, column {self.column}"
         shown = text.replace("\t", " ")
         self.args = (f"{self.args[0]}\n{place}:\n  {shown}\n  {' ' * (start - first)}{'^' * width}",)

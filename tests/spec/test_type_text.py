@@ -6,7 +6,7 @@ from hypothesis import given
 from panewise.errors import InputError
 from panewise.oracle.columns import fields_of
 from panewise.spec.column_values import ColumnType
-from panewise.testing.nested import column_types
+from panewise.testing.drawn_types import column_types
 
 
 @given(column_types())

@@ -32,6 +32,13 @@ SECOND: Final = f"SELECT window_start, window_end, max(n) AS n FROM ({PANES}) {A
 # A text, and a part of the message of its error.
 ERRORS: Final = [
     ("SELECT v FROM TABLE(SESION(TABLE t, DESCRIPTOR(ts), '1 hour'))", "write SESSION"),
+    ("SELECT k, count(*) FROM t GROUP BY k, HoppingWindow(second, 10, 5)", "write HOP"),
+    ("SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts PATTERN (A B)) EMIT CHANGES", "LAG"),
+    (
+        "SELECT k, count(*) FROM t TIMESTAMP BY ts GROUP BY k, TUMBLE(ts, INTERVAL '1' HOUR)",
+        "write WATERMARK",
+    ),
+    ("SELECT o.k FROM o, LATERAL TABLE(rates(o.ts)) r EMIT CHANGES", "LATERAL VIEW"),
     ("SELECT count(*) FROM t GROUP BY k, TUMBEL(ts, INTERVAL '1' HOUR)", "write TUMBLE"),
     (f"SELECT k, {BEST} AS n, {BEST} AS m {HOURS} QUALIFY m <= 1", "the number of a row once"),
     (f"SELECT k, {BEST} AS n, {BEST} AS m FROM ({PANES}) QUALIFY m <= 1", "the number of a row once"),
@@ -81,6 +88,7 @@ ERRORS: Final = [
     (f"SELECT v FROM t WHERE v = (SELECT max(v) {HOURS} {BY})", "are joins, if they compare window_start"),
     (f"SELECT v FROM t WHERE EXISTS (SELECT 1 FROM u {MARK})", "has no window functions and no WATERMARK"),
     (f"SELECT v->'k' AS n {WINDOW}", "get_json_object"),
+    (f"SELECT listagg(k) WITHIN GROUP (ORDER BY v) AS n {WINDOW}", "in the order of its own texts"),
     (f"SELECT v->>'k' AS n {WINDOW}", "get_json_object"),
     (f"SELECT count(DISTINCT v, DISTINCT w) AS n {WINDOW}", "as in Spark's SQL"),
     (f"SELECT max_by(v, DISTINCT w) AS n {WINDOW}", "DISTINCT stands before the first argument"),

@@ -17,7 +17,7 @@ from panewise.spec.column_values import ColumnType
 from panewise.standalone import StandaloneOperator
 from panewise.standalone.schema import dtype_of
 from panewise.testing.compare import assert_entries
-from panewise.testing.nested import column_types, values_of
+from panewise.testing.drawn_types import column_types, values_of
 from tests.engine.effort import examples
 
 SPEC = WindowOperator(window=Tumbling(10), aggregates=[F.collect_list("c").alias("all")])

@@ -18,13 +18,12 @@ from collections.abc import Sequence
 import click
 from click.shell_completion import shell_complete
 
+from panewise.cli.command import INTERRUPTED, REFUSED
 from panewise.cli.messages import say, usage_error
 from panewise.cli.program import COMPLETE, NAME, program
 from panewise.errors import PanewiseError
 
 __all__ = ["main"]
-
-_REFUSED, _INTERRUPTED = 2, 130
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,13 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return end.exit_code
     except click.exceptions.NoArgsIsHelpError as help_text:
         click.echo(help_text.format_message(), err=True)
-        return _REFUSED
+        return REFUSED
     except click.ClickException as error:
         say(usage_error(error))
-        return _REFUSED
+        return REFUSED
     except PanewiseError as error:
         say(error)
-        return _REFUSED
+        return REFUSED
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     return status

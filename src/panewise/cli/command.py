@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import click
 
+REFUSED, INTERRUPTED = 2, 130  # exit statuses: of what is not right, and after Ctrl-C
 Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 

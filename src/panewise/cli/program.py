@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from panewise import __version__
-from panewise.cli.command import write_examples, write_section
+from panewise.cli.command import INTERRUPTED, REFUSED, write_examples, write_section
 from panewise.cli.messages import unknown_command
 
 NAME: Final = "panewise"
@@ -26,8 +26,8 @@ _EXAMPLES: Final = (
 _STATUSES: Final = (
     ("0", "it is done"),
     ("1", "something that ran has failed: a query, or a check"),
-    ("2", "refused: an argument, a script, a state or the environment is not right"),
-    ("130", "stopped by Ctrl-C"),
+    (f"{REFUSED}", "refused: an argument, a script, a state or the environment is not right"),
+    (f"{INTERRUPTED}", "stopped by Ctrl-C"),
 )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from panewise.cli.command import argument
+from panewise.cli.command import INTERRUPTED, REFUSED, argument
 from panewise.cli.command import command as new_command
 from panewise.cli.interruption import Interruption, cancel_jobs, silent_stop
 from panewise.errors import SetupError, SqlError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from panewise.sql.script.application import Application
 
 _POLL_SECONDS = 0.5
-_INTERRUPTED = 130  # the exit status of a program that Ctrl-C has ended
 
 
 @new_command(
@@ -95,7 +94,7 @@ def compiled(script: str, conf: Mapping[str, str] | None = None) -> "Iterator[Ap
         yield application
     except SqlError as error:
         click.echo(f"{_placed(name, error)}: {error}", err=True)
-        raise click.exceptions.Exit(2) from None
+        raise click.exceptions.Exit(REFUSED) from None
 
 
 def _placed(name: str, error: SqlError) -> str:
@@ -164,7 +163,7 @@ def _outcome(run: "ScriptRun", display: "_Display", interruption: Interruption) 
             run.start()
             display.wait(interruption, run.queries)
     except KeyboardInterrupt:
-        return _INTERRUPTED, _stopped([name for name, query in run.queries.items() if query.isActive])
+        return INTERRUPTED, _stopped([name for name, query in run.queries.items() if query.isActive])
     except QueryError as error:
         failed = next((name for name, query in run.queries.items() if query.exception() is not None), None)
         what = "a statement" if failed is None else f"the query of {failed}"

@@ -5,13 +5,15 @@ Each shard reports a text of its own. They are merged here, and what is beyond t
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 # The counts of a window: its panes by timing, rows that are not panes, retractions, and of how many keys the
 # stored window was changed or deleted.
 COUNTS: Final = ("early", "on_time", "late", "rows", "retracted", "changed", "deleted")
+EMITTED: Final = COUNTS[:5]  # the counts of emitted rows; the others are of stored windows
+CHANGED, DELETED = COUNTS.index("changed"), COUNTS.index("deleted")
 OF_A_SHARD: Final = ("rows_in", "panes", "live", "state_bytes", "watermark")
 MOST_WINDOWS: Final = 200
 MOST_SHARDS: Final = 64
@@ -93,19 +95,21 @@ def _windows(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[Bounds, tuple
             known = sums.setdefault(bounds, [0] * len(COUNTS))
             sums[bounds] = [a + b for a, b in zip(known, counts, strict=True)]
         left, panes = (a + b for a, b in zip((left, panes), document.get("left_out", (0, 0)), strict=True))
-    ranked = sorted(sums, key=lambda bounds: (-emitted(sums[bounds]), -sums[bounds][5], -(bounds[0] or 0)))
+    ranked = sorted(
+        sums, key=lambda bounds: (-emitted(sums[bounds]), -sums[bounds][CHANGED], -(bounds[0] or 0))
+    )
     panes += sum(emitted(sums[bounds]) for bounds in ranked[MOST_WINDOWS:])
     left += max(0, len(ranked) - MOST_WINDOWS)
     return {bounds: tuple(sums[bounds]) for bounds in ranked[:MOST_WINDOWS]}, left, panes
 
 
-def emitted(counts: Iterable[int]) -> int:
+def emitted(counts: Sequence[int]) -> int:
     """Returns how many rows were emitted for a window.
 
     >>> emitted((1, 2, 3, 0, 1, 9, 9))
     7
     """
-    return sum(list(counts)[:5])
+    return sum(counts[: len(EMITTED)])
 
 
 def fitting_width(first: int, last: int) -> int:

@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, INDEX, ROWS, START, TOMBSTONE
-from panewise.observe.activity import COUNTS, OF_A_SHARD, Bounds, fitting_width
+from panewise.observe.activity import COUNTS, EMITTED, OF_A_SHARD, Bounds, fitting_width
 from panewise.spec import Global, Specification, closed_at_end, merging, parts
 from panewise.spec.operators.panes import BOUNDS, OP
 
@@ -26,7 +26,6 @@ SETTING: Final = "panewise.activity"  # of the session: the number of hot keys; 
 _LEAST, _MOST, _IN_ALL = 10, 200, 2000  # windows of a shard, and of all shards together
 _KEY_LENGTH = 60
 _AFTER_ALL, _NO_BOUND = (1 << 63) - 1, -1 << 63
-_PANES: Final = COUNTS[:-2]  # the counts of emitted rows; the others are of stored windows
 
 
 class PortRows(Protocol):
@@ -227,7 +226,7 @@ class StepActivity:
         present = {name for frame in frames for name in frame.columns}
         sums = pl.concat(frames, how="diagonal").group_by(BOUNDS).agg(pl.sum(*(present - {*BOUNDS})))
         missing = [pl.lit(0, dtype=pl.Int64).alias(name) for name in COUNTS if name not in present]
-        ranked = sums.with_columns(missing).with_columns(pl.sum_horizontal(_PANES).alias("panes"))
+        ranked = sums.with_columns(missing).with_columns(pl.sum_horizontal(EMITTED).alias("panes"))
         first = ranked.top_k(self.settings.windows, by=["panes", "changed", BOUNDS[0]])
         left = ranked.height - first.height
         panes = int(ranked["panes"].sum()) - int(first["panes"].sum()) if left else 0

@@ -17,10 +17,10 @@ from panewise.spec.family_parts import parts
 from panewise.spec.fields import check_choice, silently
 from panewise.spec.protocol import Specification
 
-REMEDY: Final = (
-    "put the field back, or start from a new checkpoint, whose initial_state= comes from the history "
-    "(semantics 48.5)"
+NEW_CHECKPOINT: Final = (
+    "start from a new checkpoint, whose initial_state= comes from the history (semantics 48.5)"
 )
+REMEDY: Final = f"put the field back, or {NEW_CHECKPOINT}"
 
 # Fields that documents have in microseconds.
 _DURATIONS: Final = ("allowed_lateness", "within", "max_future_skew", "idle_after")

@@ -11,11 +11,10 @@ from typing import Any, Final
 from panewise.errors import StateError
 from panewise.spec.codec import to_dict
 from panewise.spec.codec.same_aggregates import definition
-from panewise.spec.evolution import Continuation
+from panewise.spec.evolution import NEW_CHECKPOINT, Continuation
 
 _INSERTIONS: Final = "op = '+'"  # the condition of ISTREAM: no retraction is written
 _CONDITIONS, _UNNESTED, _COLUMNS = "conditions", "unnested", "columns"  # the fields of the record
-_NEW: Final = "start from a new checkpoint, whose initial_state= comes from the history (semantics 48.5)"
 
 
 @dataclass(frozen=True)
@@ -203,7 +202,8 @@ def _null_in_condition(condition: RowCondition, columns: list[str]) -> StateErro
         f"the condition {condition.text} (HAVING, QUALIFY or WHERE over emitted rows) with the added {names}",
         f"{names} is null for rows from before the change, and the condition would drop these "
         "(semantics 47.23)",
-        f"leave the condition as it was, say what null means, as in `x IS NULL OR x > 1`, or {_NEW}",
+        "leave the condition as it was, say what null means, as in `x IS NULL OR x > 1`, or "
+        f"{NEW_CHECKPOINT}",
     )
 
 
@@ -212,5 +212,5 @@ def _null_in_top_n(columns: list[str]) -> StateError:
         f"a changed Top-N (its list {', '.join(map(repr, columns))} is an added aggregate)",
         "a Top-N with another limit, order or list of columns has none of the rows of open windows "
         "(semantics 47.23)",
-        f"put the Top-N back, or {_NEW}",
+        f"put the Top-N back, or {NEW_CHECKPOINT}",
     )

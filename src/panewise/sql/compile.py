@@ -6,10 +6,10 @@ from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.sql.embedded_tables import check_embedded
 from panewise.sql.options import check_options_read
-from panewise.sql.parsing.error_places import error_at
 from panewise.sql.parsing.limits import compiling, too_deep
 from panewise.sql.parsing.parser import parse
 from panewise.sql.parsing.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
+from panewise.sql.parsing.written_text import Origin
 from panewise.sql.retracted import check_retractions
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.select_clauses import selected_orders
@@ -27,7 +27,7 @@ from panewise.sql.stages import (
 )
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.pieces import replaced
-from panewise.sql.text.pipes import place_in_pipe, without_pipes
+from panewise.sql.text.pipes import without_pipes
 from panewise.sql.top_n import pattern_is_possible
 from panewise.sql.windows.stream_queries import streamed_rows, with_accumulation
 
@@ -49,28 +49,18 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
     """
     with compiling():
         try:
-            return _unpiped(sql, update)
+            return _compiled(sql, update)
         except RecursionError:
-            raise too_deep(sql, 0, len(sql)) from None
+            raise too_deep(Origin(sql), TextSpan(0, len(sql))) from None
         except SqlError as error:
             if error.line is not None:
                 raise
             raise placed(error, sql) from None
 
 
-def _unpiped(sql: str, update: DurationLike | None) -> CompiledQuery:
-    """Compiles a text that may have pipes. Errors have their places in the text that was written."""
-    plain = without_pipes(sql)
-    try:
-        return _compiled(plain, update)
-    except SqlError as error:
-        if plain is sql:
-            raise
-        raise error_at(error, sql, place_in_pipe(error, plain, sql)) from None
-
-
 def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
-    query, parser = parse(sql)
+    plain, origin = without_pipes(sql), Origin(sql)
+    query, parser = parse(sql) if plain is None else parse(plain.sql, origin.behind(plain))
     scope = QueryScope(parser, query_stage, update=update)
     stage = scope.query(replace(query, tail=(), order=()))
     check_options_read(parser)
@@ -80,8 +70,8 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not has_operator(stage):
         return CompiledQuery(scope.query(query), sql=sql)
-    tail = replaced(sql, span, selected_orders(query, parser))
-    return CompiledQuery(stage, tail, span.start, sql, parser.characters(span))
+    tail = replaced(parser.sql, span, selected_orders(query, parser))
+    return CompiledQuery(stage, tail, parser.origin.place(span).start, sql, parser.characters(span))
 
 
 def query_stage(query: Query, scope: QueryScope) -> QueryStage:
@@ -137,7 +127,7 @@ def _sorted(stage: QueryStage, query: Query, scope: QueryScope) -> QueryStage:
     endless = None
     if sorts is not None:
         written = parser.characters(sorts)
-        endless = Endless.at(EndlessError(written, *UNSORTED), sorts.start, sorts.end, written)
+        endless = Endless.at(EndlessError(written, *UNSORTED), parser.origin, sorts)
     if query.ctes:
         return SparkStage(("SELECT * FROM ", f" {text}"), ((stage, None),), endless)
     return replace(tailed_query(query, text, scope), endless=endless)

@@ -11,7 +11,8 @@ from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.options import options_of
 from panewise.sql.parsing.emit import check_plain
 from panewise.sql.parsing.syntax import Derived, Emit, Join, NamedTable, Select, TableFunction, TextSpan
-from panewise.sql.rewriting import WrittenText, compiled_again, with_part
+from panewise.sql.parsing.written_text import WrittenText
+from panewise.sql.rewriting import compiled_again, with_part
 from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.sources import operator_input, table_names
 from panewise.sql.stage_columns import over_rows

@@ -73,8 +73,14 @@ def times_of_sides(
     return left, right
 
 
-def no_event_time() -> SqlError:
-    """Returns the error of a window that names no event time over rows that do not show it."""
+def only_time(times: Sequence[str]) -> str:
+    """Returns the event time of a window that names none: the only column that can be one.
+
+    Raises:
+        SqlError: if there is another number of them.
+    """
+    if len(times) == 1:
+        return times[0]
     rule = "a window without a column of its event time has that of the watermark, or the only TIMESTAMP"
     remedy = "write the column, as in TUMBLE(ts, INTERVAL '1' HOUR), or WATERMARK behind the table"
-    return SqlError("no event time", rule, remedy)
+    raise SqlError("no event time", rule, remedy)

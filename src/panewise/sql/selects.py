@@ -102,9 +102,8 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage
     span = select.span if select.group is None else select.group.span
     rule = "without a window the groups of a stream have no end"
     remedy = "add EMIT CHANGES, which emits what has changed, or a window to GROUP BY"
-    written = scope.parser.characters(span)
     error = EndlessError("GROUP BY without a window", rule, remedy)
-    endless = Endless.at(error, span.start, span.end, written)
+    endless = Endless.at(error, scope.parser.origin, span)
     return replace(spark_query(select, scope), endless=endless)
 
 

@@ -205,7 +205,7 @@ def unbounded(source: Source, scope: QueryScope) -> Endless | None:
     rule = "rows joined without a range of time do not expire, and none is counted as late or invalid"
     remedy = "bound the event times in ON from both sides, or write WITHIN INTERVAL '1' HOUR"
     error = EndlessError("a join of streams without a range of time", rule, remedy)
-    return Endless.at(error, source.span.start, source.span.end, scope.parser.characters(source.span))
+    return Endless.at(error, scope.parser.origin, source.span)
 
 
 def leaves(source: Source) -> Iterator[Source]:

@@ -12,8 +12,8 @@ from typing import Any, cast
 from hypothesis import strategies as st
 
 from panewise.spec import Entry, Inputs, StreamTime, WindowOperator, counted, gap_columns, row_driven
+from panewise.testing.drawn_types import has_samples, misfits, values_of
 from panewise.testing.edges import EXTREMES, GAPS, clocks, expiries, times, watermarks
-from panewise.testing.nested import has_samples, misfits, values_of
 from panewise.testing.samples import (
     COLUMN_TYPES,
     INPUT_VALUES,

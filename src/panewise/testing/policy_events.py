@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.policies import policy_columns
-from panewise.testing.nested import misfits, values_of
+from panewise.testing.drawn_types import misfits, values_of
 from panewise.testing.policy_specs import PRICES, TYPES
 from panewise.testing.samples import KEY_VALUES, with_types
 

@@ -41,11 +41,11 @@ with from_extra("testing", "strategies are those of Hypothesis"):
     from panewise.testing.chains import chains
     from panewise.testing.cogroups import cogroup_specs
     from panewise.testing.deduplicates import deduplicate_events, deduplicate_specs
+    from panewise.testing.drawn_types import column_types, values_of
     from panewise.testing.event_strategies import events
     from panewise.testing.join_events import join_events, join_types
     from panewise.testing.joins import join_specs, window_join_specs
     from panewise.testing.matches.streams import windowed_streams
-    from panewise.testing.nested import column_types, values_of
     from panewise.testing.over_specs import frame_events, frame_specs
     from panewise.testing.policy_events import stream_events, stream_types
     from panewise.testing.policy_specs import stream_windows

@@ -4,7 +4,7 @@ import pytest
 
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
-from panewise.sql.rewriting import WrittenText
+from panewise.sql.parsing.written_text import WrittenText
 from panewise.sql.stages import OverStage, WindowsStage
 
 GROUPED = "FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY k, window_start, window_end"

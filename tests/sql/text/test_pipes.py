@@ -44,7 +44,8 @@ WRONG = {
 @pytest.mark.parametrize(("text", "plain"), SAME.items())
 def test_a_pipe_is_a_query_in_from(text: str, plain: str) -> None:
     """semantics 46.154"""
-    assert without_pipes(text) == plain
+    written = without_pipes(text)
+    assert plain == (text if written is None else written.sql)
 
 
 @pytest.mark.parametrize(("text", "message"), WRONG.items())
@@ -66,3 +67,32 @@ def test_errors_have_places_in_the_text_of_the_pipe() -> None:
     joined = "FROM t |> AGGREGATE try_sum(v) AS s GROUP BY window(ts, '1 hour')"
     with pytest.raises(SqlError, match="line 1, column 21"):
         sql(joined, t=pl.DataFrame(schema=EMPTY))
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "length"),
+    [
+        ("FROM t |> WHERE k = 'v' |> AGGREGATE sum(v) AS s GROUP BY k", "k", 1),
+        ("FROM t |> WHERE v > 1 |> SELECT v b c", "c", 1),
+        ("FROM t |> JOIN u ON t.k = u.k |> SELECT k, v FROM x", "SELECT", 1),
+        ("FROM t |> WHERE v > 1 |> AGGREGATE median(v, 3) GROUP BY window(ts, '1h')", "median", 12),
+        ("FROM t |> AGGREGATE sum(v) AS v GROUP BY window(ts, '1 hour') |> ORDER BY v", "ORDER", 10),
+    ],
+)
+def test_a_place_is_where_the_user_has_written_it(text: str, part: str, length: int) -> None:
+    """semantics 46.13, 46.154: not where the same characters stand before."""
+    with pytest.raises(SqlError) as raised:
+        sql(text, t=pl.DataFrame(schema=EMPTY))
+    place = text.rindex(part)
+    assert (raised.value.sql, raised.value.start) == (text, place), raised.value
+    assert str(raised.value).endswith(" " * (place + 2) + "^" * length)
+
+
+def test_queries_in_queries_take_no_time() -> None:
+    """semantics 46.154"""
+    text = "FROM t |> WHERE a"
+    for _ in range(60):
+        text = f"FROM t |> WHERE a IN ({text}) |> AGGREGATE max(b IN (TABLE u |> SELECT c)) |> LIMIT 3"
+    written = without_pipes(text)
+    assert written is not None
+    assert "|>" not in written.sql

@@ -141,6 +141,10 @@ def test_rows_without_an_operator() -> None:
     bounds = sql("SELECT v, window_end FROM HOP(t, ts, INTERVAL 30 MINUTES, INTERVAL 1 HOUR)", t=ORDERS).rows
     assert bounds["v"].to_list() == [1, 1, 2, 2]
     assert bounds["window_end"].to_list()[:2] == [at(0, 13), at(30)]
+    named = ORDERS.rename({"v": "__at", "k": "__number"})
+    steps = sql("SELECT * FROM CUMULATE(t, ts, INTERVAL 1 HOUR, INTERVAL 2 HOURS)", t=named).rows
+    assert steps.columns == [*named.columns, "window_start", "window_end", "window_time"]
+    assert sql("SELECT __number, 1 AS one FROM t", t=named).rows.rows() == [("a", 1), ("b", 1), ("a", 1)]
 
 
 def test_all_columns_but_some() -> None:
@@ -159,6 +163,14 @@ def test_all_columns_of_a_top_n_of_panes_have_their_order() -> None:
     assert rows.columns == ["window_end", "K", "S", "window_start", "n"]
     named = f"SELECT s, window_end AS e, {number} AS n, k FROM ({panes})"
     assert sql(f"SELECT * FROM ({named}) WHERE n = 1", t=ORDERS).rows.columns == ["s", "e", "n", "k"]
+
+
+def test_the_first_panes_may_have_a_column_rows() -> None:
+    """semantics 46.19"""
+    panes = "SELECT window_end, k, sum(v) AS rows FROM TUMBLE(t, ts, '1 h') GROUP BY k, window_end"
+    number = "ROW_NUMBER() OVER (PARTITION BY window_end ORDER BY rows DESC)"
+    first = sql(f"SELECT rows FROM (SELECT rows, {number} AS n FROM ({panes})) WHERE n = 1", t=ORDERS).rows
+    assert first.rows() == [(2,)]
 
 
 def test_a_join_of_windows() -> None:
@@ -563,3 +575,10 @@ def test_columns_that_do_not_fit_have_their_place(values: dict[str, Any], messag
         sql(text, t=rows)
     assert raised.value.given == message
     assert raised.value.line == 1
+
+
+def test_tables_are_no_parameters() -> None:
+    """semantics 46.13"""
+    table = pl.DataFrame({"ts": [datetime(2024, 1, 1, tzinfo=UTC)], "v": [1]})
+    with pytest.raises(SqlError, match="tables are given by their names"):
+        sql("SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 hour')", {"t": table})

@@ -4,6 +4,8 @@ For each side and key there is a list of stored rows. A match says which of them
 and which stay (:mod:`panewise.engine.join.interval.records`, :mod:`panewise.engine.join.by_arrival.records`).
 The tables get the rows later, many at once, as :mod:`panewise.standalone.row_path` says. Only inner joins
 without a condition emit nothing but pairs, and store nothing but rows.
+
+Cost: a look-up of its key for each row, and a tuple for each pair.
 """
 
 from abc import abstractmethod

@@ -6,14 +6,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from panewise.chrono import MAX_INSTANT
-from panewise.observe.activity import COUNTS, Activity, Bounds, emitted
+from panewise.observe.activity import CHANGED, DELETED, EMITTED, Activity, Bounds, emitted
 from panewise.observe.micro_batch import BatchFigures
 from panewise.observe.scene import ArrivalRow, Cell, PaneScene
 from panewise.observe.scene_svg import rows_that_fit
 from panewise.observe.time_axis import instant
 
-_MARKS: Final = COUNTS[:5]
-_CHANGED, _DELETED = COUNTS.index("changed"), COUNTS.index("deleted")
 _MOST_ARRIVALS, _MOST_OPEN = 60, 1000
 _HEIGHT = 560  # of the rows of a picture
 _ALL_TIMINGS: Final = frozenset({"early", "on_time", "late"})
@@ -90,11 +88,11 @@ class OperatorHistory:
         self.windows_left_out = activity.windows_left_out
         for bounds, counts in (activity.windows or {}).items():
             life = self._lives.get(bounds)
-            if counts[_CHANGED]:
+            if counts[CHANGED]:
                 self._stores_windows = True
                 if life is None or life.last is not None:
                     self._lives[bounds] = _Life(self._number)
-            elif counts[_DELETED] and not emitted(counts) and life is not None and life.last is None:
+            elif counts[DELETED] and not emitted(counts) and life is not None and life.last is None:
                 life.last = self._number
         self._count_keys(activity)
         if activity.horizon is not None:
@@ -111,7 +109,7 @@ class OperatorHistory:
             if life is None or life.last is not None:
                 continue
             if life.first == self._number:
-                life.keys = more if more == (activity.windows or {})[bounds][_CHANGED] else None
+                life.keys = more if more == (activity.windows or {})[bounds][CHANGED] else None
             elif life.keys is not None:
                 life.keys += more
             if life.keys == 0:
@@ -162,7 +160,7 @@ class OperatorHistory:
     def _arrival(self, batch: _Past) -> ArrivalRow:
         cells = {
             bounds: Cell(
-                dict(zip(_MARKS, counts, strict=False)), counts[_CHANGED], self._is_open(bounds, batch)
+                dict(zip(EMITTED, counts, strict=False)), counts[CHANGED], self._is_open(bounds, batch)
             )
             for bounds, counts in batch.windows.items()
         }

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal, TypedDict, Unpack, overload
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spark.builders.upstream_inputs import Source, check_feeds, feeds_of, frame_of, result_of
-from panewise.spark.columns.schemas import schema_of
+from panewise.spark.columns.schemas import instants_of
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.static_side import static_ports
 from panewise.spark.inputs.ancestry import (
@@ -176,7 +175,7 @@ def apply(
 
 def _inputs(dfs: Mapping[str, DataFrame], spec: Specification) -> tuple[dict[str, Input], Specification]:
     """Returns the inputs with the names that their columns have in the operator, and its specification."""
-    fitted = parts(spec).for_columns(spec, {port: _instants(frame) for port, frame in dfs.items()})
+    fitted = parts(spec).for_columns(spec, {port: {*instants_of(frame)} for port, frame in dfs.items()})
     inputs = dict[str, Input]()
     for port, frame in dfs.items():
         inputs[port] = input_of(frame, fitted, port)
@@ -225,11 +224,6 @@ def _limited(dfs: Mapping[str, DataFrame], spec: Specification) -> Specification
     limits = {port: limit_of(dfs[port], entry.time_columns) for port, entry in open_ports.items()}
     skews = {port: limit for port, limit in limits.items() if limit is not None}
     return parts(spec).with_skews(spec, skews) if skews else spec
-
-
-def _instants(df: DataFrame) -> set[str]:
-    """Returns the columns that can be an event time (semantics 8.5)."""
-    return {field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)}
 
 
 def _delays(dfs: Mapping[str, DataFrame], spec: Specification) -> dict[str, Duration | None]:

@@ -11,8 +11,6 @@ from panewise.errors import SpecError
 from panewise.spark.builders.builder import Builder, ColumnLike, check_unset
 from panewise.spark.builders.upstream_inputs import Source, default_time
 from panewise.spark.inputs.checks import watermark_columns
-from panewise.spark.results.operator_result import OperatorResult
-from panewise.spark.results.rows_between import ResultRows
 from panewise.spec import FixedLag, Position, StreamTime
 from panewise.spec.column_expressions import name_of
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
@@ -35,7 +33,7 @@ def inputs_of_sides(
     inputs = {LEFT: left, RIGHT: right}
     for side, df in inputs.items():
         source: Any = df
-        if not isinstance(source, (DataFrame, OperatorResult, ResultRows)):
+        if not isinstance(source, Source):
             rule = f"the sides of {what} are DataFrames, or results of operators"
             raise SpecError(f"{function}({side}=...), of {type(source).__name__}", rule, "give a DataFrame")
     times = _pair(event_time, "event_time") if event_time is not None else map(_watermarked, inputs.values())

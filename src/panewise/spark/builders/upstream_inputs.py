@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow.feeds import Feed
@@ -56,7 +56,17 @@ def result_of(source: OperatorResult | ResultRows) -> OperatorResult:
 
 def is_stream(source: Source) -> bool:
     """Returns whether the rows of an input are a stream."""
-    return (source if isinstance(source, DataFrame) else result_of(source).dataflow.df).isStreaming
+    return _first_frame(source).isStreaming
+
+
+def session_of(source: Source) -> SparkSession:
+    """Returns the session of an input."""
+    return _first_frame(source).sparkSession
+
+
+def _first_frame(source: Source) -> DataFrame:
+    """Returns the DataFrame of an input, or that which the operator of a result reads first."""
+    return source if isinstance(source, DataFrame) else result_of(source).dataflow.df
 
 
 def _check_metrics(feeds: Mapping[str, Fed], sources: Mapping[str, Source]) -> None:
@@ -107,7 +117,7 @@ def default_time(source: OperatorResult | ResultRows) -> str | None:
 
 def check_source(function: str, source: Any) -> None:
     """Refuses an input that is no DataFrame and no result, such as the name of a table."""
-    if not isinstance(source, (DataFrame, OperatorResult, ResultRows)):
+    if not isinstance(source, Source):
         rule = "the input of an operator is a DataFrame, or the result of another operator"
         remedy = "give a DataFrame, such as spark.readStream.table('name')"
         raise SpecError(f"{function}({source!r})", rule, remedy)

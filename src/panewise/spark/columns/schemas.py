@@ -6,7 +6,7 @@ A DataFrame never changes, but PySpark requests its schema from the JVM, and par
 from typing import Any, Final
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql.types import StructType, TimestampType
 
 _SCHEMA: Final = "_panewise_schema"  # the attribute of a DataFrame that has its schema
 
@@ -23,3 +23,8 @@ def schema_of(df: DataFrame) -> StructType:
 def columns_of(df: DataFrame) -> list[str]:
     """Returns the names of the columns of a DataFrame."""
     return list(schema_of(df).names)
+
+
+def instants_of(df: DataFrame) -> list[str]:
+    """Returns the columns that can be an event time, those of the type TIMESTAMP (semantics 8.5)."""
+    return [field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)]

@@ -10,11 +10,10 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import TimestampType
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.columns.schemas import columns_of, instants_of, schema_of
 from panewise.spark.inputs.checks import DELAY, same_name, watermarked
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.fields import not_negative
@@ -99,7 +98,7 @@ def _own_name(df: DataFrame, name: str) -> str:
 
 
 def _check(df: DataFrame, event_time: str) -> None:
-    instants = [field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)]
+    instants = instants_of(df)
     if event_time not in instants:
         remedy = f"use one of the columns {instants}"
         raise SpecError(f"event time {event_time!r}", "the event time is a column of type TIMESTAMP", remedy)

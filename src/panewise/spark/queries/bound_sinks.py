@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
@@ -34,26 +34,37 @@ def bound(
     names = {**names, **{output.label: output.name for output in earlier}}
     session, sinks = dataflow.df.sparkSession, dict(dispatch.sinks)
     for kind, sink in dispatch.sinks.items():
-        if not isinstance(sink, OutputSink):
-            continue
-        schema, spec = dispatch.schema(kind, session), specs.get(kind, dataflow.spec)
-        emitted = kind_of(kind) == "panes"
-        output = SinkOutput(
-            names[kind],
-            kind_of(kind),
-            schema,
-            spec,
-            _key(dispatch, kind, spec, schema) if emitted else (),
-            _sequence_of(dispatch, kind, options.sequence, schema),
-            OP if emitted and parts(spec).has_op(spec) and _unchanged(dispatch, kind, schema, [OP]) else None,
-            session,
-            options.checkpoint,
-            _computed(dispatch, kind),
-            _keys(dispatch, kind, spec) if emitted else (),
-        )
-        sink.check(output)
-        sinks[kind] = BoundSink(sink, output)
+        if isinstance(sink, OutputSink):
+            output = _output(dispatch, kind, names[kind], specs.get(kind, dataflow.spec), session, options)
+            sink.check(output)
+            sinks[kind] = BoundSink(sink, output)
     return replace(dispatch, sinks=sinks)
+
+
+def _output(
+    dispatch: Dispatch,
+    kind: str,
+    name: str,
+    spec: Specification,
+    session: SparkSession,
+    options: WriteOptions,
+) -> SinkOutput:
+    """Returns an output of an operator, as its sink sees it."""
+    schema, emitted = dispatch.schema(kind, session), kind_of(kind) == "panes"
+    has_op = emitted and parts(spec).has_op(spec)
+    return SinkOutput(
+        name=name,
+        kind=kind_of(kind),
+        schema=schema,
+        spec=spec,
+        key=_key(dispatch, kind, spec, schema) if emitted else (),
+        sequence=_sequence_of(dispatch, kind, options.sequence, schema),
+        op=OP if has_op and _unchanged(dispatch, kind, schema, [OP]) else None,
+        session=session,
+        checkpoint=options.checkpoint,
+        computed=_computed(dispatch, kind),
+        keys=_keys(dispatch, kind, spec) if emitted else (),
+    )
 
 
 def check_sequence(name: str | None, kinds: Iterable[str]) -> None:

@@ -86,10 +86,10 @@ class ResultRows:
             SpecError: if the column is missing, or a step has computed it.
         """
         rows_of_steps = reduce(lambda rows, step: step(rows), self.steps, df)
+        if time is None:
+            return rows_of_steps
         same = same_name(df)
-        if time is not None and (
-            time not in own_columns(rows_of_steps) or same(time) in map(same, self.computed)
-        ):
+        if time not in own_columns(rows_of_steps) or same(time) in map(same, self.computed):
             rule = f"the column {time} is the event time of these rows, and stays unchanged (semantics 42.8)"
             remedy = f"select {time!r} by name, unchanged"
             raise SpecError(f"rows without {time!r} as it was emitted", rule, remedy)

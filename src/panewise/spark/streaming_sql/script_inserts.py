@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
-from panewise.spark.builders.upstream_inputs import frame_of, is_stream
+from panewise.spark.builders.upstream_inputs import frame_of, is_stream, session_of
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
 from panewise.spark.queries.query import Done, WindowQuery
@@ -87,7 +87,7 @@ def checked_insert(source: Any, step: InsertStep) -> CheckedInsert:
         raise SqlError(*no_outputs(step.outputs))
     if streaming and step.checkpoint is None:  # of a view that only Spark knows
         raise SqlError(step.statement.table, *NO_CHECKPOINT)
-    session = (source if isinstance(source, DataFrame) else source.dataflow.df).sparkSession
+    session = session_of(source)
     if isinstance(source, OperatorResult):
         check_outputs(source, step.outputs)
     tables = _tables(source, step)

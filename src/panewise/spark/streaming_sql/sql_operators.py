@@ -8,12 +8,11 @@ from typing import Any, TypeAlias
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as SF
-from pyspark.sql.types import TimestampType
 
 from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import apply
 from panewise.spark.builders.upstream_inputs import default_time, result_of
-from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.columns.schemas import columns_of, instants_of
 from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
@@ -25,7 +24,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.spark_names import output_name
 from panewise.sql.over.compiler import with_free_names
-from panewise.sql.own_columns import no_event_time, own_names, with_own_names, with_window_time
+from panewise.sql.own_columns import only_time, own_names, with_own_names, with_window_time
 from panewise.sql.row_filters import of_stage
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
@@ -88,18 +87,14 @@ class OperatorRunner(SparkText):
         target = result.dataflow.unpacker("panes", all_columns=False).target
         if not source.steps:
             return list(target.names)
-        return columns_of(replace(result, steps=source.steps)._shaped(empty(self.session, target)))
+        return columns_of(ResultRows(result, source.steps).of(empty(self.session, target), None))
 
     def _watermarked(self, source: Any) -> str:
         """Returns the column of the watermark of an input."""
         if isinstance(source, DataFrame):
-            marked = watermark_columns(source) or _instants(source)
-            time = marked[0] if len(marked) == 1 else None
-        else:
-            time = default_time(source)
-        if time is None:
-            raise no_event_time()
-        return time
+            return only_time(watermark_columns(source) or instants_of(source))  # a batch has no watermark
+        time = default_time(source)
+        return only_time([] if time is None else [time])
 
     def _outputs(self, stage: SingleInputStage, source: Any) -> tuple[OutputColumn, ...] | None:
         """Returns the SELECT list, with the names that Spark gives to columns without an alias."""
@@ -168,11 +163,6 @@ def _selected_rows(stage: SingleInputStage, source: Any) -> Any:
     if isinstance(source, DataFrame) and stage.alias and reads:
         source = source.alias(stage.alias)
     return source if stage.where is None else source.where(stage.where)
-
-
-def _instants(df: DataFrame) -> list[str]:
-    """Returns the columns with instants. A batch DataFrame does not keep its watermark, as Spark drops it."""
-    return [field.name for field in schema_of(df).fields if isinstance(field.dataType, TimestampType)]
 
 
 def _columns(

@@ -58,30 +58,32 @@ def expression_of(computed: Computed) -> Expression:
 
 def ranked_rows(df: DataFrame, ranked: Ranked) -> DataFrame:
     """Returns a row for each place of the lists of each pane. Reports, which have no lists, stay."""
-    rows, ties, reports = _structs(ranked.lists), ranked.ties, PROGRESS in columns_of(df)
+    ties, reports = ranked.ties, _has_reports(df)
+    rows = SF.col(ranked.lists[0]) if ranked.of_structs else _zipped(ranked.lists)
     explode = SF.posexplode_outer if reports else SF.posexplode
     exploded = df.select("*", explode(rows).alias("place", "row"))
     if reports:
         exploded = exploded.where(SF.col("place").isNotNull() | SF.col(PROGRESS).isNotNull())
     if ties is not None:
-        exploded = _with_ties(exploded, ties, _orders(ties, rows), in_structs=ranked.lists == ("rows",))
+        exploded = _with_ties(exploded, ties, _orders(ties, rows))
     others = [SF.expr(text).alias(name) for name, text in ranked.others]
     rank = [] if ranked.rank is None else [(SF.col("place") + 1).cast("bigint").alias(ranked.rank)]
     more = map(SF.col, [*(["op"] if ranked.retracts else []), *([PROGRESS] if reports else [])])
     return exploded.select(*ranked.in_order(_fields(df, ranked), others, rank), *more)
 
 
+def _has_reports(df: DataFrame) -> bool:
+    return PROGRESS in columns_of(df)
+
+
 def _fields(df: DataFrame, ranked: Ranked) -> list[Column]:
     """Returns the fields of the elements of the lists."""
-    names = list(ranked.lists)
-    if ranked.lists == ("rows",):
-        rows: Any = schema_of(df)["rows"].dataType
-        order = None if ranked.ties is None else ranked.ties.field
-        names = [name for name in rows.elementType.names if name != order]
+    rows: Any = schema_of(df)[ranked.lists[0]].dataType if ranked.of_structs else None
+    names = ranked.listed(() if rows is None else rows.elementType.names)
     return [SF.col("row").getField(name).alias(name) for name in names]
 
 
-def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -> DataFrame:
+def _with_ties(df: DataFrame, ties: Ties, orders: Column) -> DataFrame:
     """Returns the rows of the first n ranks, where equal rows have equal ranks.
 
     The lists are sorted. So the rank of a row is the first place of its values.
@@ -90,20 +92,17 @@ def _with_ties(df: DataFrame, ties: Ties, orders: Column, *, in_structs: bool) -
     known = SF.array_distinct(orders) if ties.function == "dense_rank" else orders
     placed = df.withColumn("place", SF.array_position(known, own) - 1)
     among = SF.col("place") < ties.n
-    placed = placed.where(among | SF.col(PROGRESS).isNotNull() if PROGRESS in columns_of(df) else among)
-    return placed.withColumn("row", SF.col("row").dropFields(ties.field)) if in_structs else placed
-
-
-def _structs(lists: tuple[str, ...]) -> Column:
-    """Returns the lists as one list of structs."""
-    if lists == ("rows",):
-        return SF.col("rows")
-    return SF.arrays_zip(*(SF.col(in_backticks(name)) for name in lists))
+    return placed.where(among | SF.col(PROGRESS).isNotNull() if _has_reports(df) else among)
 
 
 def _orders(ties: Ties, rows: Column) -> Column:
     """Returns the list of the values by which the rows are ranked."""
-    return _structs(ties.lists) if ties.lists else SF.transform(rows, lambda row: row[ties.field])
+    return _zipped(ties.lists) if ties.lists else SF.transform(rows, lambda row: row[ties.field])
+
+
+def _zipped(lists: Iterable[str]) -> Column:
+    """Returns lists as one list of structs."""
+    return SF.arrays_zip(*(SF.col(in_backticks(name)) for name in lists))
 
 
 def words_of(

@@ -150,9 +150,9 @@ class Runner(OperatorRunner):
         df = self.run_query(query.parts, frames)
         endless = query.endless
         if endless is not None and df.isStreaming:
-            raise endless.error(self.text)
+            raise endless.error()
         if query.unbounded is not None and sum(frame.isStreaming for frame, _ in frames) > 1:
-            self.warnings.append(query.unbounded.error(self.text))
+            self.warnings.append(query.unbounded.error())
         return df
 
     @output.register

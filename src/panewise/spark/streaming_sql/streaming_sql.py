@@ -8,9 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.chrono import DurationLike
 from panewise.errors import SetupError, SpecError, SqlError, UnboundedJoinWarning
-from panewise.spark.builders.upstream_inputs import Source
-from panewise.spark.results.operator_result import OperatorResult
-from panewise.spark.results.rows_between import ResultRows
+from panewise.spark.builders.upstream_inputs import Source, session_of
 from panewise.spark.streaming_sql.sql_stages import Runner
 from panewise.sql import compile_sql
 from panewise.sql.stages import EndlessError
@@ -112,12 +110,8 @@ def _of_spark(runner: Runner, text: str) -> DataFrame | None:
 
 def _session(tables: Mapping[str, object]) -> SparkSession:
     for table in tables.values():
-        if isinstance(table, DataFrame):
-            return table.sparkSession
-        if isinstance(table, OperatorResult):
-            return table.dataflow.df.sparkSession
-        if isinstance(table, ResultRows):
-            return table.result.dataflow.df.sparkSession
+        if isinstance(table, Source):
+            return session_of(table)
         rule = "a table is a DataFrame, or the result of an operator"
         raise SqlError(f"a table {table!r}", rule, "give one of these")
     session = SparkSession.getActiveSession()

@@ -10,7 +10,8 @@ from panewise.sql.expressions.function_calls import columns_in, plain_name
 from panewise.sql.joins.side_columns import joined_name
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Select, SelectItem, TextSpan
-from panewise.sql.rewriting import WrittenText, add_emit, clauses
+from panewise.sql.parsing.written_text import WrittenText
+from panewise.sql.rewriting import add_emit, clauses
 
 _OWN = frozenset({*PANE_COLUMNS, "window_time", "window", "session_window"})
 

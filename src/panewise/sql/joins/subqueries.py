@@ -11,7 +11,8 @@ from panewise.sql.parsing.expressions import SPAN
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.relations import UNNAMED
 from panewise.sql.parsing.syntax import Emit, Select, Source, TableFunction, TextSpan
-from panewise.sql.rewriting import WrittenText, add_emit
+from panewise.sql.parsing.written_text import WrittenText
+from panewise.sql.rewriting import add_emit
 from panewise.sql.sources import names_of
 
 

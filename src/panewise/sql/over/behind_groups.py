@@ -14,7 +14,8 @@ from panewise.sql.expressions.function_calls import function_name, inner_call, w
 from panewise.sql.expressions.functions import is_aggregate
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TextSpan
-from panewise.sql.rewriting import WrittenText, add_emit
+from panewise.sql.parsing.written_text import WrittenText
+from panewise.sql.rewriting import add_emit
 from panewise.sql.text.pieces import normal, one_line
 
 

@@ -31,7 +31,7 @@ class Placing:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        placed = isinstance(error, SqlError) and error.line is not None
+        placed = isinstance(error, SqlError) and error.start is not None
         if isinstance(error, SpecError) and not placed:
             raise self.fail(error.given, error.rule, error.remedy, self.span) from None
 

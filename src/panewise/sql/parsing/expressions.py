@@ -18,6 +18,7 @@ from panewise.sql.parsing.emit import FIRST_WORDS
 from panewise.sql.parsing.error_places import Placing
 from panewise.sql.parsing.intervals import duration
 from panewise.sql.parsing.syntax import Expr, TextSpan
+from panewise.sql.parsing.written_text import Origin
 
 # Words behind a table that are no alias of it.
 STOPS: Final = frozenset(
@@ -49,7 +50,7 @@ T = TypeVar("T")
 class PlacedError(ParseError):
     """An error of sqlglot with the characters at which it was raised."""
 
-    def __init__(self, message: str, place: tuple[int, int]) -> None:
+    def __init__(self, message: str, place: TextSpan) -> None:
         super().__init__(message)
         self.place = place
 
@@ -72,23 +73,24 @@ class ExpressionParser(SparkParser):
         kind: parse for kind, parse in SparkParser.COLUMN_OPERATORS.items() if "ARROW" not in kind.name
     }
 
-    def begin(self, sql: str, tokens: list[Token]) -> None:
-        """Sets the text and its tokens, and starts at the first token."""
+    def begin(self, sql: str, tokens: list[Token], origin: Origin | None = None) -> None:
+        """Sets the text, its tokens and where it comes from, and starts at the first token."""
         self.reset()
         # What no operator has read yet, by its place: tables with options, and our tables in expressions.
         self.optional: dict[int, Any] = {}
         self.embedded: dict[int, Any] = {}
         self.sql, self._tokens, self._tokens_size = sql, tokens, len(tokens)
+        self.origin = origin or Origin(sql)
         self._advance(0)
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Raises an error at a token, by default the present one."""
         at = token or self._curr or self._prev
-        raise PlacedError(message, (at.start, at.end + 1))
+        raise PlacedError(message, TextSpan(at.start, at.end + 1))
 
     def fail(self, given: str, rule: str, remedy: str, span: TextSpan) -> SqlError:
         """Returns an error at these characters."""
-        return SqlError(given, rule, remedy, sql=self.sql, start=span.start, end=span.end)
+        return self.origin.fail(given, rule, remedy, span)
 
     def placing(self, span: TextSpan) -> Placing:
         """Returns a context whose errors of specifications become errors at these characters."""

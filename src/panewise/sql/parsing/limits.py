@@ -10,6 +10,8 @@ from typing import Final
 from sqlglot import Token, TokenType
 
 from panewise.errors import SqlError
+from panewise.sql.parsing.syntax import TextSpan
+from panewise.sql.parsing.written_text import Origin
 
 MAX_NESTING: Final = 100
 # A parenthesis takes about 30 calls of the parser, a CASE about 40. Python's own limit of 1,000 calls would
@@ -19,7 +21,7 @@ _OPENING: Final = {TokenType.L_PAREN: 1, TokenType.L_BRACKET: 1, TokenType.L_BRA
 _CLOSING: Final = {TokenType.R_PAREN: 1, TokenType.R_BRACKET: 1, TokenType.R_BRACE: 1, TokenType.END: 1}
 
 
-def check_nesting(sql: str, tokens: Sequence[Token]) -> None:
+def check_nesting(origin: Origin, tokens: Sequence[Token]) -> None:
     """Refuses a text whose parentheses, brackets and CASE are nested too deep.
 
     Raises:
@@ -29,14 +31,14 @@ def check_nesting(sql: str, tokens: Sequence[Token]) -> None:
     for token in tokens:
         depth = max(0, depth + _OPENING.get(token.token_type, 0) - _CLOSING.get(token.token_type, 0))
         if depth > MAX_NESTING:
-            raise too_deep(sql, token.start, token.end + 1)
+            raise too_deep(origin, TextSpan(token.start, token.end + 1))
 
 
-def too_deep(sql: str, start: int, end: int) -> SqlError:
+def too_deep(origin: Origin, span: TextSpan) -> SqlError:
     """Returns the error of a text that is nested too deep, at these characters."""
     rule = f"parentheses, brackets, CASE, NOT and signs are nested at most {MAX_NESTING} deep"
     remedy = "compute the inner part in a query of WITH"
-    return SqlError("a nested expression", rule, remedy, sql=sql, start=start, end=end)
+    return origin.fail("a nested expression", rule, remedy, span)
 
 
 class _Lent:

@@ -30,6 +30,7 @@ from panewise.sql.parsing.syntax import (
     TextSpan,
 )
 from panewise.sql.parsing.window_tables import at_window_clause, window_clause
+from panewise.sql.parsing.written_text import Origin
 
 # What to do about tokens behind the end of a query.
 STATEMENTS: Final = frozenset({"SELECT", "INSERT", "CREATE", "SET", "WITH"})  # words that begin a statement
@@ -39,7 +40,9 @@ _REMEDIES: Final[Mapping[Any, str]] = {
     TokenType.DARROW: "write get_json_object(column, '$.name') for a field of JSON",
 }
 # What to do about words in expressions that only other systems have.
-_IN_EXPRESSIONS: Final[Mapping[str, str]] = {"TO": "write date_trunc('HOUR', ts) for FLOOR(ts TO HOUR)"}
+_IN_EXPRESSIONS: Final[Mapping[str, str]] = {
+    "TO": "write date_trunc('HOUR', ts) for FLOOR(ts TO HOUR), and the hour after it for CEIL(ts TO HOUR)"
+}
 _SETS: Final[Mapping[str, Any]] = {
     "UNION": "UNION",
     "EXCEPT": "EXCEPT",
@@ -320,8 +323,10 @@ class QueryParser(RelationParser):
         return True
 
 
-def parse(sql: str) -> tuple[Query, QueryParser]:
+def parse(sql: str, origin: Origin | None = None) -> tuple[Query, QueryParser]:
     """Returns the syntax of a query, and the parser, which knows the characters of each expression.
+
+    `origin` is where a text comes from that is not the user's own.
 
     Raises:
         SqlError: at the first token that does not fit.
@@ -331,9 +336,9 @@ def parse(sql: str) -> tuple[Query, QueryParser]:
     """
     parser = QueryParser(dialect="spark")
     tokens = tokens_of(sql)
-    check_nesting(sql, tokens)
-    parser.begin(sql, tokens)
-    query = _guarded(parser, parser.query, sql)
+    parser.begin(sql, tokens, origin)
+    check_nesting(parser.origin, tokens)
+    query = _guarded(parser, parser.query)
     while parser.take(TokenType.SEMICOLON):
         pass
     if parser._curr:
@@ -356,23 +361,24 @@ def parse_expression(text: str) -> tuple[Expr, QueryParser]:
     return parser.expr(), parser
 
 
-def _guarded(parser: QueryParser, parse: Callable[[], Query], sql: str) -> Query:
+def _guarded(parser: QueryParser, parse: Callable[[], Query]) -> Query:
     """Returns what `parse` returns; errors of sqlglot become ours."""
     try:
         return parse()
     except ParseError as error:
-        start, end = error.place if isinstance(error, PlacedError) else (None, None)
         rule = "an expression is written as in Spark's SQL"
         message, at = str(error).split("\n", 1)[0], parser._curr or parser._prev
         if "<class" in message:  # sqlglot's own words for a part that is missing
             message = f"an expression that is not complete at {parser.text_of(at)!r}"
         remedy = _IN_EXPRESSIONS.get(at.text.upper(), "correct it")
-        raise SqlError(message, rule, remedy, sql=sql, start=start, end=end) from None
+        if isinstance(error, PlacedError):
+            raise parser.fail(message, rule, remedy, error.place) from None
+        raise SqlError(message, rule, remedy) from None
     except SqlError:
         raise
     except RecursionError:
         at = parser._curr or parser._prev
-        raise too_deep(sql, at.start, at.end + 1) from None
+        raise too_deep(parser.origin, TextSpan(at.start, at.end + 1)) from None
     except (AttributeError, TypeError, ValueError, IndexError, KeyError) as error:
         # sqlglot does not check everything that it reads.
         raised = parser.unexpected("an expression is written as in Spark's SQL", "correct it")

@@ -30,6 +30,21 @@ OPTIONS: Final = RUN_OPTIONS | {"order", "position", "null_keys", "max_future_sk
 _WINDOW: Final = "a table may have a window of CQL in brackets"
 _WINDOWS: Final = "write [ROWS 3], [RANGE 2 MINUTES], [RANGE UNBOUNDED], [NOW] or [PARTITION BY k ROWS 100]"
 UNNAMED: Final = "subquery"  # the name of a table of a query in an expression that gives it none
+# Words behind FROM that only other systems have: the rule, and what to do.
+_OTHERS: Final = (
+    (("MATCH_RECOGNIZE",), "patterns of rows are not matched", "compare rows with LAG(...) OVER (...)"),
+    (
+        ("TIMESTAMP", "BY"),
+        "WATERMARK names the event time",
+        "write WATERMARK ts DELAY OF INTERVAL '0' SECONDS",
+    ),
+    (
+        ("LATERAL",),
+        "LATERAL stands before VIEW",
+        "write FROM t LATERAL VIEW explode(items) e AS item, or JOIN rates FOR SYSTEM_TIME AS OF t.ts",
+    ),
+    (("TABLESAMPLE",), "a sample of a stream has no size", "use WHERE rand() < 0.1"),
+)
 _OF_NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.DOT)
 _JOINS: Final = (
     ("JOIN",),
@@ -131,6 +146,7 @@ class RelationParser(ExpressionParser):
 
     def _source(self) -> Source:
         """Parses a table, a query in parentheses or a window function."""
+        self._refuse_others()
         index = self._index
         wrapped = self._at_wrapped_window()
         if wrapped:
@@ -161,6 +177,7 @@ class RelationParser(ExpressionParser):
 
     def _alias_and_columns(self) -> tuple[str | None, tuple[str, ...]]:
         """Parses the name that a query gives to a table, and the names of its columns."""
+        self._refuse_others()
         alias = None
         if self.take_words("AS"):
             alias = self.name("a name follows AS")
@@ -168,6 +185,12 @@ class RelationParser(ExpressionParser):
             alias = self.name("a table has a name")
         columns = self.column_names() if alias is not None and self.at(TokenType.L_PAREN) else ()
         return alias, columns
+
+    def _refuse_others(self) -> None:
+        """Refuses a clause of another system."""
+        for words, rule, remedy in _OTHERS:
+            if self.at_word(*words) and self.word(len(words)) != "VIEW":
+                raise self.unexpected(rule, remedy)
 
     def _table(self) -> Source:
         """Parses a table by its name."""
@@ -182,8 +205,7 @@ class RelationParser(ExpressionParser):
         alias, columns = self._alias_and_columns()
         watermark, system = watermark or self._watermark(), system or self._system_time()
         window = window or self._cql_window()
-        if self.at_word("TABLESAMPLE"):
-            raise self.unexpected("a sample of a stream has no size", "use WHERE rand() < 0.1")
+        self._refuse_others()
         span = self.span_from(index)
         table = NamedTable(
             text, name, alias, columns, watermark, span, tuple(options.items()), system, window

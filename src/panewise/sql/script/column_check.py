@@ -117,9 +117,9 @@ class ColumnCheck:
         inputs = [self.known_table(table) for table, _ in stage.tables]
         streaming, endless = any(table.streaming for table in inputs), stage.endless
         if streaming and endless is not None:
-            raise endless.error(self.sql)
+            raise endless.error()
         if stage.unbounded is not None and sum(table.streaming for table in inputs) > 1:
-            self.warnings.append(stage.unbounded.error(self.sql))
+            self.warnings.append(stage.unbounded.error())
         return replace(UNKNOWN, streaming=streaming)
 
     def _assigned(self, stage: AssignedStage) -> KnownTable:
@@ -176,8 +176,8 @@ class ColumnCheck:
 
     def _ranked(self, ranked: Ranked, rows: KnownTable, alias: str | None) -> KnownColumns | None:
         """Returns the columns of the rows of a Top-N, None if a `*` stands for columns that are not known."""
-        fields = tuple(map(KnownColumn, ranked.lists)) if not ranked.fields else None
-        if fields is None:
+        fields: KnownColumns | None = tuple(map(KnownColumn, ranked.lists))
+        if ranked.of_structs:
             fields = self._selected(rows, ranked.fields, alias).columns
         if fields is None:
             return None

@@ -141,11 +141,8 @@ class SqlScript:
 
         The error of a query has the right place, but shows spaces in the place of what is before the query.
         """
-        if error.line is None or error.column is None:
+        start, end = error.start, error.end
+        if start is None:
             first = tokens_of(self.text[statement.start : statement.end])[0]
             start, end = statement.start + first.start, statement.start + first.end + 1
-        else:
-            lines = self.text.split("\n")
-            start = sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column - 1
-            end = start + str(error).rsplit("\n", 1)[-1].count("^")
         return SqlError(error.given, error.rule, error.remedy, sql=self.text, start=start, end=end)

@@ -32,7 +32,8 @@ class Ranked:
     """How panes with lists become rows: one for each place of the lists.
 
     Attributes:
-        lists: the columns with lists of equal length. A list of structs gives the fields of the structs.
+        lists: the columns with lists of equal length, or one with a list of structs, which gives the fields
+            of these.
         rank: the name of a column with the place, from 1; None if there is none.
         others: further columns: their names, and expressions over panes.
         retracts: whether the rows have the column `op`.
@@ -40,6 +41,7 @@ class Ranked:
         order: what stands in each place of the SELECT list: a number of fields, None for as many fields as
             `*` has, "other" for the next of `others`, and "rank". Empty: the fields, `others`, the rank.
         fields: the SELECT list of the fields of structs, over the rows of the input.
+        of_structs: whether the list is one of structs.
     """
 
     lists: tuple[str, ...]
@@ -49,6 +51,13 @@ class Ranked:
     ties: Ties | None = None
     order: tuple[Place, ...] = ()
     fields: tuple[OutputColumn, ...] = ()
+    of_structs: bool = False
+
+    def listed(self, fields: Iterable[str]) -> list[str]:
+        """Returns the columns that the lists give: their names, or these fields without that of the order."""
+        if not self.of_structs:
+            return list(self.lists)
+        return [name for name in fields if self.ties is None or name != self.ties.field]
 
     def in_order(self, fields: Sequence[T], others: Iterable[T], rank: Iterable[T]) -> list[T]:
         """Returns the columns of the rows in the order of the SELECT list.

@@ -37,12 +37,10 @@ def first_place(sql: str, *written: str) -> TextSpan | None:
 def placed(error: SpecError, sql: str) -> SqlError:
     """Returns an error about a text with the place of what it names, if the text has that.
 
-    An error that shows a line of the text keeps its place. One about a part of the text gets another one.
+    An error that has a place in the text keeps it. One about a part of the text gets another one.
     """
-    if isinstance(error, SqlError) and error.line is not None:
-        shown, lines = str(error).rsplit("\n", 2)[1][2:], sql.replace("\t", " ").split("\n")
-        if lines[error.line - 1 : error.line] == [shown]:
-            return error
+    if isinstance(error, SqlError) and error.start is not None and error.sql == sql:
+        return error
     whole = error.given.removesuffix("(...)").split(" ...", 1)[0]
     names = (*_QUOTED.findall(error.given), *_NAMED.findall(error.given))
     place = first_place(sql, whole, *names)

@@ -29,6 +29,8 @@ def with_parameters(sql: str, args: "Mapping[str, Any] | Sequence[Any] | None") 
     """
     if args is None:
         return sql
+    for argument in args.values() if isinstance(args, Mapping) else args:
+        literal(argument)  # also of a value that no parameter reads, as it may be a table
     tokens, parts, at, number = tokens_of(sql), list[str](), 0, 0
     for index, token in enumerate(tokens):
         value: tuple[Any, int] | None = None
@@ -86,4 +88,5 @@ def literal(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return f"array({', '.join(map(literal, value))})"
     rule = "a parameter is a number, a text, a Boolean, a time, null, or a list of these"
-    raise SqlError(f"a parameter {value!r}", rule, "give one of these, or a column of a table")
+    remedy = "give one of these; tables are given by their names, as in sql(text, orders=orders)"
+    raise SqlError(f"a parameter of the type {type(value).__name__}", rule, remedy)

@@ -4,7 +4,7 @@ A step reads the rows of the one before it. So each step is a SELECT from the st
 compiled as any other text. Conditions, and joins before any of them, need no SELECT of their own.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,6 +13,7 @@ from sqlglot import Token, TokenType
 from panewise.errors import SqlError
 from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.parsing.syntax import TextSpan
+from panewise.sql.parsing.written_text import Origin, Piece, WrittenText, listed, written
 
 _OPEN: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
@@ -24,7 +25,6 @@ _BEHIND: Final = frozenset(  # the first words of what follows a table
     {"JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI", "NATURAL", "ASOF", "LATERAL"}
     | {"PIVOT", "UNPIVOT", "TABLESAMPLE"}
 )
-_LENGTHS: Final = (40, 20, 10, 5, 3)  # of the characters by which a place is found again
 _RULE: Final = (
     "a step of a pipe is WHERE, SELECT, EXTEND, DROP, AGGREGATE, AS, a join, a set operation, ORDER BY, "
     "LIMIT, OFFSET, PIVOT, UNPIVOT or TABLESAMPLE"
@@ -43,68 +43,60 @@ class _Rows:
         sorted: whether ORDER BY, LIMIT or OFFSET may follow the query directly.
     """
 
-    source: str
-    where: tuple[str, ...] = ()
+    source: WrittenText
+    where: tuple[WrittenText, ...] = ()
     alias: str | None = None
-    query: str | None = None
+    query: WrittenText | None = None
     sorted: bool = False
 
-    def select(self, items: str, behind: str = "") -> str:
-        """Returns a SELECT from these rows."""
-        condition = (
-            self.where[0] if len(self.where) == 1 else " AND ".join(f"({part})" for part in self.where)
-        )
-        parts = (f"SELECT {items} FROM {self.source}", f"WHERE {condition}" if condition else "", behind)
-        return " ".join(part for part in parts if part)
+    def select(self, place: int, *items: Piece, behind: Iterable[Piece] = ()) -> WrittenText:
+        """Returns a SELECT from these rows, for a step at a place."""
+        where = self.where if len(self.where) == 1 else [written(place, "(", it, ")") for it in self.where]
+        clause: list[Piece] = [" WHERE ", listed(place, " AND ", where)] if where else []
+        return written(place, "SELECT ", *items, " FROM ", self.source, *clause, *behind)
 
-    def text(self) -> str:
+    def text(self, place: int) -> WrittenText:
         """Returns the query of these rows."""
-        return self.select("*") if self.query is None or self.where else self.query
+        return self.select(place, "*") if self.query is None or self.where else self.query
 
-    def behind(self, text: str) -> "_Rows":
+    def tailed(self, place: int, tail: WrittenText) -> WrittenText:
+        """Returns the query of these rows, sorted or limited."""
+        if self.query is not None and self.sorted and not self.where:
+            return written(place, self.query, " ", tail)
+        return self.select(place, "*", behind=(" ", tail))
+
+    def behind(self, place: int, text: WrittenText) -> "_Rows":
         """Returns the rows with what follows their table, such as a join."""
-        source = _made(self.select("*"), self.alias).source if self.where else self.source
-        return _Rows(f"{source} {text}")
+        source = _made(self.select(place, "*"), self.alias).source if self.where else self.source
+        return _Rows(written(place, source, " ", text))
 
 
-def _made(query: str, alias: str | None = None) -> _Rows:
-    return _Rows(f"({query}){'' if alias is None else f' AS {alias}'}", (), alias, query)
+def _made(query: WrittenText, alias: str | None = None) -> _Rows:
+    name = "" if alias is None else f" AS {alias}"
+    return _Rows(written(query.place_of(0), "(", query, f"){name}"), (), alias, query)
 
 
-def without_pipes(sql: str) -> str:
-    """Returns a text without pipes, which has the same meaning.
+def without_pipes(sql: str) -> WrittenText | None:
+    """Returns a text without pipes, which has the same meaning; None for a text that has none.
 
     Raises:
         SqlError: for a step that is not here.
 
-    >>> without_pipes("FROM t |> WHERE v > 1 |> AGGREGATE sum(v) AS s GROUP BY k |> SELECT s")
+    >>> text = "FROM t |> WHERE v > 1 |> AGGREGATE sum(v) AS s GROUP BY k |> SELECT s"
+    >>> without_pipes(text).sql
     'SELECT s FROM (SELECT k, sum(v) AS s FROM t WHERE v > 1 GROUP BY k)'
     """
     tokens = tokens_of(sql) if "|>" in sql else []
     if not any(token.token_type == TokenType.PIPE_GT for token in tokens):
-        return sql
+        return None
     return _Rewriter(sql, tokens).query(0, len(tokens))
-
-
-def place_in_pipe(error: SqlError, plain: str, sql: str) -> TextSpan:
-    """Returns the place in a text with pipes of an error about the text without them.
-
-    It is where the characters at the place of the error stand. If only one has them, it is the whole text.
-    """
-    lines = plain.split("\n")
-    begin = sum(len(line) + 1 for line in lines[: (error.line or 1) - 1]) + (error.column or 1) - 1
-    for length in _LENGTHS:
-        part = plain[begin : begin + length]
-        if part.strip() and part in sql:
-            return TextSpan(sql.index(part), sql.index(part) + 1)
-    return TextSpan(0, len(sql))
 
 
 class _Rewriter:
     def __init__(self, sql: str, tokens: Sequence[Token]) -> None:
         self.sql, self.tokens = sql, tokens
 
-    def query(self, first: int, last: int) -> str:
+    def query(self, first: int, last: int) -> WrittenText:
         """Returns a query, from a token to before another one."""
         cuts = [at for at in self._outside(first, last) if self.tokens[at].token_type == TokenType.PIPE_GT]
         if not cuts:
@@ -113,9 +105,9 @@ class _Rewriter:
         rows = self._head(begin, cuts[0])
         for at, following in zip(cuts, [*cuts[1:], end], strict=True):
             rows = self._step(rows, at + 1, following)
-        return " ".join(
-            part for part in (self._inner(first, begin), rows.text(), self._inner(end, last)) if part
-        )
+        place = self.tokens[first].start
+        parts = (self._inner(first, begin), rows.text(place), self._inner(end, last))
+        return listed(place, " ", [part for part in parts if part.sql])
 
     def _outside(self, first: int, last: int) -> list[int]:
         """Returns the tokens that stand in no parentheses of these."""
@@ -126,20 +118,23 @@ class _Rewriter:
                 outside.append(at)
         return outside
 
-    def _inner(self, first: int, last: int) -> str:
+    def _inner(self, first: int, last: int) -> WrittenText:
         """Returns a text whose queries in parentheses have no pipes."""
+        text = WrittenText()
         if first >= last:
-            return ""
-        parts, at, depth, opened = list[str](), self.tokens[first].start, 0, 0
+            return text
+        at, depth, opened = self.tokens[first].start, 0, 0
         for place in range(first, last):
             token = self.tokens[place]
             depth += _OPEN.get(token.text, 0)
             if token.text == "(" and depth == 1:
                 opened = place
             if token.text == ")" and depth == 0 and place > opened + 1:
-                parts += [self.sql[at : self.tokens[opened].end + 1], self.query(opened + 1, place)]
+                text.add(self.sql[at : self.tokens[opened].end + 1], at)
+                text.append(self.query(opened + 1, place))
                 at = token.start
-        return "".join([*parts, self.sql[at : self.tokens[last - 1].end + 1]])
+        text.add(self.sql[at : self.tokens[last - 1].end + 1], at)
+        return text
 
     def _behind_with(self, first: int, last: int) -> int:
         """Returns the token behind WITH and its queries."""
@@ -174,60 +169,62 @@ class _Rewriter:
 
     def _step(self, rows: _Rows, first: int, last: int) -> _Rows:
         """Returns the rows that a step makes."""
-        word, text = self._word(first), self._inner(first + 1, last)
-        steps: dict[str, Callable[[], _Rows]] = {
-            "WHERE": lambda: replace(rows, where=(*rows.where, text)),
-            "SELECT": lambda: _made(rows.select(text)),
-            "EXTEND": lambda: _made(rows.select(f"*, {text}"), rows.alias),
-            "DROP": lambda: _made(rows.select(f"* EXCEPT ({text})"), rows.alias),
-            "AGGREGATE": lambda: self._aggregated(rows, first + 1, last),
-            "AS": lambda: _made(rows.text(), text),
+        word, place = self._word(first), self.tokens[min(first, len(self.tokens) - 1)].start
+        # Each part is rewritten once, as the steps of queries in it would be, too, and so on.
+        steps: dict[str, Callable[[WrittenText], _Rows]] = {
+            "WHERE": lambda text: replace(rows, where=(*rows.where, text)),
+            "SELECT": lambda text: _made(rows.select(place, text)),
+            "EXTEND": lambda text: _made(rows.select(place, "*, ", text), rows.alias),
+            "DROP": lambda text: _made(rows.select(place, "* EXCEPT (", text, ")"), rows.alias),
+            "AS": lambda text: _made(rows.text(place), text.sql),
         }
+        if word == "AGGREGATE" and first + 1 < last:
+            return self._aggregated(rows, first + 1, last)
+        if word in steps and first + 1 < last:
+            return steps[word](self._inner(first + 1, last))
         whole = self._inner(first, last)
-        if text and word in steps:
-            return steps[word]()
         if word in _SETS:
-            return _made(f"({rows.text()}) {whole}")
+            return _made(written(place, "(", rows.text(place), ") ", whole))
         if word in _TAILS:
-            follows = rows.sorted and not rows.where
-            return replace(
-                _made(f"{rows.query} {whole}" if follows else rows.select("*", whole)), sorted=True
-            )
+            return replace(_made(rows.tailed(place, whole)), sorted=True)
         if word in _BEHIND:
-            return rows.behind(whole)
+            return rows.behind(place, whole)
         raise self._fail(first, _RULE, "write it as a SELECT")
 
     def _fail(self, at: int, rule: str, remedy: str) -> SqlError:
         """Returns an error at a token."""
         token = self.tokens[min(at, len(self.tokens) - 1)]
-        place = {"start": token.start, "end": token.end + 1}
-        return SqlError(repr(self._word(at)), rule, remedy, sql=self.sql, **place)
+        return Origin(self.sql).fail(repr(self._word(at)), rule, remedy, TextSpan(token.start, token.end + 1))
 
     def _aggregated(self, rows: _Rows, first: int, last: int) -> _Rows:
         """Returns the rows of AGGREGATE ... GROUP BY ...: the keys, and then the aggregates."""
         group = next((at for at in self._outside(first, last) if self._word(at) == "GROUP BY"), last)
         aggregates = [self._inner(first, group)] if group > first else []
-        keys = [self._key(*span) for span in self._listed(group + 1, last)]
-        items = ", ".join([*(shown for shown, _ in keys), *aggregates])
-        behind = f"GROUP BY {', '.join(key for _, key in keys)}" if keys else ""
-        return _made(rows.select(items, behind))
+        keys = [self._key(*span) for span in self._parts(group + 1, last)]
+        place = self.tokens[first].start
+        items = listed(place, ", ", [*(shown for shown, _ in keys), *aggregates])
+        groups = listed(place, ", ", [key for _, key in keys])
+        behind: list[Piece] = [" GROUP BY ", groups] if keys else []
+        return _made(rows.select(place, items, behind=behind))
 
-    def _listed(self, first: int, last: int) -> list[tuple[int, int]]:
+    def _parts(self, first: int, last: int) -> list[tuple[int, int]]:
         """Returns the parts of a list with commas."""
         if first >= last:
             return []
         commas = [at for at in self._outside(first, last) if self._word(at) == ","]
         return [*zip([first, *(at + 1 for at in commas)], [*commas, last], strict=True)]
 
-    def _key(self, first: int, last: int) -> tuple[str, str]:
+    def _key(self, first: int, last: int) -> tuple[WrittenText, WrittenText]:
         """Returns a key as the SELECT list has it, and as GROUP BY has it: without a name."""
         if first >= last:
             raise self._fail(first, "GROUP BY has keys with commas between them", "write one")
         if self.tokens[first].token_type == TokenType.NUMBER:
             rule = "a number in AGGREGATE ... GROUP BY is that of a column of the rows before it"
             raise self._fail(first, rule, "write the name of the column")
-        named = last - 2 if last - first > 2 and self._word(last - 2) == "AS" else last
-        return self._inner(first, last), self._inner(first, named)
+        if last - first > 2 and self._word(last - 2) == "AS":
+            key, name = self._inner(first, last - 2), self._inner(last - 2, last)
+            return written(self.tokens[first].start, key, " ", name), key
+        return (self._inner(first, last),) * 2
 
     def _word(self, at: int) -> str:
         return (

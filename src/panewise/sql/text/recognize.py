@@ -11,6 +11,16 @@ from panewise.sql.parsing.expressions import tokens_of
 
 _STREAMED: Final = frozenset({"ISTREAM", "DSTREAM", "RSTREAM"})
 _TABLES: Final = frozenset({"TUMBLE", "HOP", "CUMULATE", "SESSION"})
+# Window functions of other systems, whose arguments are other ones.
+_OF_OTHERS: Final = {
+    "TUMBLINGWINDOW": "TUMBLE",
+    "TUMBLING": "TUMBLE",
+    "HOPPINGWINDOW": "HOP",
+    "HOPPING": "HOP",
+    "SESSIONWINDOW": "SESSION",
+    "SLIDINGWINDOW": "HOP",
+    "SLIDE": "HOP",
+}
 _LENGTHS: Final = frozenset({"DESCRIPTOR", "INTERVAL"})  # words of the arguments of window functions
 _BEFORE_CALLS: Final = frozenset({"FROM", "JOIN", "TABLE", "BY", "GROUP BY", "(", ","})
 _CALLS: Final = _TABLES | _STREAMED | {"WINDOW", "SESSION_WINDOW", "OVER"}
@@ -77,9 +87,10 @@ def _has_mistaken_window(sql: str) -> bool:
 
 
 def mistaken_window(tokens: Sequence[Any], index: int) -> str | None:
-    """Returns the window function whose name a call nearly has, None if it is another call.
+    """Returns the window function that a call with another name means, None if it is another call.
 
-    Only a call with an interval or a DESCRIPTOR is meant so, as users of Spark have functions of their own.
+    A name that is nearly that of a window function is meant so only in a call with an interval or a
+    DESCRIPTOR, as users of Spark have functions of their own.
 
     >>> tokens = tokens_of("SELECT v FROM TUMBEL(t, ts, INTERVAL '1' HOUR)")
     >>> mistaken_window(tokens, 3)
@@ -90,6 +101,8 @@ def mistaken_window(tokens: Sequence[Any], index: int) -> str | None:
         return None
     if tokens[index].token_type == TokenType.STRING or tokens[index - 1].text.upper() not in _BEFORE_CALLS:
         return None
+    if word in _OF_OTHERS:
+        return _OF_OTHERS[word]
     close = [name for name in get_close_matches(word, sorted(_TABLES), cutoff=0.7) if name[0] == word[0]]
     return close[0] if close and _has_length(tokens, index + 1) else None
 

@@ -106,7 +106,8 @@ class RowList:
 
     def ranked(self, rows: str, ties: Ties | None, *, retracts: bool) -> Ranked:
         """Returns how a pane, whose column `rows` has the stored rows, becomes rows."""
-        return Ranked((rows,), self.pattern.rank, self.bounds, retracts, ties, self.order, self.fields)
+        order, fields = self.order, self.fields
+        return Ranked((rows,), self.pattern.rank, self.bounds, retracts, ties, order, fields, of_structs=True)
 
     def _parts(self, item: SelectItem) -> Iterator[Listed]:
         node, text = item.expr.node, self.parser.characters(item.expr.span)

@@ -12,9 +12,11 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.chrono import Duration
+from panewise.engine.columns import END, PLACE, SLICE, START
 from panewise.engine.kernels.column_types import Dtypes
+from panewise.engine.kernels.small_frames import sorted_distinct
+from panewise.engine.windowing.slicing import Slicing
 from panewise.errors import SqlError
-from panewise.spec import Cumulating, Hopping
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.sql.windows.panes import WINDOW_COLUMNS
 from panewise.standalone.streaming_sql.sql_expressions import Scope
@@ -246,31 +248,18 @@ class AssignedNode(FollowingNode):
     """Rows with the bounds of their windows, once for each window."""
 
     def __init__(self, stage: AssignedStage, source: SqlNode) -> None:
-        window = stage.fixed
-        self.source, self.event_time = source, source.event_time
-        self.time = Scope(source.schema).column(stage.time)
-        check_instant(stage.time, source.schema[self.time.meta.output_name()])
-        self.size: int = window.size.us  # type: ignore[union-attr]
-        self.slide: int = window.hop.us if isinstance(window, Hopping) else self.size  # type: ignore[union-attr]
-        self.step_us = window.step.us if isinstance(window, Cumulating) else None
-        self.origin = window.origin
+        self.source, self.event_time, self._slicing = source, source.event_time, Slicing(stage.fixed)
+        self._time = Scope(source.schema).column(stage.time)
+        check_instant(stage.time, source.schema[self._time.meta.output_name()])
         self.schema = {**source.schema, **dict.fromkeys(WINDOW_COLUMNS, INSTANT)}
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows with bounds. Rows without a time have none."""
         rows = self.source.step(event, rejected)
         self.watermark = self.source.watermark
-        at = self.time.dt.cast_time_unit("us").to_physical()
-        last = (at - self.origin).floordiv(self.slide) * self.slide + self.origin
-        starts = [last - number * self.slide for number in range(-(-self.size // self.slide))]
-        start = pl.col("window_start")
-        rows = rows.with_columns(__at=at, window_start=pl.concat_list(starts)).explode("window_start")
-        rows = rows.filter((start + self.size > pl.col("__at")) & pl.col("__at").is_not_null()).drop("__at")
-        end = start + self.size
-        if self.step_us is not None:
-            numbers = pl.int_ranges((at - start).floordiv(self.step_us) + 1, self.size // self.step_us + 1)
-            rows = rows.with_columns(__number=numbers).explode("__number")
-            end = start + pl.col("__number") * self.step_us
-        bounds = {"window_start": start, "window_end": end, "window_time": end - 1}
-        bounded = rows.with_columns(**{name: bound.cast(INSTANT) for name, bound in bounds.items()})
-        return bounded.drop("__number", strict=False)
+        times = rows.select(self._time.dt.cast_time_unit("us").to_physical().alias(SLICE))
+        windows = self._slicing.table(sorted_distinct(times[SLICE].drop_nulls()))
+        windows = windows.sort(START, descending=True, maintain_order=True)  # Spark has the latest one first
+        placed = times.with_row_index(PLACE).join(windows, on=SLICE, maintain_order="left_right")
+        bounds = zip(WINDOW_COLUMNS, (placed[START], placed[END], placed[END] - 1), strict=True)
+        return rows[placed[PLACE]].with_columns(values.cast(INSTANT).alias(name) for name, values in bounds)

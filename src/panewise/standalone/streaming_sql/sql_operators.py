@@ -13,7 +13,7 @@ from panewise.sql.expressions.expression_tree import CallNode, ConstantNode, tre
 from panewise.sql.joins import resolved
 from panewise.sql.over.compiler import with_free_names
 from panewise.sql.own_columns import (
-    no_event_time,
+    only_time,
     own_names,
     times_of_sides,
     with_own_names,
@@ -132,11 +132,8 @@ class OperatorNode(SqlNode):
 
     def _own_time(self) -> str:
         """Returns the event time of a query that names none: that of the watermark, or the only TIMESTAMP."""
-        if self.source.event_time is not None:
-            if self.source.event_time not in self.source.schema:
-                raise no_event_time()
-            return self.source.event_time
-        return _only_time(self.source)
+        time, columns = self.source.event_time, self.source.schema
+        return _only_time(self.source) if time is None else only_time([time] if time in columns else [])
 
     def repeated(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows as the operator takes them, without computed columns."""
@@ -259,10 +256,7 @@ def _only_time(node: SqlNode) -> str:
     Raises:
         SqlError: if there is another number of them.
     """
-    instants = [name for name, dtype in node.schema.items() if isinstance(dtype, pl.Datetime)]
-    if len(instants) != 1:
-        raise no_event_time()
-    return instants[0]
+    return only_time([name for name, dtype in node.schema.items() if isinstance(dtype, pl.Datetime)])
 
 
 NODES: Final[Mapping[type[SingleInputStage], Callable[[Any, SqlNode], OperatorNode]]] = {

@@ -1,7 +1,7 @@
 """Panes with lists as rows in process: one for each place of a Top-N."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import polars as pl
 
@@ -36,12 +36,11 @@ def ranking(ranked: Ranked, emitted: Dtypes) -> Callable[[pl.DataFrame], pl.Data
 
 def _fields(ranked: Ranked, emitted: Dtypes) -> list[pl.Expr]:
     """Returns the columns of the elements of the lists: those of structs are their fields."""
-    if ranked.lists != ("rows",):
-        return [pl.col(name) for name in ranked.lists]
-    element: Any = emitted["rows"]
-    order = None if ranked.ties is None else ranked.ties.field
-    names = [field.name for field in element.inner.fields if field.name != order]
-    return [pl.col("rows").struct.field(name) for name in names]
+    if not ranked.of_structs:
+        return [pl.col(name) for name in ranked.listed(())]
+    (rows,) = ranked.lists
+    names = [field.name for field in cast(Any, emitted[rows]).inner.fields]
+    return [pl.col(rows).struct.field(name) for name in ranked.listed(names)]
 
 
 def _places(pane: Mapping[str, Any], ranked: Ranked) -> list[int]:

@@ -14,7 +14,7 @@ from panewise.sql.expressions.stars import names_before_star
 from panewise.sql.stages import OutputColumn
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 
-_NUMBER: Final = "__number"
+_NUMBER: Final = "\0"  # which no text of SQL can name
 
 
 def selected(

@@ -108,7 +108,7 @@ class NodeBuilder:
             return self.node(stage.plain)
         why = stage.endless
         if why is not None and why.rule != UNSORTED[0]:
-            raise why.error(self.text)
+            raise why.error()
         rule = "in process there are selections, windows, functions OVER and joins by time"
         written = one_line(" ... ".join(stage.parts))
         raise SqlError(written, rule, "run it on Spark, or compute the table before")

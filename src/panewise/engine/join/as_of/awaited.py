@@ -8,6 +8,10 @@ l + d. So it waits in up to two tables:
   or when the horizon passes l + d. A queue of the right rows to pass and one of these checks find it then.
 
 So a step reads the overdue rows only of keys of which a right row passes, and those that are due themselves.
+
+Invariant: the instant l + d of an overdue row is never too early. A nearer right row lowers d, and passes
+before that instant, so the row is then read again. Cost: a look-up each time that a row is read: once when it
+is overdue, and for each move of the clocks in which a right row of its key passes.
 """
 
 from collections.abc import Iterator

@@ -6,6 +6,10 @@ is ever changed. Where rows without a partner are emitted when they expire, the 
 arrived are also in a queue, in the order in which they expire. So a step reads only the rows that are due.
 Apart from merges, it writes the new rows that can still match, their entries in the queue, and the numbers of
 the stored rows that got their first partner. Rows of a retained side can also be evicted by number (37.1).
+
+Invariant: a row is stored as long as a row of the other side that is not late may match it. So all pairs of a
+new row are among the stored rows and those of its batch. Cost: a look-up of each new row in each run of the
+other side, and a comparison with each row in its interval.
 """
 
 from collections.abc import Iterator, Mapping

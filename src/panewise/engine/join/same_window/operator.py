@@ -2,6 +2,9 @@
 
 A window operator of the rows of both sides decides which rows are late, and when windows merge, fire and
 expire. It stores only the windows. The rows are stored by side, and are read when their window fires.
+
+Invariant: a row is stored as long as a window that contains it is live. Cost: a firing reads all rows of its
+window, also those that it has emitted before.
 """
 
 from collections.abc import Iterator, Mapping

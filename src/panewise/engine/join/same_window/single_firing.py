@@ -4,7 +4,7 @@ A tumbling or a calendar window that has neither early firings nor allowed laten
 not before. So no windows are stored.
 
 Invariant: a stored row ends with its window. So the rows that end after the last horizon, up to the new one,
-are all rows of the windows that fire.
+are all rows of the windows that fire. Cost: each row is stored once, and read once, when its window fires.
 """
 
 from collections.abc import Iterator, Mapping

@@ -16,7 +16,7 @@ from panewise.spec import Frame, Interval, JoinOperator, OverColumn, Side, Speci
 from panewise.streamwindow import count
 from panewise.testing import TestStream, run, transcripts
 from panewise.testing.compare import assert_entries
-from panewise.testing.nested import column_types, values_of
+from panewise.testing.drawn_types import column_types, values_of
 from tests.engine.effort import examples
 from tests.nightly import every
 
