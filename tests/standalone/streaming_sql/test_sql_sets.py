@@ -21,6 +21,7 @@ TABLES = {
             "ts": [at(1), at(2), at(3, 13), None],
             "k": ["a", "b", "a", None],
             "v": [1, 2, 4, None],
+            "l": [["x", None], [], None, ["y"]],
             "f": [0.0, -0.0, float("nan"), float("nan")],
         }
     ),
@@ -47,7 +48,10 @@ QUERIES = [
     "SELECT DISTINCT upper(k) AS u, v > 1 AS b FROM t x WHERE x.ts IS NOT NULL",
     "SELECT DISTINCT f FROM t",
     "SELECT DISTINCT struct(k, 1 AS one) AS s FROM t",
-    "SELECT DISTINCT * EXCEPT (ts, v, f) FROM t",
+    "SELECT DISTINCT * EXCEPT (ts, v, f, l) FROM t",
+    "SELECT explode(l), k, v + 1 AS w FROM t",
+    "SELECT *, explode(t.l) AS e FROM t WHERE v IS NULL",
+    "SELECT e, count(*) AS n FROM (SELECT ts, explode(l) AS e FROM t) GROUP BY e, window(ts, '1 day')",
     "VALUES (1, 'a'), (2L, NULL), (-3, 'b')",
     "SELECT b, a + 1 AS c FROM VALUES (1, 'a'), (2.5, NULL) AS x(a, b) WHERE a < 2",
     "SELECT * FROM VALUES 1, 2",
@@ -62,7 +66,7 @@ def shown(rows: pl.DataFrame) -> list[str]:
 
 @pytest.mark.parametrize("text", QUERIES)
 def test_rows_have_columns(text: str) -> None:
-    """semantics 46.160"""
+    """semantics 46.160, 46.168"""
     rows = sql(text, **TABLES).rows
     assert rows.height > 0
 
@@ -89,6 +93,10 @@ REFUSED = [
     ("VALUES (1), ('a')", "here are Int32 and String"),
     ("VALUES (1) AS x(a)", "a name behind VALUES stands in FROM"),
     ("VALUES (k)", "a column k"),
+    ("SELECT explode(k) AS e FROM t", r"explode of String \| in process it takes a list"),
+    ("SELECT explode(l), explode(l) FROM t", "one call of explode"),
+    ("SELECT posexplode(l) FROM t", r"posexplode\(\.\.\.\)"),
+    ("SELECT size(explode(l)) AS n FROM t", r"explode\(\.\.\.\)"),
 ]
 
 

@@ -20,7 +20,14 @@ from panewise.errors import SqlError
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.sql.windows.panes import WINDOW_COLUMNS
 from panewise.standalone.streaming_sql.sql_expressions import Scope
-from panewise.standalone.streaming_sql.sql_selection import schema_of, selected, shaped
+from panewise.standalone.streaming_sql.sql_selection import (
+    ELEMENT,
+    behind_explode,
+    exploded_list,
+    schema_of,
+    selected,
+    shaped,
+)
 
 INSTANT: Final = pl.Datetime("us", "UTC")
 
@@ -233,15 +240,22 @@ class RowsNode(FollowingNode):
         self.source = source
         scope = Scope(source.schema, stage.alias)
         self._where = None if stage.where is None else scope.condition(stage.where)
-        self._columns = None if stage.outputs is None else selected(scope, stage.outputs)
-        self.schema = schema_of(source.schema, self._columns)
+        outputs = stage.outputs
+        self._list = None if outputs is None else exploded_list(scope, outputs)
+        if outputs is not None and self._list is not None:
+            scope, outputs = behind_explode(scope, outputs, self._list)
+        self._columns = None if outputs is None else selected(scope, outputs, frozenset({ELEMENT}))
+        self.schema = schema_of(dict(scope.columns), self._columns)
         self.event_time = source.event_time if source.event_time in self.schema else None
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the selected rows."""
-        rows = shaped(self.source.step(event, rejected), self._where, self._columns)
+        rows = shaped(self.source.step(event, rejected), self._where, None)
+        if self._list is not None:
+            elements = self._list.expr.alias(ELEMENT)
+            rows = rows.with_columns(elements).filter(pl.col(ELEMENT).list.len() > 0).explode(ELEMENT)
         self.watermark = self.source.watermark
-        return rows
+        return shaped(rows, None, self._columns)
 
 
 class AssignedNode(FollowingNode):
