@@ -373,13 +373,15 @@ class Texts:
         parts = [*self._spread(value)]
         return self.ends(parts[index]) if index < len(parts) else []
 
-    def _spread(self, value: Place) -> Iterator[Place]:
+    def _spread(self, value: Place, around: frozenset[ast.AST] = frozenset()) -> Iterator[Place]:
+        """Yields the parts of a tuple. A tuple that extends one of its own kind, `around`, is spread once."""
         assert isinstance(value.node, ast.Tuple | ast.List)
+        around |= {value.node}
         for part in value.node.elts:
             inner = self.ends(Place(value.module, part)) if isinstance(part, ast.Starred) else []
-            tuples = [end for end in inner if isinstance(end.node, ast.Tuple)]
+            tuples = [end for end in inner if isinstance(end.node, ast.Tuple) and end.node not in around]
             if tuples:
-                yield from self._spread(tuples[0])
+                yield from self._spread(tuples[0], around)
             elif not isinstance(part, ast.Starred):
                 yield Place(value.module, part)
 

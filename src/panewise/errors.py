@@ -14,6 +14,7 @@ PanewiseError
 └── AggregateOverflowError (ArithmeticError)  the result of an aggregate does not fit its type
 SpecWarning (UserWarning)           a valid specification may not do what was intended
 ├── DataLossWarning                 the trigger can close windows while rows for them may still arrive
+├── UnboundedJoinWarning            Spark joins two streams in SQL without a range of time
 ├── UnguardedWatermarkWarning       `max_future_skew` does not keep a row from moving the watermark
 ├── DroppedLateRowsWarning          an operator of Spark drops late rows before they reach this one
 ├── IdleTriggerWarning              a part of the trigger can never fire
@@ -49,6 +50,7 @@ __all__ = [
     "SqlError",
     "StateError",
     "StoreError",
+    "UnboundedJoinWarning",
     "UnguardedWatermarkWarning",
 ]
 
@@ -214,6 +216,10 @@ class DataLossWarning(SpecWarning):
 
 class DroppedLateRowsWarning(SpecWarning):
     """One of Spark's own stateful operators drops late rows before they reach this operator (12.11)."""
+
+
+class UnboundedJoinWarning(SpecWarning):
+    """Spark joins two streams in SQL without a range of time, so their rows never expire (46.159)."""
 
 
 class UnguardedWatermarkWarning(SpecWarning):

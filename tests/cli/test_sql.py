@@ -15,6 +15,10 @@ from pyspark.sql import SparkSession
 
 from panewise.cli import main, sql
 from panewise.cli.interruption import Interruption
+from panewise.observe.entries import Ended, Started
+from panewise.observe.journal_reader import JournalReader
+from panewise.observe.micro_batch import MicroBatch
+from panewise.spark import observe
 from panewise.spark.session.standard_error import log_to
 from tests.house.sources import ROOT
 from tests.sql.test_application import JOINED
@@ -63,6 +67,15 @@ def test_wrong_arguments(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> 
     assert "a setting is KEY=VALUE" in capsys.readouterr().err
     assert main(["sql", "--check", "--explain", str(EXAMPLE)]) == 2
     assert "--check and --explain | a script is checked, explained, or run" in capsys.readouterr().err
+
+
+def test_a_journal_is_a_directory(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """semantics 46.163"""
+    assert main(["sql", "--check", "--journal", str(tmp_path / "new"), str(EXAMPLE)]) == 0
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "file").touch()
+    assert main(["sql", "--check", "--journal", str(tmp_path / "file"), str(EXAMPLE)]) == 2
+    assert "is a file" in capsys.readouterr().err
 
 
 def test_checking_needs_no_pyspark() -> None:
@@ -170,6 +183,20 @@ def test_a_query_that_fails(spark: SparkSession, tmp_path: Path, capsys: pytest.
     )
     assert main(["sql", "--quiet", str(script)]) == 1
     assert "panewise: the query of t failed:" in capsys.readouterr().err
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_a_journal_has_the_queries_of_a_script(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.163"""
+    script, journal = example_in(tmp_path), tmp_path / "journal"
+    assert main(["sql", "--quiet", "--journal", str(journal), str(script)]) == 0
+    entries = [*JournalReader(journal).new_entries()]
+    assert {type(entry) for entry in entries if entry.query == "revenue"} == {Started, MicroBatch, Ended}
+    reports = [entry for entry in entries if isinstance(entry, MicroBatch) and entry.query == "revenue"]
+    assert any(figures.activity for report in reports for figures in report.operators.values())
+    with observe(spark, journal=journal):
+        assert main(["sql", "--quiet", "--journal", str(journal), str(script)]) == 2
 
 
 @pytest.mark.spark

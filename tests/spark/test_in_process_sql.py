@@ -8,10 +8,15 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.spark import sql
 from panewise.sql import compile_sql
+from panewise.standalone import sql as in_process
+from panewise.standalone.streaming_sql.sql_expressions import Scope
 from tests.nightly import nightly
 from tests.sql.expressions.test_spark_names import AGGREGATES, FUNCTIONS, PLAIN
 from tests.sql.player import _sorted, documents, events_of
 from tests.standalone.streaming_sql.test_sql_expressions import EXPRESSIONS, ROWS, computed
+from tests.standalone.streaming_sql.test_sql_of_joins import JOINED, JOINS, MARK
+from tests.standalone.streaming_sql.test_sql_of_windows import LISTED, WORDS
+from tests.standalone.streaming_sql.test_sql_sets import QUERIES, TABLES, shown
 from tests.standalone.streaming_sql.test_streaming_sql import frames_of, tables_of, wanted
 
 
@@ -25,6 +30,45 @@ def test_expressions_have_the_values_of_spark(spark: SparkSession) -> None:
     for text, name in zip(EXPRESSIONS, names, strict=True):
         here, there = computed(text), table[name].to_list()
         assert repr(here if len(here) > 1 else here * 3) == repr(there), text
+        dtype = Scope(dict(ROWS.schema), "t").typed(text).dtype
+        assert dtype == table.schema[name] or not isinstance(dtype, pl.Decimal), text
+
+
+def test_unions_have_the_rows_of_spark(spark: SparkSession) -> None:
+    """semantics 46.160"""
+    frames = {name: spark.createDataFrame(table.to_arrow()) for name, table in TABLES.items()}
+    for text in QUERIES:
+        made = sql(text, **frames)
+        there = pl.DataFrame((made if isinstance(made, DataFrame) else made.panes).toArrow())
+        here = in_process(text, **TABLES).rows
+        assert shown(here) == shown(there), text
+        assert here.schema.dtypes() == [*map(_plain, there.schema.dtypes())], text
+
+
+def test_texts_are_joined_as_by_spark(spark: SparkSession) -> None:
+    """semantics 46.167"""
+    words = spark.createDataFrame(WORDS.to_arrow())
+    words.createOrReplaceTempView("words")
+    for text in LISTED:
+        there = pl.DataFrame(spark.sql(text).toArrow())
+        assert shown(in_process(text, words=WORDS).rows) == shown(there), text
+        assert shown(pl.DataFrame(sql(text, words=words).panes.toArrow())) == shown(there), text
+
+
+def test_joins_have_the_rows_of_sparks_batch(spark: SparkSession) -> None:
+    """semantics 46.165, 46.166, 46.29"""
+    frames = {name: spark.createDataFrame(table.to_arrow()) for name, table in JOINED.items()}
+    for name, frame in frames.items():
+        frame.createOrReplaceTempView(name)
+    for text in JOINS:
+        there = pl.DataFrame(spark.sql(text.replace(MARK, "")).toArrow())
+        assert shown(in_process(text, **JOINED).rows) == shown(there), text
+    made = sql(JOINS[2], **frames)
+    assert shown(pl.DataFrame(made.rows.toArrow())) == shown(in_process(JOINS[2], **JOINED).rows)
+
+
+def _plain(dtype: Any) -> Any:
+    return pl.Datetime("us", "UTC") if isinstance(dtype, pl.Datetime) else dtype
 
 
 @pytest.mark.parametrize("names", [AGGREGATES, FUNCTIONS, PLAIN])

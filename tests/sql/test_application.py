@@ -356,3 +356,22 @@ def test_a_word_that_is_no_table_reads_none() -> None:
         "CREATE TEMPORARY VIEW w AS SELECT k AS late FROM s WHERE k = 'late';"
     )
     assert len(compile_script(script).steps) == 5
+
+
+def test_a_query_begins_with_the_state_of_a_file(tmp_path: Path) -> None:
+    """semantics 46.164"""
+    text = f"""CREATE TEMPORARY VIEW s (ts TIMESTAMP, k STRING, WATERMARK ts DELAY OF INTERVAL '1' SECOND)
+      USING json LOCATION 'in';
+    CREATE TABLE t USING memory OPTIONS (checkpoint 'c',
+      initial_state '{tmp_path}/state');
+    INSERT INTO t SELECT k, count(*) AS n FROM s GROUP BY k, window(ts, '1 hour')"""
+    application = compile_script(text)
+    step = application.steps[-1]
+    assert isinstance(step, InsertStep)
+    assert step.initial_state == f"{tmp_path}/state"
+    assert f"a new checkpoint begins with the state of {tmp_path}/state" in application.explain()
+    [warning] = application.warnings
+    assert (warning.line, warning.column) == (4, 7)
+    assert "there is none of this name here" in str(warning)
+    (tmp_path / "state").touch()
+    assert compile_script(text).warnings == ()

@@ -181,9 +181,9 @@ ERRORS = [
         0,
     ),
     (
-        "SELECT listagg(v) FROM t GROUP BY window(ts, '1 hour')",
-        "listagg",
-        "aggregates do not join texts",
+        "SELECT listagg(v, k) FROM t GROUP BY window(ts, '1 hour')",
+        r"listagg\(v, k\)",
+        "listagg has a text, and may have a constant delimiter",
         1,
         8,
     ),

@@ -58,6 +58,21 @@ ERRORS = [
     ("CREATE TEMPORARY VIEW s (a INT, a INT) USING json", "a column a twice"),
     (KAFKA, "a column topic twice"),
     ("CREATE TEMPORARY VIEW s USING json OPTIONS (trigger 'once')", "trigger is an option of a table"),
+    (
+        "CREATE TEMPORARY VIEW s USING json OPTIONS (initial_state 'f')",
+        "initial_state is an option of a table",
+    ),
+    ("CREATE TABLE t USING memory OPTIONS (initial_stat 'f')", "write initial_state"),
+    (
+        VIEW
+        + "CREATE TABLE t USING memory OPTIONS (initial_state 'f', checkpoint 'c');"
+        + "INSERT INTO t SELECT k FROM s",
+        "initial_state 'f' | only a query over a stream that panewise runs begins with a state",
+    ),
+    (
+        "CREATE TABLE t USING memory OPTIONS (initial_state 'f'); INSERT INTO t SELECT 1",
+        "initial_state 'f' | only a query over a stream that panewise runs begins with a state",
+    ),
     ("CREATE TEMPORARY VIEW s (a INT) USING json OPTIONS (streming 'false')", "write streaming"),
     ("CREATE TABLE t USING memory OPTIONS (streaming 'true')", "write it in the view of a source"),
     ("CREATE TABLE t USING delta OPTIONS (path 'p', checkpointLocation 'c')", "write checkpoint"),

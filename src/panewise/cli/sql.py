@@ -30,6 +30,7 @@ _POLL_SECONDS = 0.5
     "queries.",
     "panewise sql --check job.sql",
     "panewise sql job.sql --conf spark.master=local[4]",
+    "panewise sql job.sql --journal out/journal",
 )
 @argument("script", "a file with statements; - reads standard input", type=click.Path())
 @click.option("--check", is_flag=True, help="only check the script, without Spark")
@@ -48,9 +49,23 @@ _POLL_SECONDS = 0.5
     help="where Spark and the loggers of Python write",
     show_default="standard error",
 )
+@click.option(
+    "--journal",
+    type=click.Path(file_okay=False, writable=True),
+    metavar="DIRECTORY",
+    help="where the queries write a journal, which panewise watch DIRECTORY shows",
+    show_default="none",
+)
 @click.option("--quiet", is_flag=True, help="show no progress")
 def command(
-    *, script: str, check: bool, explain: bool, conf: tuple[str, ...], log: str | None, quiet: bool
+    *,
+    script: str,
+    check: bool,
+    explain: bool,
+    conf: tuple[str, ...],
+    log: str | None,
+    journal: str | None,
+    quiet: bool,
 ) -> int:
     """Runs, checks or explains a script; returns the exit status."""
     if check and explain:
@@ -63,7 +78,7 @@ def command(
         if explain:
             click.echo(application.explain())
             return 0
-        return _on_spark(application, log, quiet=quiet)
+        return _on_spark(application, log, journal, quiet=quiet)
 
 
 @contextmanager
@@ -104,29 +119,34 @@ def _pair(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _on_spark(application: "Application", log: str | None, *, quiet: bool) -> int:
+def _on_spark(application: "Application", log: str | None, journal: str | None, *, quiet: bool) -> int:
     """Runs a script. Its messages are on standard error, also if that of the process is a log."""
     if log is None:
-        return _run(application, _Display(sys.stderr, quiet=quiet))
+        return _run(application, _Display(sys.stderr, quiet=quiet), journal)
     with from_extra("spark", "a script runs on PySpark"):
         from panewise.spark.session.standard_error import log_to  # noqa: PLC0415 - this loads PySpark
     with log_to(Path(log)) as standard_error:
-        return _run(application, _Display(standard_error, quiet=quiet))
+        return _run(application, _Display(standard_error, quiet=quiet), journal)
 
 
-def _run(application: "Application", display: "_Display") -> int:
+def _run(application: "Application", display: "_Display", journal: str | None) -> int:
     with from_extra("spark", "a script runs on PySpark"):
-        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415 - this loads PySpark
+        from panewise.spark.queries.observer import observe  # noqa: PLC0415 - this loads PySpark
+        from panewise.spark.streaming_sql.script_run import ScriptRun  # noqa: PLC0415
         from panewise.spark.streaming_sql.script_session import script_session  # noqa: PLC0415
     session, is_new = script_session(application)
     interruption = Interruption(partial(cancel_jobs, session))
     run = ScriptRun(session, application, partial(display.wait, interruption), interruption.check)
+    observer = None
     try:
+        observer = None if journal is None else observe(session, log=False, journal=journal)
         status, said = _outcome(run, display, interruption)
     finally:
         silent = interruption.requested and display.stream is sys.stderr  # else a log has what others write
         with silent_stop(session, is_new=is_new) if silent else nullcontext():
             run.stop()
+            if observer is not None:
+                observer.close()
             if is_new:
                 session.stop()
     if said:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
-from panewise.sql.joins.subqueries import check_embedded
+from panewise.sql.embedded_tables import check_embedded
 from panewise.sql.options import check_options_read
 from panewise.sql.parsing.limits import compiling, too_deep
 from panewise.sql.parsing.parser import parse

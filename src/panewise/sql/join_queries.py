@@ -12,7 +12,7 @@ from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
 from panewise.sql.joins.behind_joins import BehindJoin, over_joined
 from panewise.sql.joins.kinds import HOWS, system_time
 from panewise.sql.joins.side_columns import WITH_TABLES
-from panewise.sql.joins.subqueries import as_join, subquery_of, take_embedded
+from panewise.sql.joins.subqueries import as_join, subquery_of
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
 from panewise.sql.parsing.parser import QueryParser
@@ -42,11 +42,12 @@ def join_query(select: Select, emit: Emit | None, scope: QueryScope) -> QuerySta
     """
     join = select.source
     if join is not None and not select.others and (subquery := subquery_of(select)) is not None:
+        embedded = dict(scope.parser.embedded)
         stage = compiled_again(as_join(scope.parser, select, emit, subquery), scope)
-        if not any(isinstance(inner, JoinStage) for inner in walk(stage)):
-            return None
-        take_embedded(scope.parser, scope.parser.span_of(subquery.part))
-        return stage
+        if any(isinstance(inner, JoinStage) for inner in walk(stage)):
+            return stage
+        scope.parser.embedded.update(embedded)  # no operator reads them
+        return None
     if not isinstance(join, Join):
         return None
     if not _is_plain(select):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from panewise.sql.embedded_tables import check_embedded
 from panewise.sql.options import check_options_read
 from panewise.sql.parsing.parser import parse
 from panewise.sql.parsing.syntax import Emit, Select, TextSpan
@@ -17,9 +18,11 @@ def compiled_again(text: WrittenText, scope: QueryScope) -> QueryStage:
         query, parser = parse(text.sql, scope.parser.origin.behind(text))
         stage = scope.of_text(parser).query(query)
         check_options_read(parser)
+        check_embedded(parser)
         scope.written[key] = stage, scope.known
-    for place in [place for place in scope.parser.optional if text.covers(place)]:
-        del scope.parser.optional[place]  # the options are read there
+    for known in (scope.parser.optional, scope.parser.embedded):
+        for place in [place for place in known if text.covers(place)]:
+            del known[place]  # it is read there
     return scope.written[key][0]
 
 

@@ -47,7 +47,7 @@ class QueryScope:
         written: the stages of queries that were written again. An outer join compiles its inner join twice:
             to see whether that is an operator, and when it is written again. Without stored stages the
             innermost of n joins would be compiled some 2^n times.
-        ours: the parts of UNION in this text that have windows, by identity.
+        sides: the stages of the parts of UNION in this text, by identity.
     """
 
     parser: QueryParser
@@ -55,7 +55,7 @@ class QueryScope:
     known: Known = field(default_factory=dict)
     update: DurationLike | None = None
     written: Written = field(default_factory=dict)
-    ours: dict[int, bool] = field(default_factory=dict)
+    sides: dict[int, QueryStage] = field(default_factory=dict)
 
     def query(self, query: Query) -> QueryStage:
         """Returns the stage of a query that stands here."""
@@ -72,4 +72,4 @@ class QueryScope:
 
     def of_text(self, parser: QueryParser) -> "QueryScope":
         """Returns a scope in another text, with the same queries of WITH."""
-        return replace(self, parser=parser, ours={})
+        return replace(self, parser=parser, sides={})

@@ -26,7 +26,6 @@ from panewise.sql.parsing.syntax import (
     Derived,
     Emit,
     Group,
-    Join,
     NamedTable,
     Select,
     TableFunction,
@@ -35,7 +34,7 @@ from panewise.sql.parsing.syntax import (
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
 from panewise.sql.select_clauses import calls_window, time_of
-from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input
+from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input, unbounded
 from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spark_query
 from panewise.sql.stages import (
     WATERMARKED,
@@ -112,13 +111,8 @@ def _plain(select: Select, scope: QueryScope) -> QueryStage:
     """Returns a SELECT of Spark's."""
     if is_simple(select):
         return simple_rows(select, scope)
-    stage, join = spark_query(select, scope), select.source
-    if not isinstance(join, Join):
-        return stage
-    rule = "rows joined without a range of time do not expire, and none is counted as late or invalid"
-    remedy = "bound the event times in ON from both sides, or write WITHIN INTERVAL '1' HOUR"
-    error = EndlessError("a join of streams without a range of time", rule, remedy)
-    return replace(stage, unbounded=Endless.at(error, scope.parser.origin, join.span))
+    stage = spark_query(select, scope)
+    return stage if select.source is None else replace(stage, unbounded=unbounded(select.source, scope))
 
 
 def _windows(select: Select, emit: Emit | None, table: TableFunction | None, scope: QueryScope) -> QueryStage:

@@ -23,6 +23,8 @@ from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import (
     UNGROUPED,
     AssignedStage,
+    Endless,
+    EndlessError,
     OverStage,
     QueryStage,
     RowsStage,
@@ -177,7 +179,9 @@ def renamed_columns(stage: QueryStage, columns: Sequence[str], alias: str | None
             named = (replace(output, name=name) for output, name in zip(stage.outputs, columns, strict=True))
             return replace(stage, outputs=tuple(named))
     names = ", ".join(map(in_backticks, columns))
-    return SparkStage(("SELECT * FROM ", f" ({names})"), ((stage, alias),))
+    values = stage.plain if isinstance(stage, SparkStage) and isinstance(stage.plain, TableStage) else None
+    plain = None if values is None else replace(values, columns=tuple(columns))
+    return SparkStage(("SELECT * FROM ", f" ({names})"), ((stage, alias),), plain=plain)
 
 
 def _joined(select: Select, source: Source, scope: QueryScope) -> OperatorInput:
@@ -185,12 +189,23 @@ def _joined(select: Select, source: Source, scope: QueryScope) -> OperatorInput:
     end = select.others[-1][1].end if select.others else source.span.end
     start = source.span.start if select.source_span is None else select.source_span.start
     stage = cut_at_tables(TextSpan(start, end), list(leaves(source)), scope, "SELECT * FROM ", windows=False)
+    stage = replace(stage, unbounded=unbounded(source, scope))
     watermarks = [
         leaf.watermark for leaf in leaves(source) if isinstance(leaf, NamedTable) and leaf.watermark
     ]
     return OperatorInput(
         stage, None, table_names(source), watermarks[0].name if len(watermarks) == 1 else None
     )
+
+
+def unbounded(source: Source, scope: QueryScope) -> Endless | None:
+    """Returns what is said about a join of Spark's if both sides are streams, None without a join."""
+    if not isinstance(source, Join):
+        return None
+    rule = "rows joined without a range of time do not expire, and none is counted as late or invalid"
+    remedy = "bound the event times in ON from both sides, or write WITHIN INTERVAL '1' HOUR"
+    error = EndlessError("a join of streams without a range of time", rule, remedy)
+    return Endless.at(error, scope.parser.origin, source.span)
 
 
 def leaves(source: Source) -> Iterator[Source]:

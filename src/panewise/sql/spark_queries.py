@@ -1,17 +1,20 @@
 """Queries that Spark runs, in which tables and queries with windows are inputs (semantics 46.1)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
 from panewise.sql.expressions.function_calls import column_name
 from panewise.sql.expressions.stars import check_stars
+from panewise.sql.expressions.values import is_values
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
     Body,
     Derived,
     Expr,
     NamedTable,
+    Opaque,
     Query,
     Select,
     SelectItem,
@@ -23,10 +26,13 @@ from panewise.sql.scope import QueryScope
 from panewise.sql.sources import cut_at_tables, leaves, operator_input
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import (
+    DistinctStage,
     OutputColumn,
     QueryStage,
     RowsStage,
     SparkStage,
+    TableStage,
+    UnionStage,
     WatermarkedStage,
     has_operator,
     is_ours,
@@ -35,7 +41,33 @@ from panewise.sql.stages import (
 
 def spark_query(body: Body, scope: QueryScope) -> SparkStage:
     """Returns a query of Spark's, in which tables and queries with windows are inputs."""
-    return cut_at_tables(body.span, list(_leaves_of(body, scope)), scope)
+    stage = cut_at_tables(body.span, list(_leaves_of(body, scope)), scope)
+    return replace(stage, plain=_plain_rows(body, stage, scope))
+
+
+def _plain_rows(body: Body, stage: SparkStage, scope: QueryScope) -> QueryStage | None:
+    """Returns the rows of a query of Spark's by stages that need no Spark, None if there are none."""
+    if isinstance(body, Select):
+        distinct = body.distinct and is_simple(replace(body, distinct=False))
+        renamed = isinstance(body.source, Derived) and body.source.columns
+        if not distinct or renamed or len(stage.tables) != 1:
+            return None
+        return DistinctStage(select_over(body, *stage.tables[0], scope.parser))
+    return _side_rows(body, scope)
+
+
+def _side_rows(body: Body, scope: QueryScope) -> QueryStage | None:
+    """Returns the rows of UNION, VALUES, or a part of a UNION; None if only Spark has them."""
+    if isinstance(body, SetOperation) and body.word == "UNION":
+        left, right = (_side_rows(side, scope) for side in (body.left, body.right))
+        union = None if left is None or right is None else UnionStage(left, right)
+        return union if union is None or body.every else DistinctStage(union)
+    if isinstance(body, Query) and not (body.ctes or body.tail or body.emit):
+        return _side_rows(body.body, scope)
+    if isinstance(body, Opaque):
+        text = scope.parser.characters(body.span)
+        return TableStage(text, None, None) if is_values(text) else None
+    return scope.sides.get(id(body))
 
 
 def tailed_query(query: Query, text: str, scope: QueryScope) -> SparkStage:
@@ -84,6 +116,7 @@ def _output(item: SelectItem, parser: QueryParser) -> OutputColumn:
 def _leaves_of(body: Body, scope: QueryScope) -> Iterator[Source]:
     if isinstance(body, Query):
         if body.ctes or body.emit is not None:
+            scope.sides[id(body)] = scope.query(body)
             yield Derived(body, None, (), None, body.span)
             return
         yield from _side(body.body, scope)
@@ -99,9 +132,9 @@ def _leaves_of(body: Body, scope: QueryScope) -> Iterator[Source]:
 def _side(side: Body, scope: QueryScope) -> Iterator[Source]:
     """Yields the inputs of a part of a UNION. One with windows, which Spark lacks, is an input itself."""
     alone = Query((), side, (), None, side.span)
-    if isinstance(side, Select) and id(side) not in scope.ours:
-        scope.ours[id(side)] = has_operator(scope.query(alone))
-    if scope.ours.get(id(side)):
+    if isinstance(side, Select) and id(side) not in scope.sides:
+        scope.sides[id(side)] = scope.query(alone)
+    if isinstance(side, Select) and has_operator(scope.sides[id(side)]):
         yield Derived(alone, None, (), None, side.span)
     else:
         yield from _leaves_of(side, scope)

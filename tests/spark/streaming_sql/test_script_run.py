@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from pyspark.sql import SparkSession
 
+from panewise.checkpoints.export import export_checkpoint
 from panewise.engine.checkpoint import EXPORT
 from panewise.errors import SpecError, SqlError
 from panewise.spark.queries.query import WindowQuery
@@ -120,8 +121,9 @@ def test_remedies_are_statements(spark: SparkSession, tmp_path: Path) -> None:
         run_script(spark, SCRIPT.format(folder=tmp_path))
     before = "start once with the specification as it was and available_now=True, and change it then"
     assert of_scripts(before).endswith("and SET panewise.trigger = 'available now', and change it then")
-    assert of_scripts(EXPORT) == of_scripts("start from a new checkpoint")
-    assert "initial_state" not in of_scripts(REMEDY)
+    option = "the option initial_state of the table"
+    assert of_scripts(EXPORT) == f"start from a new checkpoint, with the exported state as {option}"
+    assert f"start from a new checkpoint, with {option}, which comes from the history" in of_scripts(REMEDY)
 
 
 JOINED = """
@@ -173,6 +175,42 @@ def test_a_refused_script_has_started_no_query(spark: SparkSession, tmp_path: Pa
             spark, script.replace("window_end;", "window_end HAVING max(ts) > timestamp_seconds(0);", 1)
         )
     assert sorted(map(str, tmp_path.rglob("*"))) == before
+
+
+COUNTS = """
+SET panewise.trigger = 'available now'; SET spark.sql.shuffle.partitions = 1;
+CREATE TEMPORARY VIEW orders (ts TIMESTAMP, product STRING, WATERMARK ts DELAY OF INTERVAL '1' SECOND)
+  USING json LOCATION '{folder}/{orders}';
+CREATE TABLE counts USING parquet OPTIONS (path '{folder}/{name}', checkpoint '{folder}/{name}-c'{more});
+INSERT INTO counts SELECT {what} FROM orders GROUP BY product, window(ts, '1 day') EMIT CHANGES;
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("restored_settings")
+def test_a_query_begins_with_an_exported_state(spark: SparkSession, tmp_path: Path) -> None:
+    """semantics 46.164, 48.9"""
+    put(tmp_path, ORDERS, "1.json")
+    file, given = tmp_path / "file", {"folder": tmp_path, "what": "product, count(*) AS n"}
+    run_script(spark, COUNTS.format(orders="orders", name="first", more="", **given))
+    export_checkpoint(f"{tmp_path}/first-c", str(file))
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "1.json").write_text(json.dumps(ORDERS[0]), encoding="utf-8")
+    begun = {"orders": "new", "name": "second", "more": f", initial_state '{file}'"}
+    with pytest.raises(SqlError, match=r"48\.7.*\n*line 6") as raised:
+        run_script(spark, COUNTS.format(**begun, **{**given, "what": "product, max(ts) AS n"}))
+    assert raised.value.line == 6
+    assert not (tmp_path / "second-c").exists()
+    run_script(spark, COUNTS.format(**begun, **given))
+    before, after = (
+        sum(row.n for row in spark.read.parquet(f"{tmp_path}/{name}").collect() if row.product == "a")
+        for name in ("first", "second")
+    )
+    assert after == before + 1
+    file.unlink()
+    run_script(spark, COUNTS.format(**begun, **given))  # the checkpoint has begun with it
+    with pytest.raises(SqlError, match="initial_state"):
+        run_script(spark, COUNTS.format(**{**begun, "name": "first"}, **given))
 
 
 def sinks_of(text: str) -> list[Any]:

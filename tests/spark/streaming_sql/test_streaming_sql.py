@@ -1,5 +1,6 @@
 """`sql` on Spark: the rows of a text are those of the fluent API, and on a batch those of Spark's SQL."""
 
+import warnings
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
 from panewise import functions as F
-from panewise.errors import SqlError
+from panewise.errors import SqlError, UnboundedJoinWarning
 from panewise.spark import DeduplicateResult, JoinResult, OverResult, ParquetSink, WindowResult, sql, windowed
 from panewise.spark.queries.selection import Selection
 from tests.engine.effort import examples
@@ -313,6 +314,31 @@ def test_what_is_wrong_on_spark(feed: Feed, spark: SparkSession) -> None:
     for text, message in cases:
         with pytest.raises(SqlError, match=f"(?s){message}"):
             sql(text, t=stream)
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("SELECT a.k FROM t a JOIN u b ON a.k = b.k", True),
+        (
+            "SELECT count(*) FROM t JOIN (SELECT k AS uk FROM u) b ON k = uk GROUP BY window(ts, '1 hour')",
+            True,
+        ),
+        ("SELECT a.k FROM t a JOIN v b ON a.k = b.k", False),
+        ("SELECT a.k FROM t a JOIN u b WITHIN 1 HOUR ON a.k = b.k", False),
+    ],
+)
+def test_a_join_of_streams_without_a_range_of_time_warns_once(feed: Feed, text: str, *, warned: bool) -> None:
+    """semantics 46.159"""
+    feed.put(*ROWS)
+    t, u = (feed.stream().withWatermark("ts", "1 second") for _ in range(2))
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        sql(text, t=t, u=u, v=feed.batch())
+    found = [each for each in said if each.category is UnboundedJoinWarning]
+    assert [(each.filename, "line 1, column" in str(each.message)) for each in found] == [
+        (__file__, True)
+    ] * warned
 
 
 def test_a_text_without_windows_gives_what_spark_gives(feed: Feed) -> None:

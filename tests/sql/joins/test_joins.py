@@ -49,7 +49,7 @@ def test_a_join_without_a_range_of_time_is_sparks() -> None:
             "SELECT 1 AS x FROM a ASOF JOIN b ON a.ts >= b.ts AND b.ts <= a.ts + INTERVAL 1 DAY",
             "limits the distance of the times",
         ),
-        (f"SELECT * EXCEPT (w) {JOIN}", "all columns of a join"),
+        (f"SELECT c.* EXCEPT (w) {JOIN}", "the columns of a joined table"),
         (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND 1 IS NULL", "reads a column"),
         (f"SELECT 1 AS x {JOIN.replace('JOIN', 'LEFT JOIN')} AND NULL < 3", "reads a column"),
         ("SELECT 1 AS x FROM a ASOF JOIN b ON a.id = b.id", "ON or MATCH_CONDITION compares"),

@@ -64,7 +64,7 @@ def test_errors_have_places_in_the_text_of_the_pipe() -> None:
     with pytest.raises(EndlessError, match=f"line 1, column {text.index('k', 30) + 1}") as endless:
         sql(text, t=pl.DataFrame(schema=EMPTY))
     assert text in str(endless.value)
-    joined = "FROM t |> AGGREGATE string_agg(v) AS s GROUP BY window(ts, '1 hour')"
+    joined = "FROM t |> AGGREGATE try_sum(v) AS s GROUP BY window(ts, '1 hour')"
     with pytest.raises(SqlError, match="line 1, column 21"):
         sql(joined, t=pl.DataFrame(schema=EMPTY))
 

@@ -1,13 +1,14 @@
 """Expressions in process. That they have Spark's results is tested in tests/spark/test_in_process_sql.py."""
 
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
 import pytest
 
 from panewise.errors import InputError, SqlError
-from panewise.standalone.streaming_sql.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_expressions import PATTERNS, Scope
 from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS
 
 ROWS = pl.DataFrame(
@@ -25,7 +26,13 @@ ROWS = pl.DataFrame(
         "r": [{"x": 1, "Y": {"z": "p"}}, {"x": 2, "Y": {"z": None}}, None],
         "a b": [1, 2, 3],
         "l": [[1, 3, 2, None], [], None],
-    }
+        "d": [Decimal("-99.99"), Decimal("0.01"), None],
+        "e": [Decimal("12345678901234567.8901"), Decimal("0.0005"), None],
+        "n": ["2024-02-29 12:30:01.5", "1969-12-31 23:59:59.0", None],
+        "c": ["20240229", "99991231", None],
+        "t": [["x", None, "y"], [], None],
+    },
+    schema_overrides={"d": pl.Decimal(4, 2), "e": pl.Decimal(21, 4)},
 )
 
 # Spark computes these, too.
@@ -194,6 +201,56 @@ EXPRESSIONS = [
         "date_trunc('quarter', ts)",
         "date_trunc('year', ts)",
     ),
+    *(
+        "array_join(t, '-')",
+        "array_join(t, s)",
+        "array_join(l, '')",
+        "d + d",
+        "d - e",
+        "d * d",
+        "d * e",
+        "d * i",
+        "d + i",
+        "d * 2",
+        "2BD * d",
+        "d + 100",
+        "d * -0.05",
+        "-d",
+        "abs(d)",
+    ),
+    *(
+        "1.5 * 2.25",
+        "i * 1.10",
+        "0.05 + 2",
+        "CAST(i AS INT) + d",
+        "CAST(i AS INT) * 1.5",
+        "d > -1",
+        "-2147483648",
+    ),
+    *(
+        "date_format(ts, 'yyyy-MM-dd HH:mm:ss.SSS')",
+        "date_format(date(ts), 'EEEE, d. MMMM yy')",
+        """date_format(ts, "EEE M/d 'o''clock' h:m:s a % yyyyMMdd''")""",
+        "date_format(ts, 'hh H SSSSSS MMM E EE')",
+        "to_date(c, 'yyyyMMdd')",
+        "to_timestamp(substring(n, 1, 19), 'yyyy-MM-dd HH:mm:ss')",
+        "to_timestamp(concat(n, '00'), 'yyyy-MM-dd HH:mm:ss.SSS')",
+        "to_date(ts)",
+        "to_timestamp(date(ts))",
+        "to_timestamp('20240229T1230', \"yyyyMMdd'T'HHmm\")",
+        "to_date('2024-02-29')",
+    ),
+    *(
+        r"s RLIKE 'a.b$'",
+        r"s RLIKE '^[^\\w ]+'",
+        r"s NOT RLIKE '(?:x|%)b|c $'",
+        r"regexp_like(n, '^\\d{4}-\\d+-[0-3]\\d\\s')",
+        r"s REGEXP '\\W'",
+        r"s RLIKE '[\\\\d]'",
+        "concat(s, '\n') RLIKE 'b$'",
+        "concat(s, '\u2028') RLIKE 'b.'",
+        "n RLIKE ''",
+    ),
     *("ts = TIMESTAMP '2024-02-29 12:30:00Z'", "DATE '2024-01-01' < DATE '2024-02-01'", "1e3"),
 ]
 
@@ -205,14 +262,14 @@ def computed(text: str) -> list[Any]:
 
 @pytest.mark.parametrize("text", EXPRESSIONS)
 def test_an_expression_has_a_type_and_values(text: str) -> None:
-    """semantics 46.52, 46.139"""
+    """semantics 46.52, 46.139, 46.161, 46.162"""
     assert len(computed(text)) in (1, 3)
 
 
 def test_all_functions_are_in_the_expressions() -> None:
     """semantics 46.52"""
     joined = " ".join(EXPRESSIONS).lower()
-    named = [name for name in FUNCTIONS if name.isidentifier() and name != "negative"]
+    named = [name for name in (*FUNCTIONS, *PATTERNS) if name.isidentifier() and name != "negative"]
     assert [name for name in named if name not in joined] == []
 
 
@@ -240,6 +297,21 @@ def test_a_cast_out_of_range_is_an_error() -> None:
             computed(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "to_date(n, 'yyyy-MM-dd')",
+        "to_date(replace(c, '1231', '0230'), 'yyyyMMdd')",
+        "to_timestamp(concat(c, '1261'), 'yyyyMMddHHmm')",
+        "to_timestamp(concat(c, ' 24:00'), 'yyyyMMdd HH:mm')",
+    ],
+)
+def test_a_text_that_is_no_time_is_an_error(text: str) -> None:
+    """semantics 46.161"""
+    with pytest.raises((InputError, pl.exceptions.ComputeError), match="a text that is no time"):
+        computed(text)
+
+
 REFUSED = [
     ("sha2(s, 256)", "sha2"),
     ("exp(f)", "exp"),
@@ -250,6 +322,7 @@ REFUSED = [
     ("date_trunc('day', i)", "it takes a unit and an instant"),
     ("replace(s, i, s)", "it takes three texts"),
     ("size(s)", "it takes a list"),
+    ("array_join(s, '-')", "it takes a list of texts or whole numbers, and a text"),
     ("sort_array(s)", "it takes a list, and true or false"),
     ("slice(s, 1, 1)", "it takes a list, a place and a length"),
     ("unix_millis(i)", "it takes an instant"),
@@ -258,7 +331,6 @@ REFUSED = [
     ("u.i", "a column u.i"),
     ("r.w", "a field w"),
     ("i + s", r"\+ of Int64, String"),
-    ("i + 1.5", r"\+ of Int64, Decimal"),
     ("f % 2", "whole numbers have a remainder"),
     ("i = s", "values of one kind are compared"),
     ("r = r", "values of one kind are compared"),
@@ -283,6 +355,26 @@ REFUSED = [
     ("i + j * (SELECT 1)", "SELECT 1"),
     ("s[0]", "columns, constants and known functions"),
     ("INTERVAL '1' MONTH", "INTERVAL '1' MONTH"),
+    ("e * e", "the type of this one has 43"),
+    ("d + f", "decimals are computed with decimals and whole numbers"),
+    ("d / 2", "only numbers are divided"),
+    ("date_format(ts, 'YYYY')", "a pattern has yyyy, yy"),
+    ("date_format(ts, '[yyyy]')", "a pattern has yyyy, yy"),
+    ("date_format(s, 'yyyy')", "it takes an instant or a date, and a pattern"),
+    ("date_format(ts, s)", "a value and a constant pattern"),
+    ("to_date(n)", "CAST of String AS date"),
+    ("to_date(n, 'MM-dd')", "the letters of yyyy MM dd"),
+    ("to_date(n, 'yyyy-MM-dd dd')", "the letters of yyyy MM dd"),
+    ("to_timestamp(ts, 'yyyy-MM-dd')", "it takes a text and a pattern"),
+    ("to_timestamp(n, 'yyyy-MMM-dd')", "a pattern has yyyy, MM, dd"),
+    ("s RLIKE '(?i)a'", "which Java and Polars read otherwise"),
+    (r"s RLIKE '\\bx'", "which Java and Polars read otherwise"),
+    ("s RLIKE '(a$|b)'", r"has no '\$\|b\)'"),
+    ("s RLIKE 'a++'", "which Java and Polars read otherwise"),
+    ("s RLIKE '(a$'", "a pattern is a regular expression"),
+    ("s RLIKE '(a'", "a pattern is a regular expression"),
+    ("s RLIKE s", "a value and a constant pattern"),
+    ("i RLIKE 'a'", "it takes a text and a constant pattern"),
     ("DATE 'x'", "DATE 'x'"),
 ]
 

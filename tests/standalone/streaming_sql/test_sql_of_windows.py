@@ -1,13 +1,14 @@
 # ruff: noqa: E501 - texts of SQL stand in a line each
 """Queries over windows have in process the rows that are written beside them."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import polars as pl
 import pytest
 
 from panewise.errors import SqlError
-from panewise.standalone import sql
+from panewise.standalone import SqlQuery, sql
 from tests.sql.window_queries import LEFT, QUERIES, RIGHT, SUMS, T, U
 
 TABLES = {"t": LEFT, "u": RIGHT}
@@ -80,3 +81,52 @@ def test_what_is_refused(text: str, message: str) -> None:
     """semantics 46.13, 46.140, 46.141, 46.146, 46.153"""
     with pytest.raises(SqlError, match=f"(?s){message}"):
         sql(text, **tables_in(text))
+
+
+WORDS = pl.DataFrame(
+    {
+        "ts": [datetime(2024, 1, 1, 12, minute, tzinfo=UTC) for minute in range(5)],
+        "k": ["a", "a", "b", "b", "c"],
+        "x": ["q", "p", "p", "p", None],
+    }
+)
+BY = "FROM words GROUP BY k, window(ts, '1 hour')"
+# Spark computes these, too.
+LISTED = [
+    f"SELECT k, listagg(x, ', ') WITHIN GROUP (ORDER BY x) AS n {BY}",
+    f"SELECT k, string_agg(DISTINCT x) WITHIN GROUP (ORDER BY x DESC) AS n {BY}",
+    f"SELECT k, upper(listagg(x || k, '|') WITHIN GROUP (ORDER BY x || k)) AS n, count(*) AS m {BY}",
+    f"SELECT k, listagg(x, '-') WITHIN GROUP (ORDER BY x) FILTER (WHERE k <> 'b') AS n {BY}",
+    f"SELECT k, count(DISTINCT k, x) AS n {BY} HAVING string_agg(k, '') WITHIN GROUP (ORDER BY k) <> 'bb'",
+]
+
+
+def test_texts_are_joined() -> None:
+    """semantics 46.167"""
+    rows = {row[0]: row[1] for row in sql(LISTED[0], words=WORDS).rows.rows()}
+    assert rows == {"a": "p, q", "b": "p, p", "c": None}
+    arrived = sql(f"SELECT listagg(x) AS n {BY}", words=WORDS).rows["n"].to_list()
+    assert arrived == ["qp", "pp", None]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "message"),
+    [
+        ("listagg(x, k)", "may have a constant delimiter"),
+        ("listagg()", "may have a constant delimiter"),
+        ("string_agg(x) WITHIN GROUP (ORDER BY k)", "in the order of its own texts"),
+        ("listagg(x) OVER (ORDER BY ts)", "aggregates do not join texts|OVER"),
+    ],
+)
+def test_what_joins_no_texts(aggregate: str, message: str) -> None:
+    """semantics 46.167"""
+    with pytest.raises(SqlError, match=message):
+        sql(f"SELECT {aggregate} AS n {BY}", words=WORDS)
+
+
+@pytest.mark.parametrize("key", ["l", "struct(k, x)"])
+def test_arrays_and_structs_are_no_keys(key: str) -> None:
+    """semantics 24.19"""
+    words = WORDS.with_columns(l=pl.concat_list("k"))
+    with pytest.raises(SqlError, match="a key is a simple value"):
+        SqlQuery(f"SELECT count(*) AS n {BY.replace('k,', f'{key},')} EMIT CHANGES", words=dict(words.schema))

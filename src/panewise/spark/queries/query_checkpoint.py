@@ -82,13 +82,7 @@ class QueryCheckpoint:
     def _with_state(self, file: str) -> Dataflow:
         """Returns the dataflow with the state in an exported file, which it can begin with."""
         dataflow = self.dataflow
-        owners = [
-            StateOwner(dataflow.spec, self.columns, dataflow.shards),
-            *(
-                StateOwner(before.spec, before.schemas(all_columns=False), before.shards)
-                for before in dataflow.operators[1:]
-            ),
-        ]
+        owners = state_owners(dataflow, self.columns)
         initial, spec = imported_state(self.session, owners, self.checkpoint, file)
         dataflow = replace(dataflow, initial_state=initial, spec=spec)
         origin = {ROWS: origin_of(file).rows or {}}
@@ -111,3 +105,12 @@ class QueryCheckpoint:
         session, dispatch = self.session, self.dispatch
         schemas = {kind: dispatch.schema(kind, session) for kind in dispatch.unpackers}
         prepare(session, dispatch.sinks, schemas, new=new)
+
+
+def state_owners(dataflow: Dataflow, columns: Schemas) -> list[StateOwner]:
+    """Returns the operators of a query that begin with an exported state, the last one first."""
+    earlier = (
+        StateOwner(before.spec, before.schemas(all_columns=False), before.shards)
+        for before in dataflow.operators[1:]
+    )
+    return [StateOwner(dataflow.spec, columns, dataflow.shards), *earlier]

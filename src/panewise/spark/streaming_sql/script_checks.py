@@ -9,8 +9,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from panewise.engine.exported_state import exported_states
+from panewise.spark.dataflow.initial_state import check_reached, check_without_spark, known_state
+from panewise.spark.queries.query_checkpoint import state_owners
 from panewise.spark.queries.query_record import record_of
 from panewise.spark.queries.taken_over import continued_query
+from panewise.spark.queries.writer import whole_rows
+from panewise.spark.results.operator_result import kinds_of
 from panewise.spark.sinks.paths import exists
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink
 from panewise.sql.script.steps import InsertStep
@@ -25,6 +30,8 @@ def check_start(session: SparkSession, source: Any, sinks: Iterable[TableSink], 
     """
     checkpoint = str(step.checkpoint)
     known = record_of(session, checkpoint)
+    if not isinstance(source, DataFrame):
+        _check_state(session, source, step)
     if known is not None and not isinstance(source, DataFrame):
         at_end = step.at_end or source.at_end
         continued_query(session, known, source.dataflow, checkpoint, source.shown, at_end=at_end)
@@ -32,3 +39,21 @@ def check_start(session: SparkSession, source: Any, sinks: Iterable[TableSink], 
         for sink in sinks:
             if isinstance(sink, FileTable):
                 sink.check_new(session)
+
+
+def _check_state(session: SparkSession, result: Any, step: InsertStep) -> None:
+    """Checks the file with which the query of an operator begins, or its checkpoint began.
+
+    Raises:
+        StateError: if it is damaged, or has another state.
+    """
+    checkpoint, file, dataflow = str(step.checkpoint), step.initial_state, result.dataflow
+    known = record_of(session, checkpoint)
+    check_reached(file, len(dataflow.operators) - 1, dataflow.dfs.values())
+    if known is not None:
+        known_state(known.header, checkpoint, file)
+    elif file is not None:
+        check_without_spark(file, dataflow.dfs.values())
+        kinds = kinds_of(result)
+        own = [kinds[output] for output in step.outputs if output in kinds]
+        exported_states(file, state_owners(dataflow, dataflow.schemas(all_columns=whole_rows(own))))

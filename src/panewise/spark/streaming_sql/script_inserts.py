@@ -149,6 +149,7 @@ def _started(result: Any, sinks: Mapping[str | None, TableSink], step: InsertSte
         available_now=step.trigger.available_now,
         processing_time=step.trigger.processing_time,
         name=step.statement.table,
+        initial_state=step.initial_state,
     )
     return query
 

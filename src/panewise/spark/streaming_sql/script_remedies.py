@@ -9,8 +9,8 @@ from panewise.errors import SqlError
 # Arguments of `write` as remedies name them, and what a script has in their place.
 _IN_A_SCRIPT: Final = {
     "available_now=True": "SET panewise.trigger = 'available now'",
-    ", whose initial_state= comes from the history (semantics 48.5)": "",
-    ", with the exported state as initial_state=": "",
+    "whose initial_state= comes": "with the option initial_state of the table, which comes",
+    "as initial_state=": "as the option initial_state of the table",
 }
 _NO_PATH: Final = "PATH_NOT_FOUND"
 

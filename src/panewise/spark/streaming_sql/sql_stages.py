@@ -52,12 +52,16 @@ class Runner(OperatorRunner):
         session: the session.
         text: the whole text, for errors.
         tables: the tables that were given, by name.
+
+    Attributes:
+        warnings: what the author of the text should know, though nothing is refused.
     """
 
     def __init__(self, session: SparkSession, text: str, tables: Mapping[str, Source]) -> None:
         super().__init__(session, text)
         self.tables = tables
         self.done: dict[int, Made] = {}
+        self.warnings: list[SqlError] = []
 
     def plain(self) -> DataFrame:
         """Returns what Spark makes of a text without windows."""
@@ -147,6 +151,8 @@ class Runner(OperatorRunner):
         endless = query.endless
         if endless is not None and df.isStreaming:
             raise endless.error()
+        if query.unbounded is not None and sum(frame.isStreaming for frame, _ in frames) > 1:
+            self.warnings.append(query.unbounded.error())
         return df
 
     @output.register

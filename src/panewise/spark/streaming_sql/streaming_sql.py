@@ -1,12 +1,13 @@
 """`sql`, which runs a text of SQL over streaming or batch DataFrames (semantics 46)."""
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.chrono import DurationLike
-from panewise.errors import SetupError, SpecError, SqlError
+from panewise.errors import SetupError, SpecError, SqlError, UnboundedJoinWarning
 from panewise.spark.builders.upstream_inputs import Source, session_of
 from panewise.spark.streaming_sql.sql_stages import Runner
 from panewise.sql import compile_sql
@@ -65,14 +66,20 @@ def sql(
 
     Source: semantics 46; Flink's SQL, "One SQL to Rule Them All" (Begoli and others, 2019).
     """
-    return in_session(_session(tables), with_parameters(text, args), tables, update)
+    runner = Runner(_session(tables), with_parameters(text, args), tables)
+    result = _result(runner, runner.text, update)
+    for warning in runner.warnings:
+        warnings.warn(str(warning), UnboundedJoinWarning, stacklevel=2)
+    return result
 
 
-def in_session(
-    session: SparkSession, filled: str, tables: Mapping[str, Source], update: DurationLike | None = None
-) -> Any:
-    """Runs a query without parameters in a session, as :func:`sql` does."""
-    runner = Runner(session, filled, tables)
+def in_session(session: SparkSession, filled: str, tables: Mapping[str, Source]) -> Any:
+    """Runs a query of a script in a session. The check of the script has said what its author should know."""
+    return _result(Runner(session, filled, tables), filled)
+
+
+def _result(runner: Runner, filled: str, update: DurationLike | None = None) -> Any:
+    """Returns the result of a query without parameters."""
     if not is_query(filled):
         return runner.plain()
     query = None

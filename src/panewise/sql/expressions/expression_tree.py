@@ -52,6 +52,7 @@ _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
     exp.DPipe: "||",
     exp.Like: "like",
     exp.ILike: "ilike",
+    exp.RegexpLike: "rlike",
     exp.IntDiv: "div",
 }
 
@@ -79,10 +80,12 @@ def tree_of(text: str) -> Node:
     if text.strip() == "*":
         return STAR
     expr, parser = parse_expression(text)
-    return _TreeReader(parser).node(expr.node)
+    return TreeReader(parser).node(expr.node)
 
 
-class _TreeReader:
+class TreeReader:
+    """Reads the expressions of a text that is parsed."""
+
     def __init__(self, parser: QueryParser) -> None:
         self.parser = parser
 
@@ -119,8 +122,10 @@ class _TreeReader:
         match node:
             case exp.Star():
                 tree = STAR
-            case exp.Neg() | exp.Not():
-                tree = self._call("negative" if isinstance(node, exp.Neg) else "not", node.this)
+            case exp.Neg():
+                tree = self._negative(node)
+            case exp.Not():
+                tree = self._call("not", node.this)
             case exp.Case():
                 tree = self._case(node)
             case exp.If():
@@ -155,6 +160,12 @@ class _TreeReader:
                 low, high = node.args["low"], node.args["high"]
                 return CallNode("and", (self._call(">=", node.this, low), self._call("<=", node.this, high)))
         return None
+
+    def _negative(self, node: exp.Neg) -> Node:
+        inner = self.node(node.this)
+        if isinstance(inner, ConstantNode) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+            return ConstantNode(-inner.value)
+        return CallNode("negative", (inner,))
 
     def _of_text(self, node: exp.Expr) -> Node | None:
         """Returns TRIM(s), and SUBSTRING with commas or with FROM and FOR."""

@@ -33,11 +33,12 @@ class Compared:
 class Conditions:
     """The parts of ON: equal columns, comparisons of columns with their nodes, and the rest.
 
-    `open` are equal columns of which one has no table.
+    `open` are equal columns of which one has no table. A comparison of USING has no node, as its key says the
+    same.
     """
 
     keys: list[tuple[str, str]] = field(default_factory=list)
-    compared: list[tuple[Compared, exp.Expr]] = field(default_factory=list)
+    compared: list[tuple[Compared, exp.Expr | None]] = field(default_factory=list)
     rest: list[exp.Expr] = field(default_factory=list)
     open: list[exp.Expr] = field(default_factory=list)
 
@@ -51,10 +52,10 @@ class Conditions:
         if tuple(map(str.lower, pair)) not in {tuple(map(str.lower, key)) for key in self.keys}:
             self.keys.append(pair)
 
-    def add_rest(self, nodes: Iterable[exp.Expr]) -> None:
+    def add_rest(self, nodes: Iterable[exp.Expr | None]) -> None:
         """Adds conditions to the rest, of which each is there once."""
         known = {id(node) for node in self.rest}
-        self.rest += {id(node): node for node in nodes if id(node) not in known}.values()
+        self.rest += {id(node): node for node in nodes if node is not None and id(node) not in known}.values()
 
 
 class ConditionReader:
@@ -63,14 +64,22 @@ class ConditionReader:
     def __init__(self, columns: SideColumns) -> None:
         self.columns = columns
 
-    def read(self, parts: Iterable[exp.Expr], using: tuple[str, ...]) -> Conditions:
-        """Returns the parts of ON; `using` are the columns of USING."""
+    def read(self, parts: Iterable[exp.Expr], using: tuple[str, ...], *, plain: bool) -> Conditions:
+        """Returns the parts of ON.
+
+        Args:
+            parts: the parts of ON.
+            using: the columns of USING. In a `plain` join event times among them are a range of time, too.
+            plain: whether the join says how rows match in ON or USING alone.
+        """
         conditions = Conditions([(name, name) for name in using])
+        for name in using if plain else ():
+            if self._are_times((name, name)):
+                conditions.compared += [(compared, None) for compared in _equal_times(name, name)]
         for part in parts:
             pair = self._equal(part)
             if pair is not None and self._are_times(pair):
-                both = (Compared(kind, *pair, 0, shifted=True) for kind in (exp.GTE, exp.LTE))
-                conditions.compared += [(comparison, part) for comparison in both]
+                conditions.compared += [(comparison, part) for comparison in _equal_times(*pair)]
                 continue
             if pair is not None:
                 conditions.add_key(pair)
@@ -174,6 +183,11 @@ class ConditionReader:
     def _us(self, node: exp.Expr) -> int:
         parser = self.columns.parser
         return parser.duration_of(parser.expr_of(node)).us
+
+
+def _equal_times(left: str, right: str) -> list[Compared]:
+    """Returns the comparisons that an equality of event times is."""
+    return [Compared(kind, left, right, 0, shifted=True) for kind in (exp.GTE, exp.LTE)]
 
 
 def is_always_true(node: exp.Expr) -> bool:

@@ -59,7 +59,9 @@ class JoinCompiler:
     ) -> None:
         self.parser, self.select, self.join, self.sides, self.spark = parser, select, join, sides, spark
         self.emit, self.update, self.columns = emit, update, SideColumns(parser, sides, members)
-        self.conditions = ConditionReader(self.columns).read(self._parts(), join.using)
+        self.conditions = ConditionReader(self.columns).read(
+            self._parts(), join.using, plain=not is_join(join)
+        )
         self.windows = windows_of(self.conditions, sides)
         plain = self.windows is None and not is_join(join) and not self.conditions.timed
         self.panes = panes_of(self.conditions, sides, select) if plain else None
@@ -210,34 +212,48 @@ class JoinCompiler:
 
     def _columns_of_panes(self, whole: Referring) -> list[Referring]:
         """Returns the columns for which `*` stands, without the event times that the query does not have."""
-        one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
-        using = self.join.using if table is None else ()
-        once = {name.lower() for name in using}
+        once = self._once(whole)
         columns = [
             (side.name, name)
-            for side in (self.sides[:1] if one_side else self.sides)
-            if table is None or table.lower() == (side.name or "").lower()
+            for _, side in self._sides_of(whole)
             for name in names_of_outputs(side.stage) or ()
             if name.lower() not in once
         ]
-        both = [(None, name) for name in using]
-        return [Referring(("", ""), (column,), column[1], column[1]) for column in (*both, *columns)]
+        return [*self._using_of(whole), *(Referring(("", ""), (pair,), pair[1], pair[1]) for pair in columns)]
+
+    def _using_of(self, whole: Referring) -> list[Referring]:
+        """Returns the columns of USING that a `*` has first; `t.*` has none."""
+        using = (name for name in whole.parts[1:] if name.lower() not in whole.without)
+        return [Referring(("", ""), ((None, name),), name, name) for name in using]
+
+    def _once(self, whole: Referring) -> frozenset[str]:
+        """Returns the columns, in lower case, that a `*` does not have from each side."""
+        return whole.without | {name.lower() for name in whole.parts[1:]}
+
+    def _sides_of(self, whole: Referring) -> Iterator[tuple[int, JoinInput]]:
+        """Yields the sides of which a `*` has columns, with their places."""
+        one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
+        for place, side in enumerate(self.sides[: 1 if one_side else 2]):
+            if table is None or table.lower() == (side.name or "").lower():
+                yield place, side
 
     def _columns_of_windows(self, whole: Referring) -> Iterator[Referring]:
         """Yields the columns for which `*` stands, with the bounds of the windows in their places."""
-        one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
-        sides = zip(self.sides[: 1 if one_side else 2], self.windows or (), strict=False)
-        for side, rows in sides:
-            if table is not None and table.lower() != (side.name or "").lower():
-                continue
+        assert self.windows is not None, "a window join"
+        once = self._once(whole)
+        yield from self._using_of(whole)
+        for place, side in self._sides_of(whole):
+            rows = self.windows[place]
             named = rows.columns if None not in rows.columns else rows.columns[1:]
-            if self.join.using or None in named or (named != rows.columns and not {*named} <= {*rows.ends}):
+            if None in named or (named != rows.columns and not {*named} <= {*rows.ends}):
                 rule = "`*` of a window join has columns that the text names, or those of a table"
                 raise self._fail(whole.original, rule, "name the columns")
             if named != rows.columns:
-                yield Referring(("*",), ((side.name, "*"),), None, f"{side.name}.*")
+                own = once - {*map(str.lower, filter(None, named))}
+                yield Referring(("*",), ((side.name, "*"),), None, f"{side.name}.*", without=own)
             for name in filter(None, named):
-                yield Referring(("", ""), ((side.name, name),), name, name)
+                if name.lower() not in once:
+                    yield Referring(("", ""), ((side.name, name),), name, name)
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.join.span)

@@ -1,6 +1,6 @@
 """A join whose columns are known: the specification, and its SELECT list over the emitted rows."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -91,7 +91,10 @@ class _Resolver:
         """Returns whether the rows have all columns of both sides, under their own names."""
         if self.stage.hidden or self.stage.members or any(self.stage.added_times):
             return False
-        stars = [item.columns == ((None, "*"),) and len(item.parts) == 1 for item in self.stage.items]
+        stars = [
+            item.columns == ((None, "*"),) and len(item.parts) == 1 and not item.without
+            for item in self.stage.items
+        ]
         names = [name.lower() for side in self._emitted() for name in self.columns.get(side, ())]
         return stars == [True] and len({*names, *_OF_JOIN}) == len(names) + len(_OF_JOIN)
 
@@ -179,12 +182,11 @@ class _Resolver:
         if item.with_tables:
             return self._star_with_tables()
         if item.columns and item.columns[0][1] == "*":
-            first = [
-                OutputColumn(self._reference(None, name), self._own(name), name) for name in item.parts[1:]
-            ]
-            taken = {name.lower() for name in item.parts[1:]}
-            star = self._star(item.columns[0][0])
-            return [*first, *(output for output in star if output.original not in taken)]
+            using = [name for name in item.parts[1:] if name.lower() not in item.without]
+            first = [OutputColumn(self._reference(None, name), self._own(name), name) for name in using]
+            star, once = [*self._star(item.columns[0][0])], {name.lower() for name in item.parts[1:]}
+            _check_without(item, [output.original for output in star], once)
+            return [*first, *(output for output in star if output.original not in once | item.without)]
         return [OutputColumn(self._text(item), item.name, item.original)]
 
     def _star(self, table: str | None) -> Iterator[OutputColumn]:
@@ -267,3 +269,19 @@ class _Resolver:
             selected = Selected(kind, own, self.aliases.get((side, column.lower()), shown))
             known = self.selected[side, column.lower()] = selected
         return known.name
+
+
+def _check_without(item: Referring, names: Sequence[str], once: Collection[str]) -> None:
+    """Refuses to leave columns out of `*` that it does not have, or has of two tables, as Spark does.
+
+    The names of columns are in lower case. `once` are those of USING.
+    """
+    if item.original.endswith("*"):
+        return  # the columns that are left out are those of USING, or bounds of windows
+    for name in sorted(item.without):
+        if name not in names:
+            rule = f"`*` leaves out columns that it has: {list(names)}"
+            raise SqlError(item.original, rule, f"leave {name} out of EXCEPT")
+        if name not in once and names.count(name) > 1:
+            rule = f"both tables have a column {name}"
+            raise SqlError(item.original, rule, f"write a.* EXCEPT ({name}) for each table a")

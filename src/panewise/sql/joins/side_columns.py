@@ -9,7 +9,9 @@ from sqlglot import exp
 
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.columns import SIDES
+from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.function_calls import columns_in, has_aggregate
+from panewise.sql.expressions.stars import names_before_star
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Expr
 from panewise.sql.stages import OutputColumn, QueryStage, Referring, RowsStage
@@ -174,11 +176,11 @@ class SideColumns:
         return reference, _length(_WITH_TABLE, text)
 
     def _star(self, expr: Expr, original: str, using: tuple[str, ...]) -> Referring:
-        if not original.endswith("*"):
-            rule = "`*` has all columns of a join"
-            raise self.parser.fail(original, rule, "name the columns", expr.span)
-        table = original.rpartition(".")[0].strip("` ") or None
-        if table is not None and table.lower() not in {*self.names, *self.members}:
+        names, star = names_before_star(original), star_of(original)
+        if len(names) > 1 or not {*names} <= {*self.names, *self.members}:
             rule = "`t.*` has the columns of a joined table"
             raise self.parser.fail(original, rule, "name the columns, or the fields of a struct", expr.span)
-        return Referring(("*", *(using if table is None else ())), ((table, "*"),), None, original)
+        table, without = (names[0] if names else None), star.without if star is not None else frozenset()
+        return Referring(
+            ("*", *(using if table is None else ())), ((table, "*"),), None, original, without=without
+        )

@@ -156,24 +156,3 @@ def _qualified(parser: QueryParser, node: exp.Expr, table: str) -> dict[TextSpan
     """Returns the columns without a table, with this one."""
     spans = [parser.span_of(column) for column in columns_in(node) if not column.table]
     return {span: f"{table}.{parser.characters(span)}" for span in spans}
-
-
-def take_embedded(parser: QueryParser, span: TextSpan) -> None:
-    """Notes that a join reads the tables of ours in a condition."""
-    for start in [start for start in parser.embedded if span.start <= start < span.end]:
-        del parser.embedded[start]
-
-
-def check_embedded(parser: QueryParser) -> None:
-    """Refuses tables of ours in expressions that no join reads.
-
-    Raises:
-        SqlError: at the first such table.
-    """
-    for table in parser.embedded.values():
-        rule = (
-            "a query in an expression is Spark's, which has no window functions and no WATERMARK; only EXISTS"
-        )
-        rule += " and IN in WHERE are joins, if they compare window_start and window_end, or event times"
-        remedy = "compare these, or write a join in FROM"
-        raise parser.fail(parser.characters(table.span), rule, remedy, table.span)

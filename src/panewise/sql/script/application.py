@@ -200,7 +200,8 @@ class _ScriptCompiler:
             self._check_stream(statement, checkpoint, trigger, at_end=at_end)
         for table in (sink, *outputs.values()):
             self.tables.written.add(table.statement.name.lower())
-        return InsertStep(statement, query.compiled, sink, outputs, streaming, checkpoint, trigger, at_end)
+        parts = statement, query.compiled, sink, outputs, streaming, checkpoint, trigger, at_end
+        return InsertStep(*parts, self._initial_state(sink, query))
 
     def _target(self, statement: Insert) -> SinkStep:
         """Returns the sink that a query is written to."""
@@ -218,6 +219,21 @@ class _ScriptCompiler:
         for table in (sink, *outputs.values()):
             self._claim("table", table.statement.name.lower(), table.statement.name, span)
         return outputs
+
+    def _initial_state(self, sink: SinkStep, query: CheckedQuery) -> str | None:
+        """Returns the file with whose state the query of a sink begins. It is on the disk of the driver."""
+        file = sink.statement.options.get("initial_state")
+        if file is None:
+            return None
+        span = sink.statement.option_spans["initial_state"]
+        if not (query.known.streaming and query.has_outputs):
+            rule = "only a query over a stream that panewise runs begins with a state (semantics 46.164)"
+            raise self.script.fail(f"initial_state {file!r}", rule, "leave the option out", span)
+        if not Path(file).exists():
+            rule = "a new checkpoint begins with the state of a file, and there is none of this name here"
+            remedy = "write it with panewise state export, on the machine that runs the script"
+            self.warnings.append(self.script.fail(f"initial_state {file!r}", rule, remedy, span))
+        return file
 
     def _check_stream(
         self, statement: Insert, checkpoint: str | None, trigger: Trigger, *, at_end: bool

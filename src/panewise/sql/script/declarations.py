@@ -19,7 +19,7 @@ DECODED: Final = ("json", "csv")  # the formats of the values of Kafka
 METADATA: Final = ("key", "topic", "partition", "offset", "timestamp")
 _FLAT: Final = frozenset({"csv", "text"})  # formats without structs
 OF_SOURCES: Final = ("streaming", "value.format", "include", "max_future_skew")  # the others are Spark's
-_OF_SINKS: Final = ("checkpoint", "trigger", "finish", "late", "invalid", "counts")
+_OF_SINKS: Final = ("checkpoint", "trigger", "finish", "initial_state", "late", "invalid", "counts")
 # What is an option of a sink in place of one of Spark's writer, which has no effect here.
 _OF_WRITERS: Final = {
     "checkpointlocation": "write checkpoint",

@@ -60,6 +60,9 @@ def _insert_words(step: InsertStep) -> list[str]:
     return [
         *query_words(step.compiled, late=late),
         f"checkpoint {step.checkpoint}",
+        ""
+        if step.initial_state is None
+        else f"a new checkpoint begins with the state of {step.initial_state}",
         f"a micro-batch every {trigger.processing_time}" if trigger.processing_time else "",
         ends if trigger.available_now else "runs until stopped",
         "the end of the stream is the end of the input" if step.at_end else "",

@@ -16,7 +16,7 @@ from panewise.sql.script.statements import (
 )
 from panewise.sql.stages import CompiledQuery
 
-OWN_OPTIONS: Final = frozenset({"path", "checkpoint", "trigger", "finish"})  # of a sink
+OWN_OPTIONS: Final = frozenset({"path", "checkpoint", "trigger", "finish", "initial_state"})  # of a sink
 _OUTPUT: Final = re.compile(
     r"((first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|operator\d+)_)?"
     r"((left|right)_)?(late|invalid|counts)(@\w+)?"
@@ -85,6 +85,7 @@ class InsertStep:
         checkpoint: the directory of its checkpoint if it is a stream, None if there is none.
         trigger: when its micro-batches run.
         at_end: whether the end of the stream is the end of the input.
+        initial_state: the file with whose state a new checkpoint begins, None if there is none.
     """
 
     statement: Insert
@@ -95,6 +96,7 @@ class InsertStep:
     checkpoint: str | None
     trigger: Trigger
     at_end: bool
+    initial_state: str | None = None
 
 
 @dataclass(frozen=True)

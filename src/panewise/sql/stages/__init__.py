@@ -9,10 +9,12 @@ from panewise.sql.stages.inputs import (
     UNGROUPED,
     WATERMARKED,
     AssignedStage,
+    DistinctStage,
     RowsStage,
     SparkStage,
     TableStage,
     TableWatermark,
+    UnionStage,
     WatermarkedStage,
 )
 from panewise.sql.stages.joins import JoinStage, OpenCondition, Referring
@@ -35,6 +37,7 @@ __all__ = [
     "CompiledQuery",
     "Computed",
     "DeduplicateStage",
+    "DistinctStage",
     "Endless",
     "EndlessError",
     "FollowingStage",
@@ -53,6 +56,7 @@ __all__ = [
     "TableStage",
     "TableWatermark",
     "Ties",
+    "UnionStage",
     "WatermarkedStage",
     "WindowsStage",
     "has_operator",

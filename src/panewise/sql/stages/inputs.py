@@ -68,17 +68,42 @@ class SparkStage(QueryStage):
         tables: the inputs, each with the name by which expressions call it.
         endless: why it is refused on a stream, None if it is not.
         unbounded: what is said if two of its inputs are streams, None without a join.
+        plain: the same rows by stages that need no Spark, None if only Spark has them.
     """
 
     parts: tuple[str, ...]
     tables: tuple[tuple[QueryStage, str | None], ...]
     endless: Endless | None = None
     unbounded: Endless | None = None
+    plain: QueryStage | None = None
 
     @property
     def inputs(self) -> tuple[QueryStage, ...]:
         """The stages before it."""
         return tuple(stage for stage, _ in self.tables)
+
+
+@dataclass(frozen=True)
+class UnionStage(QueryStage):
+    """The rows of two stages, one after the other, with the names of the first.
+
+    Attributes:
+        left: the first stage.
+        right: the second stage.
+    """
+
+    left: QueryStage
+    right: QueryStage
+
+    @property
+    def inputs(self) -> tuple[QueryStage, ...]:
+        """The stages before it."""
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True)
+class DistinctStage(FollowingStage):
+    """The different rows of a stage, once each."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class Referring:
         name: the name of the expression, None if it is Spark's.
         original: the expression as it is written.
         with_tables: whether it is `*`, whose columns get the names of their tables, too.
+        without: the columns, in lower case, that `*` leaves out.
     """
 
     parts: tuple[str, ...]
@@ -26,6 +27,7 @@ class Referring:
     name: str | None
     original: str
     with_tables: bool = False
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

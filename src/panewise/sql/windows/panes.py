@@ -1,7 +1,7 @@
 """Expressions over panes: the SELECT list and HAVING of a query with GROUP BY."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlglot import exp
@@ -57,6 +57,9 @@ def bound_in_struct(node: exp.Expr, struct: str | None, ends: Mapping[str, str])
     table, field = (part.name.lower() for part in node.parts)
     known = {name for name, text in ends.items() if text not in BOUND_OF} | {(struct or "").lower()}
     return _FIELDS.get(field) if table in known else None
+
+
+JOINED: Final = ("listagg", "string_agg")  # aggregates that join texts
 
 
 @dataclass(frozen=True)
@@ -137,7 +140,7 @@ class Panes:
             return None
         call = aggregate_call(node, self.columns.parser)
         if call is not None:
-            return in_backticks(self._aggregate(call))
+            return self._joined_texts(call) if call.name in JOINED else in_backticks(self._aggregate(call))
         key = self.keys.get(self._normal(node)) if self._may_be_key(node) else None
         if key is not None:
             return in_backticks(key)
@@ -213,6 +216,31 @@ class Panes:
         if name is not None:
             return normal(in_backticks(name))
         return normal(parser.characters_of(node), self.columns.aliases)
+
+    def _joined_texts(self, call: CallSyntax) -> str:
+        """Returns the text of listagg: the operator collects a list, whose elements are joined."""
+        parser, written = self.columns.parser, self.columns.parser.characters(call.span)
+        first, *rest = call.arguments or (None,)
+        if first is None or len(rest) > 1 or not all(isinstance(node, exp.Literal) for node in rest):
+            rule = f"{call.name} has a text, and may have a constant delimiter"
+            raise parser.fail(written, rule, f"write {call.name}(name, ', ')", call.span)
+        collect = "collect_set" if call.distinct else "collect_list"
+        collected = replace(call, name=collect, arguments=(first,), distinct=False, within=None)
+        rows = texts = in_backticks(self._aggregate(collected))
+        if call.within is not None:
+            texts = f"sort_array({rows}, {self._order_of(call)})"
+        delimiter = "".join(map(parser.characters_of, rest)) or "''"
+        return f"CASE WHEN size({rows}) > 0 THEN array_join({texts}, {delimiter}) END"
+
+    def _order_of(self, call: CallSyntax) -> str:
+        """Returns whether the texts of listagg are in ascending order: true or false."""
+        orders = [] if call.within is None else call.within.expressions
+        own = self._normal(call.arguments[0])
+        if len(orders) != 1 or self._normal(orders[0].this) != own:
+            rule = f"{call.name} is in the order of its own texts, or of their arrival"
+            remedy = "order by the first argument, or leave WITHIN GROUP out"
+            raise self.columns.parser.fail(self.columns.parser.characters(call.span), rule, remedy, call.span)
+        return "false" if orders[0].args.get("desc") else "true"
 
     def _aggregate(self, call: CallSyntax) -> str:
         text = self.columns.parser.characters(call.span)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -21,11 +22,20 @@ from panewise.sql.expressions.expression_tree import (
 from panewise.sql.expressions.function_calls import CASTS
 from panewise.standalone.streaming_sql.sql_casts import COMPARISONS, cast_of, with_times
 from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS, like_pattern
+from panewise.standalone.streaming_sql.sql_regex import matching
 from panewise.standalone.streaming_sql.sql_time_functions import field_of_time, truncated
+from panewise.standalone.streaming_sql.sql_time_patterns import formatted, parsed
 from panewise.standalone.streaming_sql.sql_typed import Function, Typed, refused
 
 Columns = Mapping[str, pl.DataType]
 _REPLACED: Final = ("extract", "date_part", "datepart")
+PATTERNS: Final[Mapping[str, Callable[[str], Function]]] = {
+    "date_format": formatted,
+    "to_date": partial(parsed, date=True),
+    "to_timestamp": partial(parsed, date=False),
+    **dict.fromkeys(("rlike", "regexp", "regexp_like"), matching),
+}
+_WITHOUT_PATTERN: Final = {"to_date": "date", "to_timestamp": "timestamp"}
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Scope:
         Raises:
             SqlError: if it has a column that is not there, or a function that is not known here.
         """
-        return self._node(tree_of(text))
+        return self.typed_node(tree_of(text))
 
     def condition(self, text: str) -> pl.Expr:
         """Returns a condition, which selects rows for which it is true.
@@ -69,7 +79,8 @@ class Scope:
         """
         return self._column((name,)).expr
 
-    def _node(self, node: Node) -> Typed:
+    def typed_node(self, node: Node) -> Typed:
+        """Returns an expression that is a tree."""
         match node:
             case ColumnNode(names):
                 return self._column(names)
@@ -125,17 +136,17 @@ class Scope:
         if name in CASTS and len(call.arguments) == 1:
             return self._cast(CallNode("cast", (*call.arguments, ConstantNode(name))))
         if name == "as":
-            return self._node(call.arguments[0])
+            return self.typed_node(call.arguments[0])
         special = self._special().get(name)
         if special is not None:
             return special(call)
         function = FUNCTIONS.get(name)
         if function is None:
-            known = sorted({*FUNCTIONS, *_REPLACED, "date_trunc"})
+            known = sorted({*FUNCTIONS, *_REPLACED, *PATTERNS, "date_trunc"})
             rule = f"in process there are the functions {', '.join(known)}"
             raise refused(f"{name}(...)", rule)
         return self._apply(
-            name, function, [self._node(argument) for argument in call.arguments], call.arguments
+            name, function, [self.typed_node(argument) for argument in call.arguments], call.arguments
         )
 
     def _special(self) -> dict[str, Callable[[CallNode], Typed]]:
@@ -149,17 +160,15 @@ class Scope:
             "ilike": self._like,
             "date_trunc": self._date_trunc,
             **dict.fromkeys(_REPLACED, self._date_part),
+            **dict.fromkeys(PATTERNS, self._with_pattern),
         }
 
     def _apply(self, name: str, function: Function, values: Sequence[Typed], nodes: Sequence[Node]) -> Typed:
-        """Returns a call. A constant with a point is a DOUBLE beside one, as on Spark."""
+        """Returns a call. Constants are DOUBLE beside a DOUBLE, and DECIMAL beside a DECIMAL."""
         if any(value.is_float for value in values):
-            values = [
-                self._typed(pl.lit(float(node.value)))
-                if isinstance(node, ConstantNode) and isinstance(node.value, Decimal)
-                else value
-                for value, node in zip(values, nodes, strict=True)
-            ]
+            values = self._constants(values, nodes, Decimal, float)
+        elif any(value.is_decimal for value in values):
+            values = self._constants(values, nodes, int, Decimal)
         values = with_times(values, nodes) if name in COMPARISONS else values
         try:
             return self._typed(function(name, values))
@@ -169,6 +178,17 @@ class Scope:
             raise refused(
                 f"{name} of {len(values)} arguments", "a function has the arguments of Spark's"
             ) from None
+
+    def _constants(
+        self, values: Sequence[Typed], nodes: Sequence[Node], kind: type[Any], wanted: type[Any]
+    ) -> list[Typed]:
+        """Returns values in which the constants of a type are those of another one."""
+        return [
+            self.typed_node(ConstantNode(wanted(node.value)))
+            if isinstance(node, ConstantNode) and type(node.value) is kind
+            else value
+            for value, node in zip(values, nodes, strict=True)
+        ]
 
     def _struct(self, call: CallNode) -> Typed:
         fields: list[pl.Expr] = []
@@ -181,7 +201,7 @@ class Scope:
                 name = node.names[-1]
             if isinstance(node, CallNode) and node.name == "as":
                 name = str(_constant(node.arguments[1]))
-            fields.append(self._node(node).expr.alias(name))
+            fields.append(self.typed_node(node).expr.alias(name))
         return self._typed(pl.struct(*fields))
 
     def _star(self, node: CallNode) -> list[pl.Expr]:
@@ -194,7 +214,7 @@ class Scope:
     def _named_struct(self, call: CallNode) -> Typed:
         """Returns a struct of names and values in turn."""
         names = [_constant(node) for node in call.arguments[::2]]
-        values = [self._node(node).expr for node in call.arguments[1::2]]
+        values = [self.typed_node(node).expr for node in call.arguments[1::2]]
         if len(names) != len(values) or not all(isinstance(name, str) for name in names):
             raise refused("named_struct", "its arguments are constant names and values, in turn")
         return self._typed(pl.struct(value.alias(name) for name, value in zip(names, values, strict=True)))
@@ -202,11 +222,11 @@ class Scope:
     def _cast(self, call: CallNode) -> Typed:
         """Returns a cast whose result no rule of formatting or rounding decides."""
         node, kind = call.arguments
-        return self._typed(cast_of(self._node(node), str(_constant(kind)), node))
+        return self._typed(cast_of(self.typed_node(node), str(_constant(kind)), node))
 
     def _like(self, call: CallNode) -> Typed:
         pattern = _constant(call.arguments[1])
-        value = self._node(call.arguments[0])
+        value = self.typed_node(call.arguments[0])
         if not isinstance(pattern, str) or not value.is_text:
             raise refused("LIKE", "in process a text is compared with a constant pattern")
         text = value.expr.cast(pl.String)
@@ -220,13 +240,24 @@ class Scope:
     def _date_trunc(self, call: CallNode) -> Typed:
         return self._of_word(call, truncated, "in process a unit is one from second to year")
 
+    def _with_pattern(self, call: CallNode) -> Typed:
+        """Returns a call whose last argument is a constant pattern. Without one it is a cast."""
+        if len(call.arguments) == 1 and call.name in _WITHOUT_PATTERN:
+            kind = ConstantNode(_WITHOUT_PATTERN[call.name])
+            return self._cast(CallNode("cast", (*call.arguments, kind)))
+        pattern = _constant(call.arguments[1]) if len(call.arguments) == 2 else None
+        if not isinstance(pattern, str):
+            raise refused(f"{call.name}(...)", "in process it takes a value and a constant pattern")
+        function = PATTERNS[call.name](pattern)
+        return self._typed(function(call.name, [self.typed_node(call.arguments[0])]))
+
     def _of_word(self, call: CallNode, function_of: Callable[[str], Function | None], rule: str) -> Typed:
         """Returns a call whose first argument is a constant that decides the function, such as a unit."""
         word = str(_constant(call.arguments[0])) if call.arguments else ""
         function = function_of(word)
         if function is None or len(call.arguments) != 2:
             raise refused(f"{call.name}({word!r}, ...)", rule)
-        return self._typed(function(call.name, [self._node(call.arguments[1])]))
+        return self._typed(function(call.name, [self.typed_node(call.arguments[1])]))
 
 
 def _constant(node: Node) -> Any:
@@ -235,6 +266,10 @@ def _constant(node: Node) -> Any:
 
 def _dtype(value: Any) -> pl.DataType | None:
     """Returns the type of a constant if it is not the one that Polars takes."""
+    if isinstance(value, Decimal):
+        _, digits, exponent = value.as_tuple()
+        scale = max(0, -int(exponent))
+        return pl.Decimal(max(len(digits) + int(exponent) + scale, scale), scale)
     if isinstance(value, bool) or not isinstance(value, (int, timedelta)):
         return None
     if isinstance(value, timedelta):

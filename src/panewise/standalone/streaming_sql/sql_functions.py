@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.errors import InputError
+from panewise.standalone.streaming_sql.sql_decimals import decimal_result
 from panewise.standalone.streaming_sql.sql_time_functions import TIME_FUNCTIONS
 from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check
 
@@ -21,6 +22,8 @@ from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Type
 def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         left, right = arguments
+        if left.is_decimal or right.is_decimal:
+            return decimal_result(name, do, left, right)
         numbers = left.is_number and right.is_number
         moved = name in "+-" and left.is_time and isinstance(right.dtype, pl.Duration)
         between = name == "-" and left.is_time and right.is_time
@@ -191,7 +194,8 @@ def _concat(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 
 def _of_number(do: Callable[[pl.Expr], pl.Expr], *, whole: bool) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) == 1 and (arguments[0].is_float or (whole and arguments[0].is_integer))
+        exact = whole and (arguments[0].is_integer or arguments[0].is_decimal)
+        accepted = len(arguments) == 1 and (arguments[0].is_float or exact)
         check(name, arguments, accepted=accepted, rule="it takes one number")
         return do(arguments[0].expr)
 
@@ -319,6 +323,15 @@ def _list_size(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     return arguments[0].expr.list.len().cast(pl.Int32)
 
 
+def _array_join(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+    """Returns the texts of a list, without nulls, between delimiters."""
+    values, delimiter = arguments
+    texts = isinstance(values.dtype, pl.List) and isinstance(values.dtype.inner, (pl.String, *INTEGERS))
+    rule = "it takes a list of texts or whole numbers, and a text"
+    check(name, arguments, accepted=texts and delimiter.is_text, rule=rule)
+    return values.expr.cast(pl.List(pl.String)).list.join(delimiter.expr.cast(pl.String), ignore_nulls=True)
+
+
 FUNCTIONS: Final[Mapping[str, Function]] = {
     "+": _arithmetic(lambda left, right: left + right),
     "-": _arithmetic(lambda left, right: left - right),
@@ -377,5 +390,6 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "slice": _slice,
     "size": _list_size,
     "array_size": _list_size,
+    "array_join": _array_join,
     **TIME_FUNCTIONS,
 }

@@ -20,7 +20,14 @@ from panewise.errors import SqlError
 from panewise.sql.stages import AssignedStage, RowsStage, TableStage, TableWatermark, WatermarkedStage
 from panewise.sql.windows.panes import WINDOW_COLUMNS
 from panewise.standalone.streaming_sql.sql_expressions import Scope
-from panewise.standalone.streaming_sql.sql_selection import schema_of, selected, shaped
+from panewise.standalone.streaming_sql.sql_selection import (
+    ELEMENT,
+    behind_explode,
+    exploded_list,
+    schema_of,
+    selected,
+    shaped,
+)
 
 INSTANT: Final = pl.Datetime("us", "UTC")
 
@@ -203,13 +210,16 @@ class TableNode(SqlNode):
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows that arrive."""
-        rows = event.tables.get(self.name)
-        rows = pl.DataFrame(schema=self._own) if rows is None else rows
+        rows = self._arrived(event)
         self._rows.read(event.clock)
         rows = self._rows.watermarked(rows.rename(dict(zip(rows.columns, self._names, strict=False))))
         self._rows.move(event.watermarks.get(self.name))
         self.watermark = self._rows.reached
         return rows
+
+    def _arrived(self, event: StepInput) -> pl.DataFrame:
+        rows = event.tables.get(self.name)
+        return pl.DataFrame(schema=self._own) if rows is None else rows
 
     def rejected(self) -> Rejected:
         """Returns nothing: a table has all of its rows."""
@@ -232,6 +242,21 @@ class FollowingNode(SqlNode):
     def parts(self) -> Sequence[Undoable]:
         """Returns the node before it."""
         return [self.source]
+
+
+class SharedNode(FollowingNode):
+    """A node whose rows several nodes read, such as a query of WITH. It takes each step once."""
+
+    def __init__(self, source: SqlNode) -> None:
+        self.source, self.schema, self.event_time = source, source.schema, source.event_time
+        self._last: tuple[StepInput, pl.DataFrame] | None = None
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Returns the rows of the step, also if it is taken again."""
+        if self._last is None or self._last[0] is not event:
+            self._last = event, self.source.step(event, rejected)
+            self.watermark = self.source.watermark
+        return self._last[1]
 
 
 class MarkedNode(FollowingNode):
@@ -261,15 +286,22 @@ class RowsNode(FollowingNode):
         self.source = source
         scope = Scope(source.schema, stage.alias)
         self._where = None if stage.where is None else scope.condition(stage.where)
-        self._columns = None if stage.outputs is None else selected(scope, stage.outputs)
-        self.schema = schema_of(source.schema, self._columns)
+        outputs = stage.outputs
+        self._list = None if outputs is None else exploded_list(scope, outputs)
+        if outputs is not None and self._list is not None:
+            scope, outputs = behind_explode(scope, outputs, self._list)
+        self._columns = None if outputs is None else selected(scope, outputs, frozenset({ELEMENT}))
+        self.schema = schema_of(dict(scope.columns), self._columns)
         self.event_time = source.event_time if source.event_time in self.schema else None
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the selected rows."""
-        rows = shaped(self.source.step(event, rejected), self._where, self._columns)
+        rows = shaped(self.source.step(event, rejected), self._where, None)
+        if self._list is not None:
+            elements = self._list.expr.alias(ELEMENT)
+            rows = rows.with_columns(elements).filter(pl.col(ELEMENT).list.len() > 0).explode(ELEMENT)
         self.watermark = self.source.watermark
-        return rows
+        return shaped(rows, None, self._columns)
 
 
 class AssignedNode(FollowingNode):

@@ -234,6 +234,7 @@ class JoinNode(SqlNode):
 
     def __init__(self, stage: JoinStage, left: SqlNode, right: SqlNode) -> None:
         self.sides = {"left": left, "right": right}
+        self._joins = {"left": isinstance(stage.left, JoinStage), "right": isinstance(stage.right, JoinStage)}
         columns = {side: list(node.schema) for side, node in self.sides.items()}
         marked = {side: node.event_time for side, node in self.sides.items()}
         join = resolved(stage, columns, times_of_sides(stage, marked, self._only_time))
@@ -250,8 +251,7 @@ class JoinNode(SqlNode):
 
     def _only_time(self, side: str) -> str | None:
         """Returns the event time of a side; None of a join whose rows have none (semantics 46.120)."""
-        node = self.sides[side]
-        return None if isinstance(node, JoinNode) else _only_time(node)
+        return None if self._joins[side] else _only_time(self.sides[side])
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Takes a step, and returns the rows of the join."""

@@ -1,6 +1,7 @@
 """SELECT lists and conditions in process, as expressions of Polars."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -8,13 +9,16 @@ import polars as pl
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.expressions.column_syntax import star_of
+from panewise.sql.expressions.column_syntax import generates, star_of
+from panewise.sql.expressions.expression_tree import CallNode, tree_of
 from panewise.sql.expressions.spark_names import output_name
 from panewise.sql.expressions.stars import names_before_star
 from panewise.sql.stages import OutputColumn
 from panewise.standalone.streaming_sql.sql_expressions import Scope
+from panewise.standalone.streaming_sql.sql_typed import Typed, check, refused
 
 _NUMBER: Final = "\0"  # which no text of SQL can name
+ELEMENT: Final = "element of a list"  # the column that explode makes
 
 
 def selected(
@@ -34,6 +38,42 @@ def selected(
         names = (name for name in scope.columns if name not in hidden and name.lower() not in star.without)
         columns += map(pl.col, names)
     return columns
+
+
+def exploded_list(scope: Scope, outputs: Sequence[OutputColumn]) -> Typed | None:
+    """Returns the list of `explode(list)` in a SELECT list, None if there is none.
+
+    Raises:
+        SqlError: if there are two, or it is no list.
+    """
+    lists = [tree.arguments for output in outputs if (tree := _explode(output)) is not None]
+    if not lists:
+        return None
+    if len(lists) > 1 or len(lists[0]) != 1:
+        raise refused("explode", "a SELECT list has one call of explode, with one array")
+    value = scope.typed_node(lists[0][0])
+    check("explode", [value], accepted=isinstance(value.dtype, pl.List), rule="it takes a list")
+    return value
+
+
+def behind_explode(
+    scope: Scope, outputs: Sequence[OutputColumn], elements: Typed
+) -> tuple[Scope, tuple[OutputColumn, ...]]:
+    """Returns the rows with an element of a list each, and the SELECT list over them."""
+    assert isinstance(elements.dtype, pl.List), "a list"
+    columns = {**scope.columns, ELEMENT: pl.Series(dtype=elements.dtype.inner).dtype}
+    element = in_backticks(ELEMENT)
+    listed = (
+        output if _explode(output) is None else replace(output, text=element, name=output.name or "col")
+        for output in outputs
+    )
+    return replace(scope, columns=columns), tuple(listed)
+
+
+def _explode(output: OutputColumn) -> CallNode | None:
+    """Returns the call of explode that an expression of a SELECT list is, None for another one."""
+    tree = tree_of(output.text) if generates(output.text) else None
+    return tree if isinstance(tree, CallNode) and tree.name == "explode" else None
 
 
 def _fields(scope: Scope, star: str) -> list[pl.Expr] | None:

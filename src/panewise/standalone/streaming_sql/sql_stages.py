@@ -1,24 +1,36 @@
 """Makes the nodes of the stages of a compiled text: expressions by Polars, windows and joins by operators."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
+from panewise.sql.expressions.values import is_values
 from panewise.sql.stages import (
     UNSORTED,
     AssignedStage,
+    DistinctStage,
     JoinStage,
     QueryStage,
     RowsStage,
     SparkStage,
     TableStage,
+    UnionStage,
     WatermarkedStage,
 )
 from panewise.sql.text.pieces import one_line
-from panewise.standalone.streaming_sql.sql_nodes import AssignedNode, MarkedNode, RowsNode, SqlNode, TableNode
+from panewise.standalone.streaming_sql.sql_nodes import (
+    AssignedNode,
+    MarkedNode,
+    RowsNode,
+    SharedNode,
+    SqlNode,
+    TableNode,
+)
 from panewise.standalone.streaming_sql.sql_operators import NODES, JoinNode
+from panewise.standalone.streaming_sql.sql_sets import DistinctNode, UnionNode, ValuesNode
 
 
 @dataclass
@@ -29,18 +41,33 @@ class NodeBuilder:
         schemas: the columns of the tables, by lower-case names.
         follows: whether watermarks follow rows, as on a stream. On a batch they have no effect.
         text: the text of the query, for errors.
+        made: the nodes that several others read, by the identity of their stages.
     """
 
     schemas: Mapping[str, Dtypes]
     follows: bool
     text: str
+    made: dict[int, SqlNode | None] = field(default_factory=dict)
 
-    def node(self, stage: QueryStage) -> SqlNode:
-        """Returns the node of a stage.
+    def last_node(self, stage: QueryStage) -> SqlNode:
+        """Returns the node of the last stage.
 
         Raises:
-            SqlError: if it is one that only Spark runs.
+            SqlError: if there is a stage that only Spark runs.
         """
+        uses = Counter(map(id, _read(stage)))
+        self.made = {stage_id: None for stage_id, count in uses.items() if count > 1}
+        return self.node(stage)
+
+    def node(self, stage: QueryStage) -> SqlNode:
+        """Returns the node of a stage, which is made once."""
+        if id(stage) not in self.made:
+            return self._node(stage)
+        node = self.made[id(stage)] or SharedNode(self._node(stage))
+        self.made[id(stage)] = node
+        return node
+
+    def _node(self, stage: QueryStage) -> SqlNode:
         makers: dict[type[Any], Callable[[Any], SqlNode]] = {
             TableStage: self._table,
             WatermarkedStage: lambda marked: MarkedNode(
@@ -49,6 +76,8 @@ class NodeBuilder:
             RowsStage: lambda rows: RowsNode(rows, self.node(rows.input)),
             AssignedStage: lambda rows: AssignedNode(rows, self.node(rows.input)),
             JoinStage: lambda join: JoinNode(join, self.node(join.left), self.node(join.right)),
+            UnionStage: lambda union: UnionNode(self.node(union.left), self.node(union.right)),
+            DistinctStage: lambda rows: DistinctNode(self.node(rows.input), follows=self.follows),
             SparkStage: self._of_spark,
         }
         maker = makers.get(type(stage))
@@ -61,6 +90,8 @@ class NodeBuilder:
         return node
 
     def _table(self, stage: TableStage) -> SqlNode:
+        if stage.name is None and is_values(stage.text):
+            return ValuesNode(stage, follows=self.follows)
         schema = self.schemas.get((stage.name or "").lower())
         if schema is None:
             rule = f"the tables are {sorted(self.schemas)}"
@@ -68,10 +99,24 @@ class NodeBuilder:
         return TableNode(stage, schema, follows=self.follows)
 
     def _of_spark(self, stage: SparkStage) -> SqlNode:
-        """Refuses a query that Spark alone runs."""
+        """Returns the node of a query that needs no Spark.
+
+        Raises:
+            SqlError: if Spark alone runs it.
+        """
+        if stage.plain is not None:
+            return self.node(stage.plain)
         why = stage.endless
         if why is not None and why.rule != UNSORTED[0]:
             raise why.error()
         rule = "in process there are selections, windows, functions OVER and joins by time"
         written = one_line(" ... ".join(stage.parts))
         raise SqlError(written, rule, "run it on Spark, or compute the table before")
+
+
+def _read(stage: QueryStage) -> Iterator[QueryStage]:
+    """Yields a stage and those whose rows it reads in process, each as often as it is read."""
+    plain = stage.plain if isinstance(stage, SparkStage) else None
+    yield stage
+    for before in stage.inputs if plain is None else (plain,):
+        yield from _read(before)

@@ -219,7 +219,7 @@ class SqlRun:
             for name, schema in _by_lower_name(schemas).items()
         }
         try:
-            self.node = NodeBuilder(self.schemas, follows, text).node(self.compiled.stage)
+            self.node = NodeBuilder(self.schemas, follows, text).last_node(self.compiled.stage)
         except SpecError as error:
             raise placed(error, text) from None
         nothing = self.node.rejected()
