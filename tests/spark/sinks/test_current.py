@@ -4,12 +4,13 @@ from typing import Any
 
 import polars as pl
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spark import WindowBuilder, current, windowed
+from panewise.spec.conditions.text import in_backticks
 from panewise.standalone import current as current_in_process
 from tests.spark.conftest import Feed
 
@@ -66,6 +67,16 @@ def test_a_table_of_sessions_that_merge(feed: Feed) -> None:
     again = current_in_process(emitted.drop("seq"))
     left = again.filter(pl.col("operation") == "upsert").select("k", "s").rows()
     assert sorted(left) == [("a", 7), ("b", 8)]
+
+
+@pytest.mark.parametrize("name", ["last", "a.b", "a`b"])
+def test_any_name_of_a_key(spark: SparkSession, name: str) -> None:
+    """See semantics 49.3."""
+    ddl = f"{in_backticks(name)} STRING, op STRING, sequence BIGINT"
+    rows = spark.createDataFrame([("x", "+", 1), ("y", "+", 2), ("x", "-", 3)], ddl)
+    changes = current(rows, key=[name])
+    assert changes.columns == [name, "sequence", "operation"]
+    assert sorted(map(tuple, changes.collect())) == [("x", 3, "delete"), ("y", 2, "upsert")]
 
 
 def test_a_sequence_that_cannot_be_written_is_refused(feed: Feed) -> None:

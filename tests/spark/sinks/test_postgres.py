@@ -23,6 +23,7 @@ from panewise.spark.sinks.postgres_copy import CopyRows
 from panewise.spark.sinks.postgres_statements import Statements
 from panewise.spark.sinks.postgres_table import prepare_table
 from panewise.spark.sinks.preparation import prepare_batch
+from panewise.spec.conditions.text import in_backticks
 from tests.connectors.database import Database, running
 from tests.connectors.jars import POSTGRES
 
@@ -295,6 +296,13 @@ def test_all_types(spark: SparkSession, database: Database, tmp_path: Path) -> N
             r"the rows have n bigint, and the table has integer there \| change the table",
         ),
         (
+            (
+                "k text, window_start bigint, n bigint, sequence bigint, z int NOT NULL, "
+                "UNIQUE (k, window_start)"
+            ),
+            r"the rows have no column z, which is NOT NULL and has no default .* \| change the table",
+        ),
+        (
             "k text, window_start bigint, n bigint, sequence bigint, UNIQUE (k, window_start)",
             r"to its unique index nulls are different \| make the index NULLS NOT DISTINCT",
         ),
@@ -324,6 +332,62 @@ def test_a_table_that_can_take_the_rows(
     query.write(0, ("a", 0, 1, "+"))
     query.write(1, ("a", 0, 2, "+"))
     assert database.rows("SELECT k, n FROM taking") == [("a", 2)]
+
+
+def test_a_table_that_fills_its_own_columns(spark: SparkSession, database: Database, tmp_path: Path) -> None:
+    """By defaults, identities, domains and triggers (semantics 49.42)."""
+    columns = (
+        "k text, window_start bigint, n bigint, op text, sequence bigint, one int NOT NULL DEFAULT 1, "
+        "number bigint NOT NULL GENERATED ALWAYS AS IDENTITY, "
+        "twice bigint NOT NULL GENERATED ALWAYS AS (2 * n) STORED"
+    )
+    database.run(
+        "CREATE DOMAIN two AS int DEFAULT 2",
+        f"CREATE TABLE filled ({columns}, two two NOT NULL)",
+        "CREATE TABLE filled_by_a_trigger (LIKE filled INCLUDING ALL, late boolean NOT NULL)",
+        "CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS "
+        "'BEGIN NEW.late = false; RETURN NEW; END'",
+        "CREATE TRIGGER filling BEFORE INSERT ON filled_by_a_trigger FOR EACH ROW EXECUTE FUNCTION fill()",
+    )
+    for table in ("filled", "filled_by_a_trigger"):
+        query = Query(PostgresSink(database.dsn, table), output(spark, tmp_path)).start()
+        query.write(0, ("a", 0, 3, "+"))
+        assert database.rows(f"SELECT one, number, twice, two FROM {table}") == [(1, 1, 6, 2)]
+
+
+ODD_NAMES = [
+    "a.b",
+    "a`b",
+    "*",
+    'a"b',
+    "User",
+    "end",
+    "__attempt",
+    "__deleted",
+    "last",
+    "column_1",
+    "__operation",
+]
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_any_name_of_a_column(spark: SparkSession, database: Database, tmp_path: Path, mode: Any) -> None:
+    """Names with dots, backticks and quotes, and those of the sink's own columns (semantics 49.40, 49.41)."""
+    ddl = ", ".join(f"{in_backticks(name)} STRING" for name in ODD_NAMES)
+    fields = {"ddl": f"{ddl}, op STRING, sequence BIGINT", "key": tuple(ODD_NAMES)}
+    sink = PostgresSink(database.dsn, f"odd_names_{mode}", mode=mode)
+    query = Query(sink, output(spark, tmp_path, **fields)).start()
+    query.write(0, (*"abcdefghijk", "+"), (*"lmnopqrstuv", "+"))
+    query.write(1, (*"lmnopqrstuv", "-"))
+    rows = database.rows(f"SELECT * FROM odd_names_{mode} ORDER BY sequence")
+    written = [(*"abcdefghijk", "+", 0), (*"lmnopqrstuv", "+", 1), (*"lmnopqrstuv", "-", 1000)]
+    assert rows == (written if mode == "append" else [(*"abcdefghijk", 0)])
+
+
+def test_a_name_that_the_server_refuses(spark: SparkSession, database: Database, tmp_path: Path) -> None:
+    query = Query(PostgresSink(database.dsn, "odd"), output(spark, tmp_path, ddl="xmin STRING"))
+    with pytest.raises(SpecError, match=r"conflicts with a system column name \| .* another name"):
+        query.start()
 
 
 @pytest.mark.parametrize(

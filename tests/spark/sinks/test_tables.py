@@ -62,6 +62,48 @@ def test_outputs_of_a_query(feed: Feed, database: Database, capsys: pytest.Captu
     assert late.table() is None
 
 
+def test_tables_that_are_missing_at_a_restart(
+    feed: Feed, database: Database, caplog: pytest.LogCaptureFixture
+) -> None:
+    """They are made again, with a warning (semantics 49.53)."""
+
+    def run(counts: str) -> None:
+        feed.put((0, "a", 1))
+        query = sessions(feed, feed.stream()).write(
+            panes=PostgresSink(database.dsn, "dropped"),
+            counts=ParquetSink(feed.sink(counts)),
+            checkpoint=feed.sink("checkpoint"),
+            available_now=True,
+        )
+        query.awaitTermination()
+
+    run("counts")
+    run("counts")
+    assert "was missing" not in caplog.text
+    database.run("DROP TABLE dropped")
+    run("other")
+    warnings = [record.getMessage() for record in caplog.records if record.name == "panewise.sinks"]
+    assert [warning.split("(")[0] for warning in warnings] == ["panes=PostgresSink", "counts=ParquetSink"]
+    assert all("was missing at the restart: it has only" in warning for warning in warnings)
+    assert database.rows("SELECT sum(s) FROM dropped WHERE op = '+'") == [(3,)]
+
+
+def test_the_columns_that_the_driver_gets(feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
+    """They are those of the output, and a sequence only if it has a name (semantics 49.1, 49.45)."""
+    feed.put((0, "a", 1))
+    result, memory, numbered = sessions(feed, feed.batch()), MemorySink(), MemorySink()
+    result.write(panes=memory)
+    result.write(panes=numbered, sequence="number")
+    result.write(panes=ConsoleSink())
+    (plain, more) = (sink.table() for sink in (memory, numbered))
+    assert plain is not None
+    assert more is not None
+    assert plain.column_names == result.panes.columns
+    assert more.column_names == [*result.panes.columns, "number"]
+    printed = capsys.readouterr().out.splitlines()[2]
+    assert [name.strip() for name in printed.strip("|").split("|")] == result.panes.columns
+
+
 def test_what_an_argument_stands_for() -> None:
     """A path, a table or a sink (semantics 49.5, 49.48)."""
     assert resolved_sink("out/panes") == ParquetSink("out/panes")

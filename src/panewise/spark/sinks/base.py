@@ -10,6 +10,7 @@ from pyspark.sql.types import StructType
 
 from panewise.spark.sinks.query_identity import query_id
 from panewise.spec import Specification
+from panewise.spec.conditions.text import in_backticks
 
 _QUERY: Final = "_query"
 
@@ -51,6 +52,10 @@ class SinkOutput:
         """Returns the attributes without the session, which no other process can have."""
         return {name: value for name, value in vars(self).items() if name != "session"}
 
+    def columns_of(self, rows: DataFrame) -> DataFrame:
+        """Returns rows with the columns to write, without a sequence that is not to be written."""
+        return rows.select(*map(in_backticks, self.schema.names))
+
     def query(self, session: SparkSession) -> str | None:
         """Returns the id of the query, by which a sink recognizes a repeated micro-batch. A batch has none.
 
@@ -79,6 +84,10 @@ class OutputSink(ABC):
     def located(self, output: SinkOutput) -> str | None:
         """Returns the prepared place that it writes to, in one form whatever name it was given under."""
         return self.place
+
+    def is_missing(self, output: SinkOutput) -> bool:
+        """Returns whether `prepare` has to make what the sink writes to. A restarted query then warns."""
+        return False
 
     @abstractmethod
     def check(self, output: SinkOutput) -> None:

@@ -37,7 +37,7 @@ class ConsoleSink(OutputSink):
 
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
         """Prints one micro-batch."""
-        self.show(rows, batch_id, output.name)
+        self.show(output.columns_of(rows), batch_id, output.name)
 
     def show(self, rows: DataFrame, batch_id: int, name: str) -> None:
         """Prints one micro-batch under a name."""

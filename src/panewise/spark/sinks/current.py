@@ -7,6 +7,7 @@ from pyspark.sql import functions as F
 
 from panewise.spark.columns.schemas import columns_of
 from panewise.spark.inputs.names import column_named
+from panewise.spark.sinks.sequence import unused_name
 from panewise.spec.net_effect import check_current, key_of_panes
 
 
@@ -59,8 +60,9 @@ def net_effect(
 ) -> DataFrame:
     """Returns what :func:`current` does, for columns that are checked."""
     columns = columns_of(rows)
-    last = F.max_by(F.struct(*map(column_named, columns)), column_named(sequence)).alias("last")
-    changes = rows.groupBy(*map(column_named, key)).agg(last).select("last.*")
+    name = unused_name(columns, "last")
+    last = F.max_by(F.struct(*map(column_named, columns)), column_named(sequence)).alias(name)
+    changes = rows.groupBy(*map(column_named, key)).agg(last).select(f"{name}.*")
     if op is None:
         return changes.withColumn(operation, F.lit("upsert"))
     return changes.withColumn(operation, F.when(column_named(op) == "-", "delete").otherwise("upsert")).drop(

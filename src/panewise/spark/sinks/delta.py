@@ -15,12 +15,12 @@ from panewise.spark.sinks.delta_commits import numbered_commits
 from panewise.spark.sinks.paths import exists, is_path, place
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.sinks.table_modes import (
-    OPERATION,
     TableMode,
     check_mode,
     check_results_of,
     columns_written,
     key_of,
+    operation_of,
     rows_written,
 )
 from panewise.spec.conditions.text import in_backticks
@@ -66,6 +66,13 @@ class DeltaSink(OutputSink):
             return self.place
         (row,) = output.session.sql(f"DESCRIBE DETAIL {self._name}").select("location").collect()
         return place(row.location)
+
+    def is_missing(self, output: SinkOutput) -> bool:
+        """Returns whether there is no such table."""
+        try:
+            return not isinstance(self._read(output.session).schema, StructType)
+        except AnalysisException:
+            return True
 
     def check(self, output: SinkOutput) -> None:
         """Checks the key, and that the session has Delta."""
@@ -130,13 +137,14 @@ class DeltaSink(OutputSink):
     def _merge(self, changes: DataFrame, output: SinkOutput) -> None:
         columns = [in_backticks(name) for name in columns_written(self, output).names]
         same = " AND ".join(f"t.{key} <=> c.{key}" for key in map(in_backticks, key_of(self, output)))
+        operation = operation_of(output)
         changes.createOrReplaceTempView(_CHANGES)
         try:
             changes.sparkSession.sql(
                 f"MERGE INTO {self._name} AS t USING {_CHANGES} AS c ON {same}"
-                f" WHEN MATCHED AND c.{OPERATION} = 'delete' THEN DELETE"
+                f" WHEN MATCHED AND c.{operation} = 'delete' THEN DELETE"
                 f" WHEN MATCHED THEN UPDATE SET {', '.join(f't.{name} = c.{name}' for name in columns)}"
-                f" WHEN NOT MATCHED AND c.{OPERATION} = 'upsert' THEN INSERT ({', '.join(columns)})"
+                f" WHEN NOT MATCHED AND c.{operation} = 'upsert' THEN INSERT ({', '.join(columns)})"
                 f" VALUES ({', '.join(f'c.{name}' for name in columns)})"
             )
         finally:

@@ -31,7 +31,7 @@ class MemorySink(OutputSink):
 
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
         """Stores one micro-batch."""
-        self.store(rows, batch_id)
+        self.store(output.columns_of(rows), batch_id)
 
     def store(self, rows: DataFrame, batch_id: int) -> None:
         """Stores one micro-batch. It replaces that of an attempt that failed."""

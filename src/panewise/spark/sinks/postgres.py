@@ -13,15 +13,15 @@ from panewise.errors import SpecError, StateError
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.postgres_copy import COPIED, CopyRows, psycopg
 from panewise.spark.sinks.postgres_statements import Statements
-from panewise.spark.sinks.postgres_table import prepare_table
+from panewise.spark.sinks.postgres_table import prepare_table, table_is_missing
 from panewise.spark.sinks.postgres_types import as_copied, declared
 from panewise.spark.sinks.table_modes import (
-    OPERATION,
     TableMode,
     check_mode,
     check_results_of,
     columns_written,
     key_of,
+    operation_of,
     rows_written,
 )
 from panewise.spec.conditions.text import in_backticks
@@ -69,6 +69,10 @@ class PostgresSink(OutputSink):
     def place(self) -> str:
         """The table, which no other output of a query has."""
         return f"{self.dsn} {self.table}"
+
+    def is_missing(self, output: SinkOutput) -> bool:
+        """Returns whether there is no such table."""
+        return table_is_missing(self.dsn, self._statements(output), f"{output.name}={self!r}")
 
     def check(self, output: SinkOutput) -> None:
         """Checks the columns, their types and the key."""
@@ -127,9 +131,11 @@ class PostgresSink(OutputSink):
     def _copied(self, rows: DataFrame, statements: Statements, output: SinkOutput) -> dict[str, int]:
         """Copies rows into the staging table; returns how many, by the numbers of the attempts that count."""
         types = {column.name: column.dataType for column in columns_written(self, output)}
-        columns = [as_copied(F.col(in_backticks(name)), dtype).alias(name) for name, dtype in types.items()]
-        deleted = F.col(OPERATION) == "delete" if self.mode == "upsert" else F.lit(False)
-        copied = rows.select(deleted.alias("__deleted"), *columns)
+        columns = [as_copied(F.col(in_backticks(name)), dtype) for name, dtype in types.items()]
+        deleted = F.col(operation_of(output)) == "delete" if self.mode == "upsert" else F.lit(False)
+        # COPY goes by place, and mapInArrow takes a dot in a name for a field of a struct.
+        numbered = (column.alias(f"column_{n}") for n, column in enumerate([deleted, *columns]))
+        copied = rows.select(*numbered)
         copy = CopyRows(self.dsn, statements.copy())
         return {row.attempt: row.copied for row in copied.mapInArrow(copy, COPIED).collect()}
 

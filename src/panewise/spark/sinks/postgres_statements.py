@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
 
+from panewise.spark.sinks.sequence import unused_name
+
 BATCHES: Final = "panewise_batches"  # the table with the last micro-batch of each query
-_ATTEMPT: Final = "__attempt"
-_DELETED: Final = "__deleted"
 
 
 def in_quotes(name: str) -> str:
@@ -67,6 +67,16 @@ class Statements:
         """The table and output for which numbers of micro-batches are stored."""
         return f"{self.table} {self.output}"
 
+    @property
+    def _attempt_column(self) -> str:
+        """The column of the staging table with the attempt of the task that copied the row."""
+        return unused_name(self.columns, "__attempt")
+
+    @property
+    def _deleted_column(self) -> str:
+        """The column of the staging table that says whether the row of the key is deleted."""
+        return unused_name(self.columns, "__deleted")
+
     def _beside(self, name: str) -> str:
         """Returns a table in the schema of the target."""
         schema, dot, _ = self.table.rpartition(".")
@@ -95,6 +105,21 @@ class Statements:
             f" WHERE t.attrelid = to_regclass({literal(self.target)})"
             f" AND s.attrelid = to_regclass({literal(self.staging)})"
             f" AND s.attnum > 0 AND {own} <> {wanted} ORDER BY s.attnum"
+        )
+
+    def columns_without_values(self) -> str:
+        """Returns the query for columns that need a value, while rows lack them and no default fills them.
+
+        A trigger before the INSERT may fill them, so of a table with one there are none.
+        """
+        filled = "a.atthasdef OR a.attidentity <> '' OR ty.typdefault IS NOT NULL"
+        before_insert = "NOT g.tgisinternal AND g.tgtype & 7 = 7"  # FOR EACH ROW, BEFORE, INSERT
+        return (
+            "SELECT a.attname::text FROM pg_attribute a JOIN pg_type ty ON ty.oid = a.atttypid"
+            f" WHERE a.attrelid = to_regclass({literal(self.target)}) AND a.attnum > 0 AND a.attnotnull"
+            f" AND NOT ({filled}) AND a.attname <> ALL (ARRAY[{', '.join(map(literal, self.columns))}])"
+            f" AND NOT EXISTS (SELECT 1 FROM pg_trigger g WHERE g.tgrelid = a.attrelid AND {before_insert})"
+            " ORDER BY a.attnum"
         )
 
     def unique_indexes(self) -> str:
@@ -138,7 +163,7 @@ class Statements:
 
     def make_staging(self) -> str:
         """Returns what makes the empty staging table."""
-        own = {_ATTEMPT: "uuid", _DELETED: "boolean", **self.columns}
+        own = {self._attempt_column: "uuid", self._deleted_column: "boolean", **self.columns}
         columns = ", ".join(f"{in_quotes(name)} {dtype}" for name, dtype in own.items())
         return f"CREATE UNLOGGED TABLE {self.staging} ({columns})"
 
@@ -148,7 +173,8 @@ class Statements:
 
     def copy(self) -> str:
         """Returns what copies rows into the staging table."""
-        return f"COPY {self.staging} ({_names([_ATTEMPT, _DELETED, *self.columns])}) FROM STDIN"
+        names = _names([self._attempt_column, self._deleted_column, *self.columns])
+        return f"COPY {self.staging} ({names}) FROM STDIN"
 
     def is_written(self) -> str:
         """Returns the query for whether the table has this micro-batch."""
@@ -168,12 +194,13 @@ class Statements:
 
     def count_copied(self, attempts: Iterable[str]) -> str:
         """Returns the query for how many rows of attempts the staging table has."""
-        return f"SELECT count(*) FROM {self.staging} s WHERE {_counted(attempts)}"
+        return f"SELECT count(*) FROM {self.staging} s WHERE {self._counted(attempts)}"
 
     def nulls_in_deleted_keys(self, attempts: Iterable[str]) -> str:
         """Returns the query for which columns of the keys of deleted rows are null."""
         nulls = ", ".join(f"s.{in_quotes(name)} IS NULL" for name in self.key)
-        return f"SELECT DISTINCT {nulls} FROM {self.staging} s WHERE {_counted(attempts)} AND s.{_DELETED}"
+        condition = f"{self._counted(attempts)} AND s.{self._deleted_column}"
+        return f"SELECT DISTINCT {nulls} FROM {self.staging} s WHERE {condition}"
 
     def delete(self, attempts: Iterable[str], nulls: Iterable[bool]) -> str:
         """Returns the statement that deletes rows whose keys are null in these columns.
@@ -187,7 +214,7 @@ class Statements:
         )
         return (
             f"DELETE FROM {self.target} t USING {self.staging} s"
-            f" WHERE {_counted(attempts)} AND s.{_DELETED} AND {' AND '.join(matched)}"
+            f" WHERE {self._counted(attempts)} AND s.{self._deleted_column} AND {' AND '.join(matched)}"
         )
 
     def insert(self, attempts: Iterable[str]) -> str:
@@ -197,8 +224,12 @@ class Statements:
         conflict = f" ON CONFLICT ({_names(self.key)}) DO UPDATE SET {values}" if self.key else ""
         return (
             f"INSERT INTO {self.target} ({names}) SELECT {names} FROM {self.staging} s"
-            f" WHERE {_counted(attempts)} AND NOT s.{_DELETED}{conflict}"
+            f" WHERE {self._counted(attempts)} AND NOT s.{self._deleted_column}{conflict}"
         )
+
+    def _counted(self, attempts: Iterable[str]) -> str:
+        """Returns the condition for rows of the attempts that count."""
+        return f"s.{self._attempt_column} = ANY (ARRAY[{', '.join(map(literal, attempts))}]::uuid[])"
 
 
 def _names(names: Iterable[str]) -> str:
@@ -208,8 +239,3 @@ def _names(names: Iterable[str]) -> str:
 def _number_of(name: str) -> str:
     """Returns the number of the lock of a table."""
     return f"hashtextextended({name}, 0)"
-
-
-def _counted(attempts: Iterable[str]) -> str:
-    """Returns the condition for rows of the attempts that count."""
-    return f"s.{_ATTEMPT} = ANY (ARRAY[{', '.join(map(literal, attempts))}]::uuid[])"

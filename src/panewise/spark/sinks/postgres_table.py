@@ -9,6 +9,7 @@ from panewise.spark.sinks.postgres_copy import psycopg
 from panewise.spark.sinks.postgres_statements import Statements
 
 _OLDEST: Final = 15  # the first version that takes null as a value of a key
+_NOT_MADE: Final = "create the schema, grant what is missing, or give the column another name"
 _REMEDY: Final = "change the table, or give another one; without a table the sink creates it"
 
 
@@ -21,7 +22,7 @@ def prepare_table(dsn: str, statements: Statements, fault: str) -> None:
         fault: what the errors show.
     """
     with _opened(dsn, fault) as connection:
-        with _refused(fault, "the tables cannot be made", "create the schema, or grant what is missing"):
+        with _refused(fault, "the tables cannot be made", _NOT_MADE):
             for table, statement in statements.create().items():
                 if connection.execute(statements.is_there(table)).fetchone() is None:
                     connection.execute(statement)
@@ -30,8 +31,15 @@ def prepare_table(dsn: str, statements: Statements, fault: str) -> None:
             connection.execute(statements.make_staging())
             connection.execute(f"EXPLAIN {statements.insert([])}")
             _check_types(connection, statements, fault)
+            _check_values(connection, statements, fault)
             _check_key(connection, statements, fault)
         connection.rollback()
+
+
+def table_is_missing(dsn: str, statements: Statements, fault: str) -> bool:
+    """Returns whether there is no such table in the search path. `fault` is what errors show."""
+    with _opened(dsn, fault) as connection:
+        return connection.execute(statements.is_there(statements.target)).fetchone() is None
 
 
 @contextmanager
@@ -66,6 +74,13 @@ def _check_types(connection: Any, statements: Statements, fault: str) -> None:
     """Checks that columns have the types of the rows. An INSERT would convert values, and round some."""
     for name, existing, wanted in connection.execute(statements.other_types()).fetchall():
         rule = f"the rows have {name} {wanted}, and the table has {existing} there"
+        raise SpecError(fault, rule, _REMEDY)
+
+
+def _check_values(connection: Any, statements: Statements, fault: str) -> None:
+    """Checks that rows have the columns that need a value. EXPLAIN does not see that an INSERT would fail."""
+    for (name,) in connection.execute(statements.columns_without_values()).fetchall():
+        rule = f"the rows have no column {name}, which is NOT NULL and has no default in the table"
         raise SpecError(fault, rule, _REMEDY)
 
 

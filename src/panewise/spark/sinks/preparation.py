@@ -1,6 +1,8 @@
 """Makes what sinks write to readable before there are rows."""
 
+import logging
 from collections.abc import Mapping
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -9,6 +11,8 @@ from pyspark.sql.types import AtomicType, StructType
 from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
 from panewise.spark.sinks.places import check_tables
 from panewise.spec.conditions.text import in_backticks
+
+_LOG: Final = logging.getLogger("panewise.sinks")
 
 
 def prepare_batch(session: SparkSession, sinks: Mapping[str, AnySink]) -> None:
@@ -41,10 +45,23 @@ def prepare(
 
     `targets` are the schemas of the outputs. Sinks that know their outputs decide that themselves.
     """
+    missing = [] if new else _missing_tables(sinks)
     _prepare_outputs(sinks)
     for kind, sink in sinks.items():
         if isinstance(sink, PathSink) and (new or not sink.prepared(session)):
             sink.prepare(empty(session, targets[kind]))
+            missing += [] if new else [f"{kind}={sink!r}"]
+    for place in missing:
+        _LOG.warning("%s was missing at the restart: it has only the rows of later micro-batches", place)
+
+
+def _missing_tables(sinks: Mapping[str, AnySink]) -> list[str]:
+    """Returns the sinks whose tables a continued query makes, although it may have written rows to them."""
+    return [
+        f"{kind}={sink.sink!r}"
+        for kind, sink in sinks.items()
+        if isinstance(sink, BoundSink) and sink.sink.is_missing(sink.output)
+    ]
 
 
 def empty(session: SparkSession, schema: StructType) -> DataFrame:

@@ -1,7 +1,7 @@
 """What sinks of tables share: the modes "append" and "upsert", and the key of a row."""
 
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
@@ -10,10 +10,10 @@ from panewise.errors import SpecError
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
 from panewise.spark.sinks.results import check_results
+from panewise.spark.sinks.sequence import unused_name
 from panewise.spec.conditions.text import in_backticks
 
 TableMode: TypeAlias = Literal["append", "upsert"]
-OPERATION: Final = "__operation"  # the column of :func:`changes` with "upsert" or "delete"
 
 
 class KeyedSink(Protocol):
@@ -70,11 +70,17 @@ def columns_written(sink: KeyedSink, output: SinkOutput) -> StructType:
     return StructType([field for field in output.schema.fields if field.name != left_out])
 
 
+def operation_of(output: SinkOutput) -> str:
+    """Returns the name of the column of :func:`rows_written` with "upsert" or "delete"."""
+    return unused_name(output.schema.names, "__operation")
+
+
 def rows_written(sink: KeyedSink, rows: DataFrame, output: SinkOutput) -> DataFrame:
     """Returns the rows to write. With "upsert" they are one for each key, and say whether it is deleted."""
     names = [in_backticks(name) for name in columns_written(sink, output).names]
     if sink.mode == "append":
         return rows.select(*names)
     assert output.sequence is not None, "emitted rows have one"
-    changes = net_effect(rows, key_of(sink, output), output.sequence, OPERATION, output.op)
-    return changes.select(*names, OPERATION)
+    operation = operation_of(output)
+    changes = net_effect(rows, key_of(sink, output), output.sequence, operation, output.op)
+    return changes.select(*names, operation)
