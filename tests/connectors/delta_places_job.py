@@ -1,6 +1,7 @@
 """Prepares Delta tables where there is something else, and gives two outputs one table under two names.
 
-``python -m tests.connectors.delta_places_job OUT JARS``. It fails if a place is not refused or not accepted.
+``python -m tests.connectors.delta_places_job OUT JARS``. It fails if a place is not refused or not accepted,
+or a column has a name that is not taken.
 """
 
 import json
@@ -15,6 +16,7 @@ from panewise import SpecError
 from panewise.spark import DeltaSink, ParquetSink, configure
 from panewise.spark.sinks.base import BoundSink, SinkOutput
 from panewise.spark.sinks.places import check_tables
+from panewise.spec.conditions.text import in_backticks
 from tests.connectors.delta_sink import SETTINGS
 from tests.faults.job import CONF
 
@@ -46,9 +48,28 @@ def main(out: str, jars: str) -> None:
     for other in ("default.Made", "`default`.made", "spark_catalog.default.made", str(location)):
         _check_one_table(output, "made", DeltaSink(other))
     _check_one_table(output, "made", ParquetSink(str(location)))
+    _check_names(output, f"{out}/names")
     DeltaSink("apart").prepare(output)
     assert not _are_one_table(output, "made", DeltaSink("apart"))
     spark.stop()
+
+
+def _check_names(output: SinkOutput, table: str) -> None:
+    """Checks that upserts take any names of columns, also those of the sink's own (semantics 49.41)."""
+    names = ("a.b", "a`b", "last", "__operation", "User")
+    ddl = ", ".join(f"{in_backticks(name)} STRING" for name in names)
+    session = output.session
+    rows = session.createDataFrame(
+        [(*"abcde", "+", 0), (*"fghij", "+", 1), (*"fghij", "-", 2)], f"{ddl}, op STRING, sequence BIGINT"
+    )
+    fields = {"name": "panes", "kind": "panes", "schema": rows.schema, "key": names, "op": "op"}
+    panes = replace(output, **fields, sequence="sequence")
+    sink = DeltaSink(table, mode="upsert")
+    assert sink.is_missing(panes)
+    sink.prepare(panes)
+    assert not sink.is_missing(panes)
+    sink.write(rows, 0, panes)
+    assert [tuple(row) for row in session.read.format("delta").load(table).collect()] == [(*"abcde", 0)]
 
 
 def _check_one_table(output: SinkOutput, table: str, other: DeltaSink | ParquetSink) -> None:

@@ -109,6 +109,8 @@ def test_a_sink_reaches_the_process_that_writes(rows: DataFrame) -> None:
     ("arguments", "message"),
     [
         ({"topic": ""}, r"^topic='' \| a topic has a name \|"),
+        ({"topic": "a,b"}, r"^topic='a,b' \| Kafka takes names of .* \| give such a name"),
+        ({"topic": "n" * 250}, r"^topic='n*' \| Kafka takes names of up to 249"),
         ({"options": {}}, r"^options with \[\] \| the connector finds the brokers by .* \| add "),
         ({"options": None}, r"^options of Kafka that are no texts \| .* \| give \{'kafka.bootstrap"),
         (

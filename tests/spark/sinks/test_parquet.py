@@ -163,6 +163,7 @@ def test_columns_may_be_added(spark: SparkSession, sink: ParquetSink) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"path": ""}, r"ParquetSink\(path=''\) \| without a path .* \| give a path"),
         (
             {"compact_every": 1},
             r"compact_every=1 \| .* micro-batches that become one directory, two or more \| give a number",
@@ -176,7 +177,7 @@ def test_columns_may_be_added(spark: SparkSession, sink: ParquetSink) -> None:
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:
     with pytest.raises(SpecError, match=message):
-        ParquetSink("out/panes", **arguments)  # type: ignore[arg-type]
+        ParquetSink(**{"path": "out/panes"} | arguments)  # type: ignore[arg-type]
 
 
 def test_another_session_is_refused() -> None:

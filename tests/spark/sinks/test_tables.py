@@ -152,6 +152,11 @@ def test_sinks_of_the_driver_are_refused_through_connect() -> None:
         check_in_driver("a MemorySink", Output())  # type: ignore[arg-type]
 
 
+def test_an_empty_name_of_a_table_is_refused() -> None:
+    with pytest.raises(SpecError, match=r"DeltaSink\(table=''\) \| a Delta table has a name or a path"):
+        DeltaSink("")
+
+
 def test_wrong_numbers_of_rows_are_refused() -> None:
     with pytest.raises(SpecError, match=r"ConsoleSink\(rows=0\) \| a console shows 1 row or more \| give"):
         ConsoleSink(rows=0)

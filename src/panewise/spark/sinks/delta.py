@@ -45,7 +45,7 @@ class DeltaSink(OutputSink):
             of the window.
 
     Raises:
-        SpecError: for another mode, or a key with "append".
+        SpecError: for another mode, a key with "append", or an empty name.
     """
 
     table: str
@@ -54,6 +54,9 @@ class DeltaSink(OutputSink):
 
     def __post_init__(self) -> None:
         check_mode("DeltaSink", self.mode, self.key)
+        if not self.table:
+            rule = "a Delta table has a name or a path"
+            raise SpecError(f"DeltaSink(table={self.table!r})", rule, 'give one such as "/lake/hourly"')
 
     @property
     def place(self) -> str:

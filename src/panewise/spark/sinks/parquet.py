@@ -33,8 +33,9 @@ class ParquetSink(PathSink):
             that are there. Default: it is refused. A restart deletes nothing.
 
     Raises:
-        SpecError: if `compact_every` is below 2, or `retain` is no duration above 0. By `write` also if one
-            of them is given for a batch DataFrame, or the path has rows of another query.
+        SpecError: if `path` is empty, `compact_every` is below 2, or `retain` is no duration above 0. By
+            `write` also if one of the two is given for a batch DataFrame, or the path has rows of another
+            query.
 
     Source: semantics 49.46, 49.47, 49.51.
     """
@@ -45,6 +46,9 @@ class ParquetSink(PathSink):
     overwrite: bool = False
 
     def __post_init__(self) -> None:
+        if not self.path:
+            rule = "without a path the files would be in the root of the file system"
+            raise SpecError(f"ParquetSink(path={self.path!r})", rule, 'give a path such as "out/panes"')
         if self.compact_every is not None and self.compact_every < 2:
             rule = "compact_every is the number of micro-batches that become one directory, two or more"
             raise SpecError(f"compact_every={self.compact_every}", rule, "give a number such as 100")
