@@ -190,7 +190,7 @@ class OperatorResult:
         (DataFrame, batch_id) that may be called again with the same batch. A text with a slash is a path. No
         two sinks may have the same path or table.
 
-        On batch DataFrames the outputs are written before it returns. There is no query then, and `checkpoint`,
+        On batch DataFrames the outputs are written before it returns. No query runs then, and `checkpoint`,
         `available_now`, `processing_time`, `name` and `added_aggregates` have no effect. So a program may run
         over both.
 
