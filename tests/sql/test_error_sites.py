@@ -341,7 +341,7 @@ def sites() -> set[tuple[str, int, int]]:
 def texts() -> list[str]:
     """Returns texts with errors: those of this file, of other tests, and mutated ones."""
     listed = [sql for sql, _ in ERRORS]
-    for name in ("test_compile", "joins.test_joins", "top_n.test_top_n", "test_forms", "test_dialects"):
+    for name in ("test_compile", "joins.test_joins", "first_rows.test_top_n", "test_forms", "test_dialects"):
         for value in vars(importlib.import_module(f"tests.sql.{name}")).values():
             marks = [mark for mark in getattr(value, "pytestmark", ()) if mark.name == "parametrize"]
             rows = [row for mark in marks for row in mark.args[1]] + (

@@ -15,10 +15,10 @@ from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.saved_operator import restored, save
 from panewise.engine.tables.stored_table import StoredTable
-from panewise.errors import InputError, StateError
+from panewise.errors import StateError
 from panewise.spec import Specification
-from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
-from panewise.spec.fields import check_choice
+from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.standalone.arguments import check_added
 from panewise.standalone.initial_state import FIELD, IMPORTED, StateInProcess, check_same
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.state import Manifest
@@ -53,12 +53,7 @@ class Host:
         initial_state: str | Path | None = None,
         added_aggregates: AddedAggregates = "null",
     ) -> None:
-        check_choice("added_aggregates", added_aggregates, ADDED_AGGREGATES)
-        if store is None and added_aggregates != "null":
-            rule = "aggregates are added to the state in a store, and here is none"
-            raise InputError(
-                f"added_aggregates={added_aggregates!r}", rule, "give the store, or leave it out"
-            )
+        check_added(added_aggregates, stored=store is not None)
         self._spec, self._schemas, self.changed = spec, schemas, False
         self._added: AddedAggregates = added_aggregates
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store

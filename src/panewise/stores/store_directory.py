@@ -13,7 +13,7 @@ HEADER = "panewise-store.json"
 ROOM_TO_OPEN = 1 << 18  # bytes
 
 
-def directory_of(argument: str, given: object) -> Path:
+def directory_of(argument: str, path: object) -> Path:
     """Returns the directory that an argument names. An empty text would be the working directory.
 
     Raises:
@@ -24,13 +24,13 @@ def directory_of(argument: str, given: object) -> Path:
         ...
     panewise.errors.InputError: store='' | a directory has a path | write '.' for the working directory ...
     """
-    if not isinstance(given, (str, os.PathLike)):
+    if not isinstance(path, (str, os.PathLike)):
         rule = "a directory is a text or a pathlib.Path"
-        raise InputError(f"{argument} of the type {type(given).__name__}", rule, "give a path")
-    if not os.fspath(given):
+        raise InputError(f"{argument} of the type {type(path).__name__}", rule, "give a path")
+    if not os.fspath(path):
         rule = "a directory has a path"
-        raise InputError(f"{argument}={given!r}", rule, "write '.' for the working directory")
-    return Path(given)
+        raise InputError(f"{argument}={path!r}", rule, "write '.' for the working directory")
+    return Path(path)
 
 
 class StoreDirectory:
