@@ -13,7 +13,6 @@ from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.renaming import renamed_value
-from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.stars import check_left_out, names_before_star
 from panewise.sql.joins.open_conditions import spelled, with_sides
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
@@ -187,13 +186,9 @@ class _Resolver:
             using = [name for name in item.parts[1:] if name.lower() not in item.without]
             first = [OutputColumn(self._reference(None, name), self._own(name), name) for name in using]
             star, once = [*self._star(item.columns[0][0])], {name.lower() for name in item.parts[1:]}
-            # A `*` of a window join stands for those of its sides.
-            one = (
-                star
-                if names_before_star(item.original) or not star_of(item.original)
-                else [*self._star(None)]
-            )
-            _check_without(item, [output.original for output in one], once, self._ends())
+            # In a window join a `*` of the query is one of each side, which leave out the same columns.
+            table = next(iter(names_before_star(item.original)), None)
+            _check_without(item, [output.original for output in self._star(table)], once, self._ends())
             return [*first, *(output for output in star if output.original not in once | item.without)]
         return [OutputColumn(self._text(item), item.name, item.original)]
 
