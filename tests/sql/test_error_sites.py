@@ -33,8 +33,7 @@ SECOND: Final = f"SELECT window_start, window_end, max(n) AS n FROM ({PANES}) {A
 ERRORS: Final = [
     ("SELECT v FROM TABLE(SESION(TABLE t, DESCRIPTOR(ts), '1 hour'))", "write SESSION"),
     (
-        f"SELECT a.* EXCEPT (nope) FROM ({PANES}) a JOIN ({PANES}) b "
-        "ON a.k = b.k AND a.window_start = b.window_start AND a.window_end = b.window_end",
+        f"SELECT a.* EXCEPT (nope) FROM ({PANES}) a JOIN ({PANES}) b USING (k, window_start, window_end)",
         "leave nope out",
     ),
     ("SELECT k, count(*) FROM t GROUP BY k, HoppingWindow(second, 10, 5)", "write HOP"),
