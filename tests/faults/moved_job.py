@@ -14,13 +14,15 @@ from pyspark.sql import SparkSession
 
 from panewise.checkpoints.export import export_checkpoint
 from panewise.spark import configure
+from panewise.spec import parts
 from tests.faults.job import CONF, Asked, begin
-from tests.faults.specs import CHANGED
+from tests.faults.specs import ALL, CHANGED
+from tests.faults.specs import SECOND as SECOND_SPECS
 
 Way = Literal["moved", "changed"]
 FIRST, SECOND = "first", "second"  # the folders of the sinks; a changed query has only the first one
 ENDED, STATE, BEGINS = "first-ended", "exported.state", "second-begins"
-SHARDS = "3"  # of the checkpoint that begins with the state
+SHARDS = "3"  # of the checkpoint that begins with the state, unless an operator has one shard
 
 
 def run(spark: SparkSession, source: str, out: str, name: str, way: Way, first: int) -> None:
@@ -40,8 +42,18 @@ def run(spark: SparkSession, source: str, out: str, name: str, way: Way, first: 
         export_checkpoint(f"{out}/{FIRST}/checkpoint", folder / STATE)
     inputs = _linked(files[first:], folder / "in-second")
     (folder / BEGINS).touch()
-    asked, state = Asked(shards=SHARDS), str(folder / STATE)
+    asked, state = Asked(shards=shards_of(name)), str(folder / STATE)
     begin(spark, str(inputs), f"{out}/{SECOND}", name, asked, initial_state=state).awaitTermination()
+
+
+def shards_of(name: str) -> str:
+    """Returns the number of shards of the checkpoint that begins with the state of a query.
+
+    >>> shards_of("evictor"), shards_of("chain")
+    ('3', '1')
+    """
+    specs = [ALL[name], *([SECOND_SPECS[name]] if name in SECOND_SPECS else [])]
+    return SHARDS if all(parts(spec).one_shard(spec) is None for spec in specs) else "1"
 
 
 def _linked(files: list[Path], folder: Path) -> Path:

@@ -106,6 +106,7 @@ ELSEWHERE = {
     "spark/results/over.py": "spark/builders/test_over.py",
     "spark/builders/two_sides.py": "spark/builders/test_join.py",
     "spark/builders/selectable_columns.py": "spark/builders/test_join.py",
+    "sql/first_rows": "sql/first_rows/test_top_n.py",
     "sql/expressions": "sql/test_compile.py",
     "sql/parsing": "sql/test_compile.py",
     "sql/stages": "sql/test_compile.py",

@@ -283,7 +283,7 @@ class Row:
 
 
 # Folders of families and matches, and of what is like one. Their modules may have names that others have.
-OWN = {*(family.name for family in FAMILIES), *MATCHES, "by_arrival", "joins", "nested", "retained", "top_n"}
+OWN = {*(family.name for family in FAMILIES), *MATCHES, "by_arrival", "joins", "nested", "retained"}
 SAYS_NOTHING = {"common", "helper", "helpers", "misc", "util", "utils"}
 
 

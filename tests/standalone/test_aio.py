@@ -226,3 +226,19 @@ def test_a_call_that_is_cancelled_while_it_waits_adds_nothing() -> None:
             assert totals([await asyncio.wait_for(following, 5)]) == [6]
 
     asyncio.run(main())
+
+
+def test_an_exported_state(tmp_path: Path) -> None:
+    """semantics 48.4, 48.8: an operator begins with the state of another one."""
+
+    async def main() -> list[Any]:
+        async with AsyncOperator(SPEC, TYPES) as first:
+            await first.add_message(message(1, 5))
+            await first.export_state(tmp_path / "state")
+        async with AsyncOperator(SPEC, TYPES, initial_state=tmp_path / "state") as second:
+            await second.add_message(message(2, 3))
+            await second.advance(watermark=10)
+            await second.end()
+            return totals([emission async for emission in second])
+
+    assert asyncio.run(main()) == [8]

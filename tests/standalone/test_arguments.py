@@ -19,6 +19,7 @@ from panewise.standalone import (
     StandaloneOperator,
     WindowedAggregator,
 )
+from panewise.stores import DurableMap
 from panewise.testing import run
 
 N = [F.count().alias("n")]
@@ -119,3 +120,24 @@ def test_emissions_and_outputs_name_the_input() -> None:
     for runtime in ("oracle", "engine", "standalone"):
         [output] = run(JOIN, [{"op": "add", "input": "right", "rows": rows}], runtime, types=TYPES)  # type: ignore[arg-type]
         assert [entry["input"] for entry in output["invalid"]] == ["right"]
+
+
+@pytest.mark.parametrize("place", ["", 3])
+def test_a_directory_has_a_path(place: Any) -> None:
+    """semantics 31.3"""
+    settings = AggregatorSettings(
+        measure="time", size=10, advance=10, retention_size=100, retention_time="1 day"
+    )
+    for make in (
+        lambda: StandaloneOperator(JOIN, TYPES, store=place),
+        lambda: WindowedAggregator(settings, N, {"event_time": "bigint"}, store=place),
+        lambda: DurableMap(place),
+    ):
+        with pytest.raises(InputError, match=r"directory|OperatorStore"):
+            make()
+
+
+def test_aggregates_are_added_to_a_store() -> None:
+    """semantics 47.3"""
+    with pytest.raises(InputError, match="give the store"):
+        StandaloneOperator(JOIN, TYPES, added_aggregates="from_now_on")

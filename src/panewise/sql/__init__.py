@@ -7,8 +7,9 @@ The way of a query, with the folders and modules of each step:
 2. Syntax, in `parsing`: `parser` reads the text, with `expressions`, `relations` (FROM), `window_tables`,
    `groups` (GROUP BY) and `emit` (EMIT). It extends the parser of sqlglot, and returns values of `syntax`.
 3. Recognition: `compile` compiles each query in its `scope`. `selects` determines what a SELECT is, with
-   `join_queries` and `first_rows`. Some SELECTs are written again as a query over a query (`rewriting`).
-4. Specification: each kind of SELECT has a compiler: `windows`, `over`, `joins`, `top_n`, `deduplicates`.
+   `joins.join_queries` and `first_rows.first_queries`. Some SELECTs are written again as a query over a
+   query (`rewriting`).
+4. Specification: each kind of SELECT has a compiler: `windows`, `over`, `joins`, `first_rows`.
    `expressions` says what their expressions read and compute. `sources` compiles FROM, and `spark_queries`
    what Spark runs. The result is a tree of `stages`; those of operators have the specifications.
 5. Run: `panewise.spark.streaming_sql` runs the stages on Spark, and `panewise.standalone.streaming_sql`

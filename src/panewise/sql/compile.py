@@ -5,6 +5,7 @@ from dataclasses import replace
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
 from panewise.sql.embedded_tables import check_embedded
+from panewise.sql.first_rows.pattern import pattern_is_possible
 from panewise.sql.options import check_options_read
 from panewise.sql.parsing.limits import compiling, too_deep
 from panewise.sql.parsing.parser import parse
@@ -28,7 +29,6 @@ from panewise.sql.stages import (
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.pieces import replaced
 from panewise.sql.text.pipes import without_pipes
-from panewise.sql.top_n import pattern_is_possible
 from panewise.sql.windows.stream_queries import streamed_rows, with_accumulation
 
 

@@ -14,8 +14,8 @@ from panewise.sql.expressions.function_calls import (
     windows_in,
 )
 from panewise.sql.expressions.stars import check_stars
-from panewise.sql.first_rows import distinct_rows, groups_of_first_rows, top_n_rows
-from panewise.sql.join_queries import join_query
+from panewise.sql.first_rows.first_queries import distinct_rows, groups_of_first_rows, top_n_rows
+from panewise.sql.joins.join_queries import join_query
 from panewise.sql.options import options_of
 from panewise.sql.over.behind_groups import GroupedSelect
 from panewise.sql.over.compiler import over_stage

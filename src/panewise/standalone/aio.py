@@ -37,8 +37,8 @@ class AsyncOperator(AsyncFront[Emission]):
     One loop at a time reads the operator. When it is closed, calls that wait raise an InputError.
 
     Args:
-        spec, schema, buffer, store, commit_rows, callbacks, materialize, added_aggregates: as for
-            :class:`StandaloneOperator`.
+        spec, schema, buffer, store, commit_rows, callbacks, materialize, initial_state, added_aggregates: as
+            for :class:`StandaloneOperator`.
         capacity: how many emissions may wait. One step may emit more than one. Default: 100.
 
     Raises:
@@ -77,6 +77,7 @@ class AsyncOperator(AsyncFront[Emission]):
         commit_rows: int = 1,
         callbacks: Callbacks | None = None,
         materialize: WindowStore | SessionStore | None = None,
+        initial_state: str | Path | None = None,
         added_aggregates: AddedAggregates = "null",
     ) -> None:
         check_number("capacity", capacity)
@@ -88,6 +89,7 @@ class AsyncOperator(AsyncFront[Emission]):
             commit_rows=commit_rows,
             callbacks=callbacks,
             materialize=materialize,
+            initial_state=initial_state,
             added_aggregates=added_aggregates,
         )
         super().__init__(self._operator, capacity)
@@ -118,6 +120,14 @@ class AsyncOperator(AsyncFront[Emission]):
     def remove_waiting(self) -> list[WaitingMessage]:
         """Removes the messages that wait, as :meth:`StandaloneOperator.remove_waiting` does."""
         return self._operator.remove_waiting()
+
+    async def export_state(self, file: str | Path, *, replace: bool = False) -> None:
+        """Writes the whole state to a file, as :meth:`StandaloneOperator.export_state` does.
+
+        Messages that wait are evaluated first. What the operator has emitted is not a part of the state. As
+        other calls, it is refused after :meth:`end`.
+        """
+        await self._step(lambda: self._operator.export_state(file, replace=replace))
 
     async def add_message(
         self,

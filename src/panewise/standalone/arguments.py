@@ -6,7 +6,8 @@ from typing import Any
 from panewise.errors import InputError
 from panewise.families import WRONG_WORDS
 from panewise.spec import Inputs
-from panewise.spec.fields import is_count
+from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES
+from panewise.spec.fields import check_choice, is_count
 
 
 def check_input(spec: Any, name: str | None) -> None:
@@ -45,6 +46,15 @@ def check_commits(mode: str, commit_rows: int, *, of_loop: bool) -> None:
     if commit_rows != 1 and mode == "standalone" and not of_loop:
         rule = "in mode='standalone' only flush commits"
         raise InputError(f"commit_rows={commit_rows}", rule, "leave it out, or use mode='automatic'")
+
+
+def check_added(added_aggregates: str, *, stored: bool) -> None:
+    """Refuses another value than those of `added_aggregates`, and a value without effect."""
+    check_choice("added_aggregates", added_aggregates, ADDED_AGGREGATES)
+    if not stored and added_aggregates != "null":
+        rule = "aggregates are added to the state in a store, and here is none"
+        fault = f"added_aggregates={added_aggregates!r}"
+        raise InputError(fault, rule, "give the store, or leave it out")
 
 
 def check_words(call: str, others: Mapping[str, object]) -> None:

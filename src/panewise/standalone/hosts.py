@@ -17,8 +17,8 @@ from panewise.engine.saved_operator import restored, save
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec import Specification
-from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
-from panewise.spec.fields import check_choice
+from panewise.spec.codec.same_aggregates import AddedAggregates
+from panewise.standalone.arguments import check_added
 from panewise.standalone.initial_state import FIELD, IMPORTED, StateInProcess, check_same
 from panewise.standalone.operator_store import OperatorStore, opened
 from panewise.state import Manifest
@@ -53,7 +53,7 @@ class Host:
         initial_state: str | Path | None = None,
         added_aggregates: AddedAggregates = "null",
     ) -> None:
-        check_choice("added_aggregates", added_aggregates, ADDED_AGGREGATES)
+        check_added(added_aggregates, stored=store is not None)
         self._spec, self._schemas, self.changed = spec, schemas, False
         self._added: AddedAggregates = added_aggregates
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from os import PathLike
-from pathlib import Path
 from typing import Any, Final, Protocol, TypeAlias, cast
 
 from panewise.errors import InputError
 from panewise.state import RunStore
 from panewise.state.file_store import FileRunStore
+from panewise.stores.store_directory import directory_of
 
 
 class OperatorStore(RunStore, Protocol):
@@ -47,7 +47,7 @@ def opened(store: Any) -> tuple[OperatorStore, Close]:
     The operator closes what it has opened: to close a given store does nothing (semantics 31.11).
     """
     if isinstance(store, (str, PathLike)):
-        runs = FileRunStore(Path(store))
+        runs = FileRunStore(directory_of("store", store))
         return runs, runs.close
     missing = [name for name in _METHODS if not callable(getattr(store, name, None))]
     if missing:

@@ -26,7 +26,7 @@ from panewise.stores.memory_map import PlainMemoryMap
 from panewise.stores.ordered_map import closed_error, of_bytes
 from panewise.stores.rocks import StoreErrors, close_files, is_of_files, options, store_error
 from panewise.stores.scans import GeneratedScan
-from panewise.stores.store_directory import StoreDirectory
+from panewise.stores.store_directory import StoreDirectory, directory_of
 
 DEFAULT_CACHE = 64 << 20
 _DELETED = b""  # a tombstone; values are stored behind one byte, so that none is empty
@@ -41,7 +41,7 @@ class PlainDurableMap:
     def __init__(self, directory: str | Path, *, cache_bytes: int = DEFAULT_CACHE, sync: bool = True) -> None:
         if cache_bytes < 0:
             raise SpecError(f"cache_bytes={cache_bytes}", "a cache has 0 bytes or more", "give 0 or more")
-        self._directory = StoreDirectory(Path(directory))
+        self._directory = StoreDirectory(directory_of("directory", directory))
         self._errors = StoreErrors(self._directory.path)
         self._changes: PlainMemoryMap[bytes] = PlainMemoryMap()
         self._opened: WeakSet[DurableSnapshot] = WeakSet()

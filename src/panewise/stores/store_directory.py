@@ -5,12 +5,32 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from panewise.errors import StoreError
+from panewise.errors import InputError, StoreError
 from panewise.stores.rocks import INTACT, RESTORE, StoreErrors, store_error
 
 FORMAT = 1
 HEADER = "panewise-store.json"
 ROOM_TO_OPEN = 1 << 18  # bytes
+
+
+def directory_of(argument: str, path: object) -> Path:
+    """Returns the directory that an argument names. An empty text would be the working directory.
+
+    Raises:
+        InputError: for an empty text, and for what is no path.
+
+    >>> directory_of("store", "")
+    Traceback (most recent call last):
+        ...
+    panewise.errors.InputError: store='' | a directory has a path | write '.' for the working directory ...
+    """
+    if not isinstance(path, (str, os.PathLike)):
+        rule = "a directory is a text or a pathlib.Path"
+        raise InputError(f"{argument} of the type {type(path).__name__}", rule, "give a path")
+    if not os.fspath(path):
+        rule = "a directory has a path"
+        raise InputError(f"{argument}={path!r}", rule, "write '.' for the working directory")
+    return Path(path)
 
 
 class StoreDirectory:

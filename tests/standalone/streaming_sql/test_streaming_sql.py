@@ -675,3 +675,28 @@ def test_tables_are_no_parameters() -> None:
     table = pl.DataFrame({"ts": [datetime(2024, 1, 1, tzinfo=UTC)], "v": [1]})
     with pytest.raises(SqlError, match="tables are given by their names"):
         sql("SELECT sum(v) AS s FROM t GROUP BY window(ts, '1 hour')", {"t": table})
+
+
+_HOURS = "TUMBLE({}, ts, INTERVAL '1' HOUR)"
+_SAME_HOURS = (
+    f"FROM {_HOURS.format('t')} a JOIN {_HOURS.format('u')} b "
+    "ON a.k = b.k AND a.window_start = b.window_start AND a.window_end = b.window_end"
+)
+
+
+@pytest.mark.parametrize("star", ["a.*", "*"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        f"FROM {_HOURS.format('t')} a",
+        _SAME_HOURS,
+        "FROM t a JOIN u b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR",
+        "FROM t a",
+    ],
+)
+def test_a_column_that_is_left_out_is_there(source: str, star: str) -> None:
+    """semantics 46.166: also in a window join, whose `*` has the bounds of the windows."""
+    tables = {"t": ORDERS, "u": ORDERS.rename({"v": "w"})}
+    with pytest.raises(SqlError, match="leave nope out of EXCEPT"):
+        sql(f"SELECT {star} EXCEPT (nope) {source}", **tables)
+    assert "v" not in sql(f"SELECT a.* EXCEPT (v) {source}", **tables).rows.columns

@@ -190,6 +190,10 @@ class OperatorResult:
         (DataFrame, batch_id) that may be called again with the same batch. A text with a slash is a path. No
         two sinks may have the same path or table.
 
+        On batch DataFrames the outputs are written before it returns. No query runs then, and `checkpoint`,
+        `available_now`, `processing_time`, `name` and `added_aggregates` have no effect. So a program may run
+        over both.
+
         Args:
             sinks: the sinks by the names of the outputs, for names that cannot be those of arguments.
             checkpoint: directory of the query's checkpoint. Required on a stream.

@@ -23,6 +23,7 @@ from panewise.spark.streaming_sql.sql_text import SparkText
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.spark_names import output_name
+from panewise.sql.expressions.stars import check_left_out
 from panewise.sql.over.compiler import with_free_names
 from panewise.sql.own_columns import only_time, own_names, with_own_names, with_window_time
 from panewise.sql.row_filters import of_stage
@@ -175,9 +176,11 @@ def _columns(
         if star is None:
             columns.append(output)
             continue
+        names = (result.dataflow.output_names or {})[INPUT].values()
+        check_left_out(output.original, [*names, *new])
         columns += [
             OutputColumn(in_backticks(name), name, name)
-            for name in (result.dataflow.output_names or {})[INPUT].values()
+            for name in names
             if name not in new and name.lower() not in star.without
         ]
     return columns

@@ -14,6 +14,7 @@ from panewise.spark.shuffle.reports import PROGRESS
 from panewise.spec.column_expressions import Expression
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.column_syntax import star_of
+from panewise.sql.expressions.stars import check_left_out
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import Computed, OutputColumn, Ranked, Ties
 from panewise.sql.text.pieces import one_line
@@ -41,6 +42,7 @@ def _listed(df: DataFrame, outputs: Iterable[OutputColumn]) -> Iterator[tuple[st
         if star is None:
             yield output.text, output.name or df.selectExpr(output.text).columns[0]
             continue
+        check_left_out(output.original, columns_of(df))
         left_out = {PROGRESS, *star.without}
         yield from ((in_backticks(name), name) for name in columns_of(df) if name.lower() not in left_out)
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 
 from sqlglot import TokenType
 
+from panewise.errors import SqlError
+from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import SelectItem
@@ -25,6 +27,26 @@ def names_before_star(text: str) -> tuple[str, ...]:
         names.append(tokens[place].text.lower())
     star = 2 * len(names)
     return tuple(names) if star < len(tokens) and tokens[star].token_type == TokenType.STAR else ()
+
+
+def check_left_out(text: str, names: Iterable[str]) -> None:
+    """Refuses to leave columns out of `*` that it does not have, as Spark does.
+
+    Args:
+        text: the `*`, as the user writes it.
+        names: the columns that it has, and columns that may be left out of it.
+
+    >>> check_left_out("t.* EXCEPT (b)", ["a"])
+    Traceback (most recent call last):
+        ...
+    panewise.errors.SqlError: t.* EXCEPT (b) | `*` leaves out columns that it has: ['a'] | leave b out of ...
+    """
+    star, known = star_of(text), [name.lower() for name in names]
+    for name in sorted(star.without if star is not None else ()):
+        if name not in known:
+            raise SqlError(
+                text, f"`*` leaves out columns that it has: {known}", f"leave {name} out of EXCEPT"
+            )
 
 
 def check_stars(items: Iterable[SelectItem], tables: Iterable[str], parser: QueryParser) -> None:

@@ -12,6 +12,7 @@ from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate
+from panewise.sql.expressions.stars import check_left_out
 from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
 from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
@@ -213,12 +214,13 @@ class JoinCompiler:
     def _columns_of_panes(self, whole: Referring) -> list[Referring]:
         """Returns the columns for which `*` stands, without the event times that the query does not have."""
         once = self._once(whole)
-        columns = [
+        named = [
             (side.name, name)
             for _, side in self._sides_of(whole)
             for name in names_of_outputs(side.stage) or ()
-            if name.lower() not in once
         ]
+        check_left_out(whole.original, [name for _, name in named])
+        columns = [(table, name) for table, name in named if name.lower() not in once]
         return [*self._using_of(whole), *(Referring(("", ""), (pair,), pair[1], pair[1]) for pair in columns)]
 
     def _using_of(self, whole: Referring) -> list[Referring]:
@@ -250,7 +252,7 @@ class JoinCompiler:
                 raise self._fail(whole.original, rule, "name the columns")
             if named != rows.columns:
                 own = once - {*map(str.lower, filter(None, named))}
-                yield Referring(("*",), ((side.name, "*"),), None, f"{side.name}.*", without=own)
+                yield Referring(("*",), ((side.name, "*"),), None, whole.original, without=own)
             for name in filter(None, named):
                 if name.lower() not in once:
                     yield Referring(("", ""), ((side.name, name),), name, name)

@@ -13,6 +13,7 @@ from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.renaming import renamed_value
+from panewise.sql.expressions.stars import check_left_out, names_before_star
 from panewise.sql.joins.open_conditions import spelled, with_sides
 from panewise.sql.stages import JoinStage, OutputColumn, Referring
 from panewise.sql.windows.panes import BOUND_TEXTS
@@ -185,7 +186,9 @@ class _Resolver:
             using = [name for name in item.parts[1:] if name.lower() not in item.without]
             first = [OutputColumn(self._reference(None, name), self._own(name), name) for name in using]
             star, once = [*self._star(item.columns[0][0])], {name.lower() for name in item.parts[1:]}
-            _check_without(item, [output.original for output in star], once)
+            # In a window join a `*` of the query is one of each side, which leave out the same columns.
+            table = next(iter(names_before_star(item.original)), None)
+            _check_without(item, [output.original for output in self._star(table)], once, self._ends())
             return [*first, *(output for output in star if output.original not in once | item.without)]
         return [OutputColumn(self._text(item), item.name, item.original)]
 
@@ -248,6 +251,12 @@ class _Resolver:
             return text
         return f"CASE WHEN `missing` = '{side}' THEN NULL ELSE {text} END"
 
+    def _ends(self) -> Collection[str]:
+        """Returns the names of the bounds of a window join, in lower case; none of other joins."""
+        if not match_parts(self.stage.match).windows_end(self.stage.match):
+            return ()
+        return [name.lower() for ends in self.stage.ends for name in ends or BOUND_TEXTS]
+
     def _end(self, side: str, column: str) -> str | None:
         """Returns the text of a bound of a window join that a side has under this name, None for all else."""
         if not match_parts(self.stage.match).windows_end(self.stage.match):
@@ -271,17 +280,17 @@ class _Resolver:
         return known.name
 
 
-def _check_without(item: Referring, names: Sequence[str], once: Collection[str]) -> None:
+def _check_without(
+    item: Referring, names: Sequence[str], once: Collection[str], ends: Collection[str]
+) -> None:
     """Refuses to leave columns out of `*` that it does not have, or has of two tables, as Spark does.
 
-    The names of columns are in lower case. `once` are those of USING.
+    The names of columns are in lower case. `once` are those of USING, `ends` are bounds of windows.
     """
     if item.original.endswith("*"):
         return  # the columns that are left out are those of USING, or bounds of windows
+    check_left_out(item.original, [*names, *ends])
     for name in sorted(item.without):
-        if name not in names:
-            rule = f"`*` leaves out columns that it has: {list(names)}"
-            raise SqlError(item.original, rule, f"leave {name} out of EXCEPT")
         if name not in once and names.count(name) > 1:
             rule = f"both tables have a column {name}"
             raise SqlError(item.original, rule, f"write a.* EXCEPT ({name}) for each table a")

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from panewise.sql.expressions.function_calls import column_name
+from panewise.sql.first_rows.pattern import is_row_number, pattern_of
 from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Query, Select
-from panewise.sql.top_n.pattern import is_row_number, pattern_of
 
 
 @dataclass(frozen=True)

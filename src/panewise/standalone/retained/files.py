@@ -23,7 +23,7 @@ from panewise.stores.message_layout import KeyLayout
 from panewise.stores.message_store import MessageStore
 from panewise.stores.ordered_map import OrderedMap, prefix_end
 from panewise.stores.rocks import RESTORE
-from panewise.stores.store_directory import HEADER
+from panewise.stores.store_directory import HEADER, directory_of
 
 _HEADER, _POSITION, _WINDOWS, _RETIRED = b"h", b"p", b"w", b"d"
 _COPY, _MESSAGES, _RESET = b"c", b"m", b"r"
@@ -48,7 +48,7 @@ class WindowFiles:
     ) -> None:
         self._made_with = json.loads(json.dumps(made_with))
         self._on_write, self._in_memory = on_write, directory is None
-        place = None if directory is None else Path(directory)
+        place = None if directory is None else directory_of("store", directory)
         if place is not None and _is_store(place / "messages") and not _is_store(place / "metadata"):
             fault, rule = f"messages in {place}, and no metadata", "messages are stored beside their metadata"
             raise StoreError(fault, rule, RESTORE)

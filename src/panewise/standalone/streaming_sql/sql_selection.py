@@ -12,7 +12,7 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.column_syntax import generates, star_of
 from panewise.sql.expressions.expression_tree import CallNode, tree_of
 from panewise.sql.expressions.spark_names import output_name
-from panewise.sql.expressions.stars import names_before_star
+from panewise.sql.expressions.stars import check_left_out, names_before_star
 from panewise.sql.stages import OutputColumn
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 from panewise.standalone.streaming_sql.sql_typed import Typed, check, refused
@@ -32,6 +32,10 @@ def selected(
             columns.append(scope.typed(output.text).expr.alias(output_name(output)))
             continue
         fields = _fields(scope, output.text)
+        check_left_out(
+            output.original,
+            scope.columns if fields is None else (field.meta.output_name() for field in fields),
+        )
         if fields is not None:
             columns += [field for field in fields if field.meta.output_name().lower() not in star.without]
             continue

@@ -11,12 +11,12 @@ from panewise.spec import Chain
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.function_calls import column_name, plain_name, windows_in
+from panewise.sql.first_rows.order import ALL_ROWS, order_of
+from panewise.sql.first_rows.pattern import Pattern
+from panewise.sql.first_rows.row_list import check_distinct, number_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import SelectItem
 from panewise.sql.stages import Place, Ranked, Ties, WindowsStage
-from panewise.sql.top_n.order import ALL_ROWS, order_of
-from panewise.sql.top_n.pattern import Pattern
-from panewise.sql.top_n.row_list import check_distinct, number_of
 from panewise.sql.windows.bound_columns import STRUCT_TEXT
 from panewise.sql.windows.chained import ChainCompiler, emitting
 from panewise.sql.windows.compiler import retracts

@@ -13,11 +13,11 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.event_times import JOIN_TIME, TIMESTAMP
 from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.function_calls import column_name, windows_in
+from panewise.sql.first_rows.pattern import Pattern, is_row_number, same_text
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import SelectItem
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import OutputColumn, Place, QueryStage, Ranked, Ties
-from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 
 
 @dataclass(frozen=True)

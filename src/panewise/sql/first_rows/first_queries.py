@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 from panewise.spec.conditions.text import in_backticks
-from panewise.sql.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.expressions.function_calls import windows_in
 from panewise.sql.expressions.stars import check_stars
-from panewise.sql.join_queries import join_query, probe_of
+from panewise.sql.first_rows.deduplicates import DeduplicateCompiler, order_of_first
+from panewise.sql.first_rows.pattern import Pattern, pattern_is_possible, pattern_of
+from panewise.sql.first_rows.top_n import TopNCompiler
 from panewise.sql.joins.behind_joins import BehindJoin
+from panewise.sql.joins.join_queries import join_query, probe_of
 from panewise.sql.options import options_of
 from panewise.sql.parsing.emit import check_plain
 from panewise.sql.parsing.syntax import Derived, Emit, Join, NamedTable, Select, TableFunction, TextSpan
@@ -17,7 +19,6 @@ from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.sources import operator_input, table_names
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import QueryStage, is_ours
-from panewise.sql.top_n import Pattern, TopNCompiler, pattern_is_possible, pattern_of
 
 
 def top_n_rows(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:

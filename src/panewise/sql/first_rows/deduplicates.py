@@ -8,6 +8,7 @@ from sqlglot import exp
 from panewise.spec import DeduplicateOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.function_calls import column_name, is_arrival, windows_in
+from panewise.sql.first_rows.pattern import Pattern, is_row_number, same_text
 from panewise.sql.input_columns import Columns
 from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.emit import CHANGES, PLAIN
@@ -15,7 +16,6 @@ from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Select, SelectItem
 from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import DeduplicateStage, OutputColumn
-from panewise.sql.top_n.pattern import Pattern, is_row_number, same_text
 
 
 def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> tuple[Any, Any] | None:

@@ -14,6 +14,10 @@ from panewise.sql.event_times import instant_window, rows_once
 from panewise.sql.expressions.column_syntax import plain_column
 from panewise.sql.expressions.function_calls import column_name, plain_name
 from panewise.sql.expressions.stars import check_stars
+from panewise.sql.first_rows.of_panes import first_panes
+from panewise.sql.first_rows.order import ALL_ROWS, order_of
+from panewise.sql.first_rows.pattern import Pattern
+from panewise.sql.first_rows.row_list import RowList
 from panewise.sql.input_columns import Columns
 from panewise.sql.options import options_of
 from panewise.sql.over.named_windows import described
@@ -23,10 +27,6 @@ from panewise.sql.scope import QueryScope
 from panewise.sql.sources import OperatorInput, operator_input, single_input
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import OutputColumn, QueryStage, Ties, WindowsStage
-from panewise.sql.top_n.of_panes import first_panes
-from panewise.sql.top_n.order import ALL_ROWS, order_of
-from panewise.sql.top_n.pattern import Pattern
-from panewise.sql.top_n.row_list import RowList
 from panewise.sql.windows.bound_columns import STRUCT, bound_columns, folded
 from panewise.sql.windows.compiler import retracts
 from panewise.sql.windows.panes import BOUND_OF, BOUND_TEXTS
