@@ -22,6 +22,8 @@ from tests.faults.job import CONF
 
 SPEC = pw.WindowOperator(window=pw.Tumbling(10), keys=["k"], aggregates=[pw.functions.count().alias("n")])
 
+_SOMETHING_ELSE = "a DeltaSink writes to a Delta table, and something else is at this place"
+
 
 def main(out: str, jars: str) -> None:
     settings = {**CONF, **SETTINGS, "spark.jars": jars, "spark.sql.warehouse.dir": f"{out}/tables"}
@@ -37,7 +39,7 @@ def main(out: str, jars: str) -> None:
     spark.sql("CREATE VIEW shown AS SELECT * FROM files")
     rows.createOrReplaceTempView("passing")
     Path(f"{out}/empty").mkdir()
-    _refused(output, f"{out}/files", "files", "shown", "passing")
+    _refused(output, _SOMETHING_ELSE, f"{out}/files", "files", "shown", "passing")
     for table in (f"{out}/empty", f"{out}/new", "made"):
         for _ in range(2):
             DeltaSink(table).prepare(output)
@@ -49,6 +51,7 @@ def main(out: str, jars: str) -> None:
         _check_one_table(output, "made", DeltaSink(other))
     _check_one_table(output, "made", ParquetSink(str(location)))
     _check_names(output, f"{out}/names")
+    _check_values(output)
     DeltaSink("apart").prepare(output)
     assert not _are_one_table(output, "made", DeltaSink("apart"))
     spark.stop()
@@ -72,6 +75,20 @@ def _check_names(output: SinkOutput, table: str) -> None:
     assert [tuple(row) for row in session.read.format("delta").load(table).collect()] == [(*"abcde", 0)]
 
 
+def _check_values(output: SinkOutput) -> None:
+    """Checks that a table whose columns nothing fills is refused, and others are taken (semantics 49.54)."""
+    columns, spark = "(id BIGINT, more INT NOT NULL {}) USING delta", output.session
+    defaults = "TBLPROPERTIES ('delta.feature.allowColumnDefaults' = 'supported')"
+    spark.sql(f"CREATE TABLE unfilled {columns.format('')}")
+    spark.sql(f"CREATE TABLE filled {columns.format('DEFAULT 5')} {defaults}")
+    spark.sql(f"CREATE TABLE computed {columns.format('GENERATED ALWAYS AS (CAST(id AS INT))')}")
+    for table in ("filled", "computed"):
+        DeltaSink(table).prepare(output)
+        DeltaSink(table).write(spark.range(1), 0, output)
+        assert spark.table(table).count() == 1
+    _refused(output, "the rows have no column more, which is NOT NULL", "unfilled")
+
+
 def _check_one_table(output: SinkOutput, table: str, other: DeltaSink | ParquetSink) -> None:
     assert _are_one_table(output, table, other), f"{table} and {other} are accepted"
 
@@ -86,12 +103,12 @@ def _are_one_table(output: SinkOutput, table: str, other: DeltaSink | ParquetSin
     return False
 
 
-def _refused(output: SinkOutput, *tables: str) -> None:
+def _refused(output: SinkOutput, message: str, *tables: str) -> None:
     for table in tables:
         try:
             DeltaSink(table).prepare(output)
         except SpecError as error:
-            if "a DeltaSink writes to a Delta table, and something else is at this place" not in str(error):
+            if message not in str(error):
                 raise
         else:
             raise AssertionError(f"{table} is accepted")

@@ -124,7 +124,7 @@ def test_a_sink_reaches_the_process_that_writes(rows: DataFrame) -> None:
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(arguments: dict[str, Any], message: str) -> None:
-    """semantics 49.10"""
+    """semantics 49.10, 49.55"""
     with pytest.raises(SpecError, match=message):
         KafkaSink(**{"topic": "t", "options": BROKER, **arguments})
 

@@ -311,7 +311,7 @@ def test_all_types(spark: SparkSession, database: Database, tmp_path: Path) -> N
 def test_a_table_that_cannot_take_the_rows_is_refused(
     spark: SparkSession, database: Database, tmp_path: Path, table: str, message: str
 ) -> None:
-    """Before the query starts (semantics 49.42)."""
+    """Before the query starts (semantics 49.42, 49.54)."""
     database.run("DROP TABLE IF EXISTS there", f"CREATE TABLE there ({table})")
     query = Query(PostgresSink(database.dsn, "there", mode="upsert"), output(spark, tmp_path))
     with pytest.raises(SpecError, match=message) as raised:
@@ -335,7 +335,7 @@ def test_a_table_that_can_take_the_rows(
 
 
 def test_a_table_that_fills_its_own_columns(spark: SparkSession, database: Database, tmp_path: Path) -> None:
-    """By defaults, identities, domains and triggers (semantics 49.42)."""
+    """By defaults, identities, domains and triggers (semantics 49.42, 49.54)."""
     columns = (
         "k text, window_start bigint, n bigint, op text, sequence bigint, one int NOT NULL DEFAULT 1, "
         "number bigint NOT NULL GENERATED ALWAYS AS IDENTITY, "

@@ -133,7 +133,7 @@ class PostgresSink(OutputSink):
         types = {column.name: column.dataType for column in columns_written(self, output)}
         columns = [as_copied(F.col(in_backticks(name)), dtype) for name, dtype in types.items()]
         deleted = F.col(operation_of(output)) == "delete" if self.mode == "upsert" else F.lit(False)
-        # COPY goes by place, and mapInArrow takes a dot in a name for a field of a struct.
+        # COPY takes columns in their order, and mapInArrow takes a dot in a name for a field of a struct.
         numbered = (column.alias(f"column_{n}") for n, column in enumerate([deleted, *columns]))
         copied = rows.select(*numbered)
         copy = CopyRows(self.dsn, statements.copy())

@@ -1,6 +1,6 @@
 """What sinks of tables share: the modes "append" and "upsert", and the key of a row."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol, TypeAlias
 
 from pyspark.sql import DataFrame
@@ -62,6 +62,13 @@ def check_results_of(sink: KeyedSink, output: SinkOutput) -> None:
     """Checks, with "upsert", that the last row of a key is its result."""
     if key := key_of(sink, output):
         check_results(f"{output.name} with mode='upsert'", output, key, "mode='append'")
+
+
+def check_values(fault: str, unfilled: Iterable[str], remedy: str) -> None:
+    """Checks that a table has no columns that need a value and get none, from the rows or from the table."""
+    for name in unfilled:
+        rule = f"the rows have no column {name}, which is NOT NULL and has no default in the table"
+        raise SpecError(fault, rule, remedy)
 
 
 def columns_written(sink: KeyedSink, output: SinkOutput) -> StructType:
