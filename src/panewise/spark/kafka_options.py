@@ -25,3 +25,13 @@ def checked_options(options: Any) -> dict[str, str]:
             f"options with {own}", "the topic is an argument of its own, and no option", "leave them out"
         )
     return dict(options)
+
+
+def producer_options(options: Any) -> dict[str, str]:
+    """Returns the options of a sink. Spark ignores those that do not begin with `kafka.`."""
+    checked = checked_options(options)
+    others = sorted(name for name in checked if not name.lower().startswith("kafka."))
+    if others:
+        rule = "a sink has options of Kafka's producer, whose names begin with kafka."
+        raise SpecError(f"options with {others}", rule, "leave them out, or write kafka. before them")
+    return checked

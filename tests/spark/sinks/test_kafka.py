@@ -117,6 +117,10 @@ def test_a_sink_reaches_the_process_that_writes(rows: DataFrame) -> None:
             {"options": {**BROKER, "topic": "x"}},
             r"^options with \['topic'\] \| the topic is an argument of its own, and no option",
         ),
+        (
+            {"options": {**BROKER, "acks": "all"}},
+            r"^options with \['acks'\] \| a sink has options of Kafka's .* write kafka\. before them",
+        ),
         ({"key": []}, r"^key=\[\] \| a key has one column or more \| leave key out"),
         ({"key": "k"}, r"^key='k' \| key is a list"),
         ({"mode": "update"}, r"^mode='update' \| "),

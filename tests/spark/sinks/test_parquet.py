@@ -168,6 +168,7 @@ def test_columns_may_be_added(spark: SparkSession, sink: ParquetSink) -> None:
             {"compact_every": 1},
             r"compact_every=1 \| .* micro-batches that become one directory, two or more \| give a number",
         ),
+        ({"compact_every": "3"}, r"compact_every='3' \| .* two or more \| give a number"),
         (
             {"retain": "0 seconds"},
             r"retain='0 seconds' \| rows are retained for some time \| give a duration",

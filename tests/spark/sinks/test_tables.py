@@ -160,6 +160,8 @@ def test_an_empty_name_of_a_table_is_refused() -> None:
 def test_wrong_numbers_of_rows_are_refused() -> None:
     with pytest.raises(SpecError, match=r"ConsoleSink\(rows=0\) \| a console shows 1 row or more \| give"):
         ConsoleSink(rows=0)
+    with pytest.raises(SpecError, match=r"ConsoleSink\(rows='5'\) \| a console shows 1 row or more"):
+        ConsoleSink("5")  # type: ignore[arg-type]
 
 
 def test_a_table_of_a_session_without_delta(feed: Feed) -> None:

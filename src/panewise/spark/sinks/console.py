@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from panewise.errors import SpecError
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.local_session import check_in_driver
+from panewise.spec.fields import is_count
 
 
 @dataclass(frozen=True)
@@ -26,9 +27,9 @@ class ConsoleSink(OutputSink):
     truncate: bool = False
 
     def __post_init__(self) -> None:
-        if self.rows < 1:
+        if not is_count(self.rows):
             raise SpecError(
-                f"ConsoleSink(rows={self.rows})", "a console shows 1 row or more", "give such a number"
+                f"ConsoleSink(rows={self.rows!r})", "a console shows 1 row or more", "give such a number"
             )
 
     def check(self, output: SinkOutput) -> None:

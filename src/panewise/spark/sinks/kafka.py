@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from panewise.errors import SetupError, SpecError
-from panewise.spark.kafka_options import SERVERS, checked_options
+from panewise.spark.kafka_options import SERVERS, producer_options
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.kafka_records import ROW, Format, appended, dead_letters, upserts
@@ -86,7 +86,7 @@ class KafkaSink(OutputSink):
             raise SpecError(f"topic={topic!r}", rule, "give such a name")
         check_choice("mode", mode, (None, "upsert", "append"))
         check_choice("format", format, ("json", "avro"))
-        set_fields(self, topic=topic, options=checked_options(options), key=names, mode=mode, format=format)
+        set_fields(self, topic=topic, options=producer_options(options), key=names, mode=mode, format=format)
 
     def check(self, output: SinkOutput) -> None:
         """Checks the key, the mode and the jars."""

@@ -11,6 +11,7 @@ from panewise.spark.sinks.compaction import compact, delete_rows, expire, parts,
 from panewise.spark.sinks.directories import Directories
 from panewise.spark.sinks.files import EMPTY, FileSink
 from panewise.spark.sinks.local_session import is_classic
+from panewise.spec.fields import is_count
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class ParquetSink(PathSink):
         if not self.path:
             rule = "without a path the files would be in the root of the file system"
             raise SpecError(f"ParquetSink(path={self.path!r})", rule, 'give a path such as "out/panes"')
-        if self.compact_every is not None and self.compact_every < 2:
+        if self.compact_every is not None and not is_count(self.compact_every, least=2):
             rule = "compact_every is the number of micro-batches that become one directory, two or more"
-            raise SpecError(f"compact_every={self.compact_every}", rule, "give a number such as 100")
+            raise SpecError(f"compact_every={self.compact_every!r}", rule, "give a number such as 100")
         if self.retain is not None and self._retained <= 0:
             rule = "rows are retained for some time"
             raise SpecError(f"retain={self.retain!r}", rule, "give a duration such as '30 days'")
