@@ -41,3 +41,17 @@ def test_examples(page: Path) -> None:
 def test_each_row_is_in_a_table() -> None:
     pages = (ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md")))
     assert {page.name: stray for page in pages if (stray := rows_without_a_table(page))} == {}
+
+
+MODULE = re.compile(r"`(?:src/panewise/)?((?:[a-z_]+/)+[a-z_]+\.py)`")
+
+
+def test_modules_that_pages_name_are_there() -> None:
+    """By their paths below `src/panewise`, or from the root."""
+    missing = [
+        f"{page.relative_to(ROOT)}: {path}"
+        for page in DOCS.rglob("*.md")
+        for path in MODULE.findall(page.read_text(encoding="utf-8"))
+        if not any((folder / path).is_file() for folder in (ROOT / "src" / "panewise", ROOT))
+    ]
+    assert missing == []

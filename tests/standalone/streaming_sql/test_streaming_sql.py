@@ -692,6 +692,7 @@ _SAME_HOURS = (
         _SAME_HOURS,
         "FROM t a JOIN u b ON a.k = b.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR",
         "FROM t a",
+        "FROM t a QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY v DESC) <= 1",
     ],
 )
 def test_a_column_that_is_left_out_is_there(source: str, star: str) -> None:

@@ -76,9 +76,10 @@ class DeltaSink(OutputSink):
     def is_missing(self, output: SinkOutput) -> bool:
         """Returns whether there is no such table."""
         try:
-            return not isinstance(self._read(output.session).schema, StructType)
+            _ = self._read(output.session).schema
         except AnalysisException:
             return True
+        return False
 
     def check(self, output: SinkOutput) -> None:
         """Checks the key, and that the session has Delta."""

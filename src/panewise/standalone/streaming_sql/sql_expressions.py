@@ -10,6 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.errors import PanewiseError, SqlError
+from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.expression_tree import (
     STAR,
     STAR_OF,
@@ -20,6 +21,7 @@ from panewise.sql.expressions.expression_tree import (
     tree_of,
 )
 from panewise.sql.expressions.function_calls import CASTS
+from panewise.sql.expressions.stars import check_left_out
 from panewise.standalone.streaming_sql.sql_casts import COMPARISONS, cast_of, with_times
 from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS, like_pattern
 from panewise.standalone.streaming_sql.sql_regex import matching
@@ -209,6 +211,8 @@ class Scope:
         table, *without = map(_constant, node.arguments or (ConstantNode(None),))
         if table is not None and table.lower() != (self.alias or "").lower():
             raise SqlError(f"{table}.*", f"the rows are those of {self.alias}", "correct the name")
+        if without:
+            check_left_out(f"* EXCEPT ({', '.join(map(in_backticks, without))})", self.columns)
         return [pl.col(name) for name in self.columns if name.lower() not in without]
 
     def _named_struct(self, call: CallNode) -> Typed:
