@@ -104,6 +104,7 @@ def test_states_that_are_refused(first: Feed, monkeypatch: pytest.MonkeyPatch) -
         StateError, match=r"a changed specification .* \| begin with the specification of the"
     ):
         started(feed, changed, "new", file)
+    assert not Path(feed.sink("new-panes")).exists(), "no sink was prepared"
     both = windowed(changed, "timestamp").window(pw.Tumbling(50)).agg(F.count())
     with pytest.raises(
         StateError,

@@ -1,6 +1,7 @@
 """Opens the checkpoint of a query: a new one, one to continue, or one that begins with an exported state.
 
-The record of a checkpoint is changed last. So a query that is refused leaves the record as it was.
+The sinks are prepared after the checks, and the record is changed after that. So a query that is refused
+leaves both as they were.
 """
 
 from dataclasses import dataclass, replace
@@ -32,9 +33,9 @@ class QueryCheckpoint:
     Attributes:
         dataflow: the dataflow, as the user has built it.
         dispatch: what passes the outputs to their sinks.
-        options: the arguments of `write`. They have a checkpoint.
-        columns: the columns that the last operator reads.
-        rows: which of its rows are written.
+        options: the arguments of `write`, of which `checkpoint` is not None.
+        columns: the columns that the last operator reads, for the outputs that have sinks.
+        rows: which rows that the last operator emits are written.
         at_end: whether the query may end its input.
     """
 
@@ -56,12 +57,13 @@ class QueryCheckpoint:
         return str(self.options.checkpoint)
 
     def opened(self) -> Dataflow:
-        """Returns the dataflow as it begins or continues the checkpoint, after checking that.
+        """Returns the dataflow as it begins or continues the checkpoint.
 
-        It prepares the sinks, and then makes the record of the checkpoint, or changes it.
+        It checks that, prepares the sinks, and then makes the record of the checkpoint, or changes it.
 
         Raises:
-            SpecError: if a sink cannot write its output.
+            SpecError: if a sink cannot write its output, or has rows of another query; if a query that begins
+                with an exported state has an operator of Spark.
             StateError: if the query cannot continue the checkpoint, or begin with the exported state.
         """
         known = record_of(self.session, self.checkpoint)
@@ -70,17 +72,18 @@ class QueryCheckpoint:
     def _begun(self) -> Dataflow:
         dataflow, session, initial_state = self.dataflow, self.session, self.options.initial_state
         check_without_spark(initial_state, dataflow.dfs.values())
+        if initial_state is not None:
+            dataflow = self._with_state(initial_state)
+        # Sinks may delete earlier rows, so that comes after all other checks.
         if not exists(session, f"{self.checkpoint}/metadata"):
             check_new(session, self.dispatch.sinks)
         self._prepare_sinks(new=True)
-        if initial_state is not None:
-            dataflow = self._with_state(initial_state)
         more, controls = recorded_rows(dataflow, self.rows), f"{self.checkpoint}/panewise/control"
         prepare_record(session, dataflow, self.checkpoint, controls, at_end=self.at_end, more=more)
         return dataflow
 
     def _with_state(self, file: str) -> Dataflow:
-        """Returns the dataflow with the state in an exported file, which it can begin with."""
+        """Returns the dataflow as it begins with the state in an exported file."""
         dataflow = self.dataflow
         owners = state_owners(dataflow, self.columns)
         initial, spec = imported_state(self.session, owners, self.checkpoint, file)
