@@ -2,11 +2,12 @@
 
 The way of a query, with the folders and modules of each step:
 
-1. Text, in `text`: `recognize` says whether panewise has to compile it. `parameters` puts literals into it.
+1. Text, in `text`: the runtimes call `recognize`, which says whether panewise has to compile a text, and
+   `parameters`, which puts literals into it.
    `pipes` writes pipes as queries in FROM.
 2. Syntax, in `parsing`: `parser` reads the text, with `expressions`, `relations` (FROM), `window_tables`,
    `groups` (GROUP BY) and `emit` (EMIT). It extends the parser of sqlglot, and returns values of `syntax`.
-3. Recognition: `compile` compiles each query in its `scope`. `selects` determines what a SELECT is, with
+3. Kinds of SELECT: `compile` compiles each query in its `scope`. `selects` determines what a SELECT is, with
    `joins.join_queries` and `first_rows.first_queries`. Some SELECTs are written again as a query over a
    query (`rewriting`).
 4. Specification: each kind of SELECT has a compiler: `windows`, `over`, `joins`, `first_rows`.

@@ -81,8 +81,8 @@ def test_rows() -> None:
 
 REFUSED = [
     ("SELECT k FROM t UNION ALL SELECT k, v FROM u", r"both sides have as many columns; .*\n.*column 17"),
-    ("SELECT k FROM t UNION ALL SELECT v FROM u", r"here are k of the type String, .*CAST\(v AS"),
-    ("SELECT f FROM t UNION ALL SELECT d FROM u", "numbers but no decimals"),
+    ("SELECT k FROM t UNION ALL SELECT v FROM u", r"DOUBLE: k of the type String, .*CAST\(v AS"),
+    ("SELECT f FROM t UNION ALL SELECT d FROM u", "numbers, not DECIMAL and DOUBLE"),
     ("SELECT k FROM t EXCEPT SELECT k FROM u", "in process there are selections"),
     ("SELECT k FROM t UNION ALL TABLE u", "in process there are selections"),
     ("SELECT k FROM t UNION (SELECT k FROM u ORDER BY k LIMIT 1)", "in process there are selections"),
@@ -90,7 +90,7 @@ REFUSED = [
     ("SELECT k FROM t UNION SELECT k FROM t GROUP BY k", "add EMIT CHANGES"),
     ("SELECT DISTINCT struct(f) AS s FROM t", "DISTINCT has no DOUBLE in an array or a struct"),
     ("VALUES (1, 2), (3)", "as many values as the first, 2"),
-    ("VALUES (1), ('a')", "here are Int32 and String"),
+    ("VALUES (1), ('a')", "DOUBLE: Int32 and String"),
     ("VALUES (1) AS x(a)", "a name behind VALUES stands in FROM"),
     ("VALUES (k)", "a column k"),
     ("SELECT explode(k) AS e FROM t", r"explode of String \| in process it takes a list"),

@@ -68,7 +68,7 @@ def _united(left: Dtypes, right: Dtypes) -> Dtypes:
         if both is None:
             types = f"{name} of the type {dtype}, and {other_name} of the type {other}"
             rule = (
-                f"in process columns of UNION have one type, or are numbers but no decimals; here are {types}"
+                f"in process columns of UNION have one type, or are numbers, not DECIMAL and DOUBLE: {types}"
             )
             raise SqlError("UNION", rule, f"write CAST({other_name} AS ...)")
         schema[name] = both
@@ -131,7 +131,7 @@ def _column(values: Sequence[Typed]) -> pl.Series:
         both = common_type(dtype, value.dtype)
         if both is None:
             types = f"{dtype} and {value.dtype}"
-            rule = f"in process a column of VALUES has one type, or numbers but no decimals; here are {types}"
+            rule = f"in process a column of VALUES has one type, or numbers, not DECIMAL and DOUBLE: {types}"
             raise SqlError("VALUES", rule, "write CAST(... AS ...)")
         dtype = both
     return pl.Series([pl.select(value.expr.cast(dtype)).item() for value in values], dtype=dtype)
