@@ -1,7 +1,7 @@
 """Texts that are written again from the characters of a text of the user, with the places of these.
 
-Invariant: a written text knows where each of its characters comes from. So errors show the text of the user,
-whatever is compiled in its place.
+Invariant: a written text knows where each of its pieces comes from, and so each character that was copied. So
+errors show the text of the user, whatever is compiled in its place.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,9 +25,10 @@ class WrittenText:
     places: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, text: str, place: int) -> None:
-        """Adds a piece that stands at, or is about, a place of the old text."""
-        self.places.append((len(self.sql), place))
-        self.sql += text
+        """Adds a piece that stands at a place of the old text, or whose first character is about it."""
+        if text:
+            self.places.append((len(self.sql), place))
+            self.sql += text
 
     def copy(self, sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> None:
         """Adds characters of the old text, in which other texts stand for some spans."""
