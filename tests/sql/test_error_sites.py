@@ -257,7 +257,8 @@ ERRORS: Final = [
     ("SELECT DISTINCT ON (k) v FROM t", "DISTINCT has all columns"),
     ("SELECT a.v FROM a NATURAL JOIN b WITHIN 1 HOUR", "a join is one of"),
     ("SELECT v FROM a JOIN b OVER (LATEST) ON upper(k) = j", "that is an expression names its table"),
-    ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT FINAL", "leave it out, or write EMIT"),
+    ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT EARLY UPDATE", "leave it out, or write EMIT"),
+    ("SELECT row_number() OVER (ORDER BY ts)", "write FROM and a table"),
     (
         "SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k JOIN c ON c.k = b.k",
         "names its columns with their tables",
