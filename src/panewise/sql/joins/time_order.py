@@ -11,7 +11,7 @@ from panewise.sql.stages import JoinStage, OutputColumn, OverStage, QueryStage
 
 
 def without_order(emit: Emit | None) -> Emit | None:
-    """Returns EMIT of a join without the words that ask for the order of event times, None without others.
+    """Returns EMIT of a join without the words for the order of event times, None without others.
 
     An EMIT that has other words than these and the lateness is returned as it is.
     """
