@@ -261,18 +261,24 @@ ERRORS: Final = [
     ("SELECT row_number() OVER (ORDER BY ts)", "write FROM and a table"),
     ("SELECT lag(v) OVER (ORDER BY ts) FROM t WITH (allowed_lateness = '1 hour')", "a longer delay"),
     (
-        "SELECT max(v) FROM t WITH (allowed_lateness = '1 hour') GROUP BY window(ts, '1 hour') "
-        "EMIT WITH LATENESS INTERVAL '1' HOUR",
+        (
+            "SELECT max(v) FROM t WITH (allowed_lateness = '1 hour') GROUP BY window(ts, '1 hour') "
+            "EMIT WITH LATENESS INTERVAL '1' HOUR"
+        ),
         "given once, in EMIT or as an option",
     ),
     (
-        "SELECT a.v FROM a WITH (allowed_lateness = '1 hour') JOIN b WITHIN 1 HOUR ON a.k = b.k "
-        "EMIT WITH LATENESS INTERVAL '1' HOUR",
+        (
+            "SELECT a.v FROM a WITH (allowed_lateness = '1 hour') JOIN b WITHIN 1 HOUR ON a.k = b.k "
+            "EMIT WITH LATENESS INTERVAL '1' HOUR"
+        ),
         "given once, in EMIT or as an option",
     ),
     (
-        "SELECT a.v FROM TUMBLE(a WITH (allowed_lateness = '1 hour'), ts, INTERVAL 1 HOUR) a "
-        "JOIN TUMBLE(b, ts, INTERVAL 1 HOUR) b ON a.window_start = b.window_start",
+        (
+            "SELECT a.v FROM TUMBLE(a WITH (allowed_lateness = '1 hour'), ts, INTERVAL 1 HOUR) a "
+            "JOIN TUMBLE(b, ts, INTERVAL 1 HOUR) b ON a.window_start = b.window_start"
+        ),
         "so one lateness | write EMIT WITH LATENESS",
     ),
     (
