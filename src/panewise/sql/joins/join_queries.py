@@ -1,6 +1,6 @@
 """SELECTs from joins: which of them are operators, and joins of the rows of joins (semantics 46.20)."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -29,7 +29,7 @@ from panewise.sql.parsing.syntax import (
     TableFunction,
 )
 from panewise.sql.rewriting import compiled_again
-from panewise.sql.scope import QueryScope
+from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, single_input, table_names
 from panewise.sql.spark_queries import simple_rows, spark_query
 from panewise.sql.stages import JoinStage, QueryStage, walk
@@ -146,7 +146,18 @@ def _nested(select: Select, join: Join, emit: Emit | None, scope: QueryScope) ->
         return outer
     if whole:
         raise _unnamed(join, "`*`" if stars else "a column without its table", scope.parser)
-    return compiled_again(over_joined(scope.parser, select, left.span, members), scope)
+    name = _free_name({*scope.known, *table_names(join.right)})
+    known = {**scope.known, name: WithQuery(None, scope, inner)}
+    written = over_joined(scope.parser, select, left.span, members, name)
+    return compiled_again(written, scope.within(known))
+
+
+def _free_name(taken: Collection[str]) -> str:
+    """Returns the name of an inner join as a query that the outer one reads."""
+    name = "joined"
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _check_spark_joins(join: Join, probe: Select, scope: QueryScope) -> None:
