@@ -1,6 +1,6 @@
 """SELECTs from joins: which of them are operators, and joins of the rows of joins (semantics 46.20)."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -146,18 +146,17 @@ def _nested(select: Select, join: Join, emit: Emit | None, scope: QueryScope) ->
         return outer
     if whole:
         raise _unnamed(join, "`*`" if stars else "a column without its table", scope.parser)
-    name = _free_name({*scope.known, *table_names(join.right)})
-    known = {**scope.known, name: WithQuery(None, scope, inner)}
-    written = over_joined(scope.parser, select, left.span, members, name)
-    return compiled_again(written, scope.within(known))
+    return _with_spark(select, join, inner, scope)
 
 
-def _free_name(taken: Collection[str]) -> str:
-    """Returns the name of an inner join as a query that the outer one reads."""
+def _with_spark(select: Select, join: Join, inner: QueryStage, scope: QueryScope) -> QueryStage:
+    """Returns Spark's join of the rows of a join, which its text reads as a query with a name of its own."""
     name = "joined"
-    while name in taken:
+    while name in {*scope.known, *table_names(join.right)}:
         name += "_"
-    return name
+    known = {**scope.known, name: WithQuery(None, scope, inner)}
+    written = over_joined(scope.parser, select, join.left.span, table_names(join.left), name)
+    return compiled_again(written, scope.within(known))
 
 
 def _check_spark_joins(join: Join, probe: Select, scope: QueryScope) -> None:

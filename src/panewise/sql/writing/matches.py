@@ -168,7 +168,7 @@ def _updated(spec: JoinOperator, table: str) -> str:
     ranged, period = isinstance(window, Tumbling), early.period if periodic else None
     kind, size = ("range", window.size) if ranged else ("rows", window.n)
     texts = {late: updated_match(kind, size, period, late=late) for late in (False, True)}
-    said = next((late for late, made in texts.items() if made == match), None)
+    said = next((late for late, streams in texts.items() if streams == match), None)
     times = {spec.left.event_time, spec.right.event_time}
     if said is None or (ranged and len(times) > 1):
         raise unsaid("match", match)
