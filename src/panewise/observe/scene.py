@@ -50,7 +50,6 @@ class ArrivalRow:
         emitted: how many rows were emitted.
         late: the late rows by reason.
         late_times: the event times of late rows, where they are known.
-        note: a further text.
     """
 
     label: str
@@ -59,7 +58,6 @@ class ArrivalRow:
     emitted: int = 0
     late: Mapping[str, int] = field(default_factory=dict)
     late_times: Sequence[int] = ()
-    note: str = ""
 
 
 @dataclass(frozen=True)
