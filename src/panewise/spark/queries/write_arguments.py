@@ -43,19 +43,19 @@ class WriteOptions:
 
 
 @dataclass(frozen=True)
-class Behind:
-    """What a query does with the emitted rows of its last operator.
+class WrittenRows:
+    """The rows that a query writes, as they are made of the emitted rows of its last operator.
 
     Attributes:
-        steps: the functions that make the rows which are written.
-        rows: which of the emitted rows these are.
+        steps: the functions that make them.
+        shown: which of the emitted rows they are.
     """
 
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
-    rows: RowFilter = EVERY_ROW
+    shown: RowFilter = EVERY_ROW
 
 
-BEHIND_NOTHING: Final = Behind()
+AS_EMITTED: Final = WrittenRows()
 
 
 @dataclass(frozen=True)
