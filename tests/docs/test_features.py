@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from tests.house.test_semantics_cited import FILES, citations
 from tools.features import LIST, STATES, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,6 +27,29 @@ SIZES = {
     "samza-open": 33,
     "apex-open": 20,
     "kafka-ibm-open": 32,
+}
+
+# Sections and sentences of the semantics that no transcript plays, because they are not about what an operator
+# emits for events. Python tests show them.
+WITHOUT_TRANSCRIPTS = {
+    "25": "the message store",
+    "26": "retained windows",
+    "31": "delivery in process",
+    "32": "modes of delivery",
+    "33": "the life cycle",
+    "34": "stores",
+    "46": "SQL",
+    "49": "sinks",
+    "6.9": "what windows share",
+    "7.8": "what sliding windows share",
+    "10.23": "calls of a listener",
+    "15.5": "metrics",
+    "15.8": "the log",
+    "24.7": "user aggregates",
+    "24.14": "folds",
+    "24.20": "checks of user aggregates",
+    "42.6": "the watermark downstream",
+    "42.11": "the watermark of Spark's operators",
 }
 
 
@@ -55,3 +79,21 @@ def test_the_sentences_exist() -> None:
     cited = [(feature["id"], number) for feature in FEATURES for number in feature["sentences"]]
     missing = [f"{feature}: {number}" for feature, number in cited if number not in numbers]
     assert not missing, missing
+
+
+def without_transcripts(number: str) -> bool:
+    return not {number, number.partition(".")[0]}.isdisjoint(WITHOUT_TRANSCRIPTS)
+
+
+def test_each_feature_is_shown_by_a_transcript_or_a_test() -> None:
+    """A transcript cites one of its sentences. What transcripts cannot play, Python tests show.
+
+    tests/house/test_semantics_cited.py proves that each sentence has a test.
+    """
+    played = set[str]().union(*(citations(path) for path in FILES if path.suffix == ".yaml"))
+    missing = [
+        feature["id"]
+        for feature in FEATURES
+        if played.isdisjoint(feature["sentences"]) and not any(map(without_transcripts, feature["sentences"]))
+    ]
+    assert not missing, f"{missing} need a sentence that a transcript shows"
