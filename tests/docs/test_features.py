@@ -29,8 +29,8 @@ SIZES = {
     "kafka-ibm-open": 32,
 }
 
-# Sections and sentences of the semantics that no transcript plays, because they are not about what an operator
-# emits for events. Python tests show them.
+# Sections and sentences of the semantics that no transcript plays, because they are not about what an
+# operator emits for events. Python tests show them.
 WITHOUT_TRANSCRIPTS = {
     "25": "the message store",
     "26": "retained windows",

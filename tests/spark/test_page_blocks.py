@@ -3,13 +3,14 @@
 import re
 from pathlib import Path
 from typing import Any, Final
-from unittest.mock import MagicMock
+from unittest.mock import MagicMock, create_autospec
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as SF
 
 import panewise as pw
+import panewise.spark
 from panewise import functions as F
 from panewise.spark import ParquetSink, over, windowed
 from panewise.spark.results.operator_result import OperatorResult
@@ -19,17 +20,20 @@ PAGES: Final = (
     "beside-spark.md",
     "deduplicate.md",
     "how-to/current-table.md",
+    "how-to/dead-letters.md",
+    "how-to/sessions.md",
     "how-to/silence.md",
     "how-to/start.md",
     "operations/guards.md",
     "operations/metrics.md",
     "operations/watch.md",
+    "sinks.md",
     "sql.md",
     "stream-windows.md",
 )
 COLUMNS: Final = """
-    ts TIMESTAMP, amount INT, device STRING, event_id STRING, page STRING, price DOUBLE, product STRING,
-    sensor STRING, user STRING, v DOUBLE, value DOUBLE
+    at TIMESTAMP, ts TIMESTAMP, amount INT, device STRING, event_id STRING, offset BIGINT, page STRING,
+    partition INT, price DOUBLE, product STRING, sensor STRING, shop STRING, user STRING, v DOUBLE, value DOUBLE
 """
 
 
@@ -46,7 +50,8 @@ def test_a_page(spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pyt
     """A later block may use names of an earlier one."""
     (tmp_path / "rows").mkdir()
     stream = spark.readStream.schema(COLUMNS).parquet(str(tmp_path / "rows"))
-    names: dict[str, Any] = dict.fromkeys(("df", "events", "orders", "readings"), stream)
+    names: dict[str, Any] = dict.fromkeys(("df", "events", "orders", "readings", "visits"), stream)
+    hourly = windowed(stream.withWatermark("ts", "1 hour"), "ts").window(pw.Tumbling("1 hour"))
     names |= {
         "F": F,
         "ParquetSink": ParquetSink,
@@ -56,8 +61,15 @@ def test_a_page(spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pyt
         "spark": spark,
     }
     names |= {"Tumbling": pw.Tumbling, "over": over, "windowed": windowed, "result": MagicMock()}
+    names["hourly"] = hourly.agg(F.count().alias("n"))
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(OperatorResult, "write", MagicMock())
+    # Calls are compared with the signatures, but no query starts, and no connector is needed.
+    monkeypatch.setattr(OperatorResult, "write", create_autospec(OperatorResult.write))
+    if page == "sinks.md":
+        monkeypatch.setattr(ParquetSink, "read", create_autospec(ParquetSink.read))
+        for function, returned in (("configure", spark), ("kafka_source", stream)):
+            replaced = create_autospec(getattr(panewise.spark, function), return_value=returned)
+            monkeypatch.setattr(panewise.spark, function, replaced)
     assert blocks(page)
     for block in blocks(page):
         exec(block, names)
