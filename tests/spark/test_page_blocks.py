@@ -12,7 +12,7 @@ from pyspark.sql import functions as SF
 import panewise as pw
 import panewise.spark
 from panewise import functions as F
-from panewise.spark import ParquetSink, over, windowed
+from panewise.spark import ParquetSink, joined, over, windowed
 from panewise.spark.results.operator_result import OperatorResult
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
@@ -24,6 +24,7 @@ PAGES: Final = (
     "how-to/sessions.md",
     "how-to/silence.md",
     "how-to/start.md",
+    "joins.md",
     "operations/guards.md",
     "operations/metrics.md",
     "operations/watch.md",
@@ -31,17 +32,40 @@ PAGES: Final = (
     "sql.md",
     "stream-windows.md",
 )
+# Pages whose blocks others run, and code of Spark that is not ours.
+OTHERS: Final = {
+    "how-to/from-transform-with-state.md": "a processor of Spark",
+    "how-to/window-functions.md": "tests/spark/test_pages.py",
+    "operations/deployment.md": "tests/faults/test_deployment.py",
+}
 COLUMNS: Final = """
     at TIMESTAMP, ts TIMESTAMP, amount INT, device STRING, event_id STRING, offset BIGINT, page STRING,
-    partition INT, price DOUBLE, product STRING, sensor STRING, shop STRING, user STRING, v DOUBLE, value DOUBLE
+    partition INT, price DOUBLE, product STRING, sensor STRING, shop STRING, user STRING, v DOUBLE,
+    value DOUBLE
 """
+# The inputs of the joins: each has its columns, and its watermark at the last one.
+SIDES: Final = {
+    "clicks": "shop STRING, ts TIMESTAMP",
+    "orders": "id INT, shop STRING, amount INT, ordered TIMESTAMP",
+    "quotes": "symbol STRING, bid DOUBLE, quoted_at TIMESTAMP",
+    "shipments": "id INT, shop STRING, carrier STRING, shipped TIMESTAMP",
+    "trades": "symbol STRING, price DOUBLE, traded_at TIMESTAMP",
+}
 
 
 def blocks(page: str) -> list[str]:
-    """Returns the blocks of Python of a page that show no output."""
+    """Returns the blocks of Python of a page that show no output, without one that test_pages.py runs."""
     text = (DOCS / page).read_text(encoding="utf-8")
     found = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    return [block for block in found if ">>>" not in block]
+    others = (block for block in found if ">>>" not in block)
+    return [
+        block for block in others if not block.startswith("from panewise.spark import ParquetSink, joined")
+    ]
+
+
+def test_no_page_is_left_out() -> None:
+    pages = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
+    assert {page for page in pages if "decisions/" not in page and blocks(page)} == {*PAGES, *OTHERS}
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -60,8 +84,19 @@ def test_a_page(spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pyt
         "pw": pw,
         "spark": spark,
     }
-    names |= {"Tumbling": pw.Tumbling, "over": over, "windowed": windowed, "result": MagicMock()}
+    names |= {
+        "Tumbling": pw.Tumbling,
+        "joined": joined,
+        "over": over,
+        "windowed": windowed,
+        "result": MagicMock(),
+    }
     names["hourly"] = hourly.agg(F.count().alias("n"))
+    if page == "joins.md":
+        for name, columns in SIDES.items():
+            (tmp_path / name).mkdir()
+            side = spark.readStream.schema(columns).parquet(str(tmp_path / name))
+            names[name] = side.withWatermark(side.columns[-1], "1 minute")
     monkeypatch.chdir(tmp_path)
     # Calls are compared with the signatures, but no query starts, and no connector is needed.
     monkeypatch.setattr(OperatorResult, "write", create_autospec(OperatorResult.write))
