@@ -54,7 +54,7 @@ class Interruption:
 
 def cancel_jobs(session: Any) -> None:
     """Cancels what a session computes."""
-    from panewise.spark.sinks.local_session import is_classic  # noqa: PLC0415 - this loads PySpark
+    from panewise.spark.session.driver import is_classic  # noqa: PLC0415 - this loads PySpark
 
     if is_classic(session):
         session.sparkContext.cancelAllJobs()
@@ -68,7 +68,7 @@ def silent_stop(session: Any, *, is_new: bool) -> Iterator[None]:
 
     Spark interrupts their jobs, and their calls of Python. A session that is not new keeps its log.
     """
-    from panewise.spark.sinks.local_session import is_classic  # noqa: PLC0415 - this loads PySpark
+    from panewise.spark.session.driver import is_classic  # noqa: PLC0415 - this loads PySpark
 
     if is_new and is_classic(session):
         session.sparkContext.setLogLevel("OFF")

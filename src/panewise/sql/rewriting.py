@@ -29,9 +29,9 @@ def compiled_again(text: WrittenText, scope: QueryScope) -> QueryStage:
 def with_part(select: Select, emit: Emit | None, span: TextSpan, part: WrittenText, sql: str) -> WrittenText:
     """Returns a SELECT of the old text, in which another text stands for these characters, with its EMIT."""
     text = WrittenText()
-    text.copy(sql, TextSpan(select.span.start, span.start), {})
+    text.copy(sql, TextSpan(select.span.start, span.start))
     text.append(part)
-    text.copy(sql, TextSpan(span.end, select.span.end), {})
+    text.copy(sql, TextSpan(span.end, select.span.end))
     add_emit(text, sql, emit)
     return text
 
@@ -43,7 +43,7 @@ def add_emit(text: WrittenText, sql: str, emit: Emit | None) -> None:
         if phrase.value is None:
             text.add(" ".join(phrase.words), phrase.span.start)
         else:
-            text.copy(sql, phrase.span, {})
+            text.copy(sql, phrase.span)
 
 
 def clauses(

@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SpecError, SqlError
-from panewise.spark.sinks.local_session import is_classic
+from panewise.spark.session.driver import is_classic
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.parsing.error_places import error_at
 from panewise.sql.parsing.expressions import STOPS, tokens_of

@@ -116,9 +116,9 @@ def groups_of_first_rows(select: Select, emit: Emit | None, scope: QueryScope) -
         return None
     text, sql = WrittenText(), scope.parser.sql
     text.add("(SELECT * FROM ", source.span.start)
-    text.copy(sql, select.source_span, {})
+    text.copy(sql, select.source_span)
     text.add(" WHERE ", where.span.start)
-    text.copy(sql, where.span, {})
+    text.copy(sql, where.span)
     text.add(")", where.span.end)
     text.add("" if source.alias is None else f" AS {in_backticks(source.alias)}", source.span.end)
     span = TextSpan(select.source_span.start, where.span.end)

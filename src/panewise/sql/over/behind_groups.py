@@ -65,9 +65,9 @@ class GroupedSelect:
             self._replaced(condition, self.select.qualify.node, self.select.qualify.span)
         for word, clause in (("", windows), ("QUALIFY ", condition)):
             if clause.sql:
-                text.add(word, clause.places[0][1])
+                text.add(word, clause.place)
                 text.append(clause)
-                text.add(" ", clause.places[0][1])
+                text.add(" ", clause.place)
         return text
 
     def _name(self, item: SelectItem) -> str:
@@ -91,13 +91,9 @@ class GroupedSelect:
 
     def _replaced(self, text: WrittenText, node: exp.Expr, span: TextSpan) -> None:
         """Adds an expression, with names of the inner columns in the places of what the groups have."""
-        at = span.start
-        for part in sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start):
-            place = self.parser.span_of(part)
-            text.add(self.parser.sql[at : place.start], at)
-            text.add(in_backticks(self._column(part)), place.start)
-            at = place.end
-        text.add(self.parser.sql[at : span.end], at)
+        parts = sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start)
+        names = {self.parser.span_of(part): in_backticks(self._column(part)) for part in parts}
+        text.copy(self.parser.sql, span, names)
 
     def _of_groups(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """Yields the largest parts of an expression that the groups have: aggregates, keys and columns."""
@@ -144,7 +140,7 @@ class GroupedSelect:
         text.add("SELECT ", select.span.start)
         for number, (name, span) in enumerate(self.columns.values()):
             text.add(", " if number else "", span.start)
-            text.add(self.parser.characters(span), span.start)
+            text.copy(self.parser.sql, span)
             text.add(f" AS {in_backticks(name)}", span.end)
         clauses: list[tuple[str, Expr | TextSpan | None]] = [
             ("FROM", select.source_span),
@@ -157,5 +153,5 @@ class GroupedSelect:
             place = clause.span if isinstance(clause, Expr) else clause
             if place is not None:
                 text.add(f" {word} ", place.start)
-                text.add(self.parser.characters(place), place.start)
+                text.copy(self.parser.sql, place)
         add_emit(text, self.parser.sql, self.emit)
