@@ -59,6 +59,11 @@ def test_each_feature_of_the_inventories_is_there_once() -> None:
     assert not twice, f"{LIST.name} has {twice} more than once"
 
 
+def test_each_feature_has_an_api_and_a_sentence() -> None:
+    bare = [feature["id"] for feature in FEATURES if not (feature["api"] and feature["sentences"])]
+    assert not bare, f"{bare} have no API or no sentence"
+
+
 def test_what_is_not_as_in_the_source_says_how() -> None:
     assert {feature["state"] for feature in FEATURES} == set(STATES)
     silent = [feature["id"] for feature in FEATURES if feature["state"] != "works" and not feature.get("how")]
