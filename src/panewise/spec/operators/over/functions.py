@@ -139,5 +139,5 @@ def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls
 
 def _suffix(ignorenulls: bool) -> str:
     """Returns what a default name says about nulls, in Spark's words."""
-    check_flag("ignoreNulls", ignorenulls)
+    check_flag("ignorenulls", ignorenulls)
     return " ignore nulls" if ignorenulls else ""
