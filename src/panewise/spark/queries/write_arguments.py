@@ -6,12 +6,12 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
+from panewise.choices import check_choice
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.shuffle.envelope import numbered
 from panewise.spark.sinks.base import AnySink
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
-from panewise.spec.fields import check_choice
 from panewise.spec.row_filter import EVERY_ROW, RowFilter
 
 
