@@ -332,7 +332,7 @@ OTHERS: Final = (
         "joins/resolve.py",
         "over/compiler.py",
         "over/frames.py",
-        "over/behind_groups.py",
+        "over/selects_over_groups.py",
     ),
     *("own_columns.py", "script/", "expressions/expression_tree.py", "expressions/values.py"),
 )

@@ -6,7 +6,7 @@ from typing import Any, Final
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import Position
-from panewise.sql.parsing.intervals import duration
+from panewise.sql.parsing.intervals import length_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.relations import RUN_OPTIONS
 from panewise.sql.parsing.syntax import NamedTable, Source, TableFunction, TextSpan
@@ -41,7 +41,7 @@ def options_of(
         return options_of(source.data, parser, joined=joined, windowed=windowed)
     if not isinstance(source, NamedTable):
         return {}
-    parser.optional.pop(source.span.start, None)
+    parser.unread.read_options(source)
     fields = [(name, text) for name, text in source.options if name not in RUN_OPTIONS]
     if not joined and "deletes" in dict(fields):
         raise parser.fail("deletes", *DELETES, source.span)
@@ -101,27 +101,6 @@ def _run_value(name: str, text: str) -> Any:
     if text not in ("never", "at_end"):
         raise SpecError(f"finish={text}", "finish is 'never' or 'at_end'", "write one of these")
     return text
-
-
-def length_of(text: str) -> Duration:
-    """Returns the interval of an option, with or without the word INTERVAL.
-
-    Raises:
-        SpecError: if it is none.
-    """
-    return duration(text if text.upper().startswith("INTERVAL") else f"'{text}'")
-
-
-def check_options_read(parser: QueryParser) -> None:
-    """Refuses options of tables that no operator has read.
-
-    Raises:
-        SqlError: at the first such table.
-    """
-    for table in parser.optional.values():
-        rule = "options of a table are those of the operator that reads it, and here Spark alone does"
-        names = ", ".join(name for name, _ in table.options)
-        raise parser.fail(names, rule, "leave WITH out", table.span)
 
 
 def _value(name: str, text: str) -> Any:

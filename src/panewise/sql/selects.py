@@ -17,8 +17,8 @@ from panewise.sql.expressions.stars import check_stars
 from panewise.sql.first_rows.first_queries import distinct_rows, groups_of_first_rows, top_n_rows
 from panewise.sql.joins.join_queries import join_query
 from panewise.sql.options import options_of
-from panewise.sql.over.behind_groups import GroupedSelect
 from panewise.sql.over.compiler import over_stage
+from panewise.sql.over.selects_over_groups import SelectOverGroups
 from panewise.sql.parsing.emit import check_plain, is_changes
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
@@ -96,7 +96,7 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage
     over = any(windows_in(item.expr.node) for item in select.items)
     windowed = table is not None or calls
     if (windowed or emit is not None) and (over or select.qualify is not None):
-        return _behind_groups(select, emit, scope, windowed=windowed)
+        return _over_groups(select, emit, scope, windowed=windowed)
     if windowed or emit is not None:
         return _windows(select, emit, table, scope)
     span = select.span if select.group is None else select.group.span
@@ -184,7 +184,7 @@ def _again(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage |
     return selected or chained(*parts) or groups_of_windows(*parts)
 
 
-def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, windowed: bool) -> QueryStage:
+def _over_groups(select: Select, emit: Emit | None, scope: QueryScope, *, windowed: bool) -> QueryStage:
     """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
     if not windowed:
         rule = "groups without windows change as long as rows arrive, so no function can read them once"
@@ -195,7 +195,7 @@ def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, wind
             call = aggregate_call(node, scope.parser)
             for argument in () if call is None or isinstance(node.parent, exp.Window) else call.arguments:
                 check_no_window(argument, scope.parser, "an aggregate")
-    return compiled_again(GroupedSelect(scope.parser, select, emit).written(), scope)
+    return compiled_again(SelectOverGroups(scope.parser, select, emit).written(), scope)
 
 
 def _distinct(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:

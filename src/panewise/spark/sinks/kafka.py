@@ -9,13 +9,14 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from panewise.choices import check_choice
 from panewise.errors import SetupError, SpecError
 from panewise.spark.kafka_options import SERVERS, producer_options
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.kafka_records import ROW, Format, appended, dead_letters, upserts
 from panewise.spark.sinks.results import check_results
-from panewise.spec.fields import check_choice, check_columns, is_name, set_fields, several
+from panewise.spec.fields import check_columns, is_name, set_fields, several
 
 _DEAD = ("late", "invalid")
 _TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")  # what brokers accept

@@ -13,7 +13,7 @@ from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.expressions.stars import check_left_out
-from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
+from panewise.sql.joins.comparisons import ConditionReader, is_always_true
 from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
 from panewise.sql.joins.one_sided import OneSidedConditions
@@ -85,7 +85,7 @@ class JoinCompiler:
         stages, times = self._of_results(stages, match)
         keys, condition = self._keys()
         one_sided = OneSidedConditions(self.columns, self.conditions, applies=match.one_sided)
-        rest, selecting = self._rest(self.conditions, how)
+        rest, selecting = self._rest(how)
         selecting += one_sided.of_left(how)
         condition = rest if condition is None else condition if rest is None else condition & rest
         self._check_version(condition)
@@ -360,8 +360,9 @@ class JoinCompiler:
         )
         return (first[0], second[0]), (first[1], second[1])
 
-    def _rest(self, conditions: Conditions, how: str) -> tuple[object, list[Referring]]:
+    def _rest(self, how: str) -> tuple[object, list[Referring]]:
         """Returns the condition of the join, and conditions on its rows."""
+        conditions = self.conditions
         if self._selects_rows(how):
             return None, [self.columns.referring(self.parser.expr_of(node), None) for node in conditions.rest]
         rest = [node for node in conditions.rest if not is_open(node)]

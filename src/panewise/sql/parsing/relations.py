@@ -213,7 +213,7 @@ class RelationParser(ExpressionParser):
             text, name, alias, columns, watermark, span, tuple(options.items()), system, window
         )
         if options:
-            self.optional[span.start] = table
+            self.unread.add_optional(table)
         return table
 
     def _system_time(self) -> Expr | None:
@@ -379,7 +379,7 @@ class RelationParser(ExpressionParser):
     def _own_table(self) -> exp.Table:
         source = self._source()
         assert isinstance(source, (NamedTable, TableFunction))
-        self.embedded[source.span.start] = source
+        self.unread.add_embedded(source)
         name = source.alias or (source.name if isinstance(source, NamedTable) else None)
         alias = exp.TableAlias(this=exp.to_identifier(source.alias)) if source.alias else None
         return exp.Table(this=exp.to_identifier(name or UNNAMED), alias=alias)
