@@ -122,7 +122,7 @@ def _windows(select: Select, emit: Emit | None, table: TableFunction | None, sco
         rule = "windows have a table"
         raise scope.parser.fail("no FROM", rule, "write FROM and a table", select.span)
     source = operator_input(select, table, scope)
-    options = options_of(select.source, scope.parser)
+    options = options_of(select.source, scope.parser, windowed=True)
     stage, renamed = source.stage, None
     column = time_of(select, table, source.names) if is_ours(stage) else None
     if column is not None:
@@ -155,7 +155,7 @@ def _of_stream_window(select: Select, emit: Emit | None, window: CqlWindow, scop
         None,
         source.names,
         time=source.time,
-        options=options_of(select.source, scope.parser),
+        options=options_of(select.source, scope.parser, windowed=True),
         window=syntax_of(window, source.time, scope.parser),
     )
     partition = {compiler.columns.name_of(expr).lower() for expr in window.partition_by}

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from panewise.errors import SpecError
+from panewise.errors import SpecError, StateError
+from panewise.paths import check_apart
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import (
     InitialState,
@@ -24,9 +26,11 @@ from panewise.spark.queries.query import WindowQuery, written_batch
 from panewise.spark.queries.query_checkpoint import QueryCheckpoint
 from panewise.spark.queries.query_record import write_note
 from panewise.spark.queries.write_arguments import AS_EMITTED, EarlierOutput, WriteOptions, WrittenRows
+from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
+from panewise.spark.sinks.places import directories
 from panewise.spark.sinks.preparation import prepare_batch
 from panewise.spark.workers.pack import note
 
@@ -59,15 +63,18 @@ def start(
             "give checkpoint='/a/directory'",
         )
     dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=rows.steps)
+    names = {**names, **{output.label: output.name for output in earlier}}
     dispatch = bound(dispatch, dataflow, names, earlier, options)
+    paths = directories(dispatch.sinks, names)
     if not dataflow.df.isStreaming:
+        check_apart(paths)
         prepare_batch(dataflow.df.sparkSession, dispatch.sinks)
         dispatch(_stepped(dataflow, sinks), 0)
         return written_batch(dataflow.df)
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     check_sinks(session)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = QueryCheckpoint(dataflow, dispatch, options, columns, rows.shown, at_end).opened()
+    dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end).opened()
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
@@ -98,7 +105,14 @@ def started(
     writer = writer if options.name is None else writer.queryName(options.name)
     writer = writer.trigger(**options.trigger) if options.trigger else writer
     with nullcontext() if initial is None else initial.while_starting(df.sparkSession, checkpoint):
-        return writer.start()
+        try:
+            return writer.start()
+        except PySparkException:
+            raise
+        except spark_errors() as error:  # of the JVM, such as of a file that cannot be parsed
+            rule = f"Spark reads the files of a checkpoint when it starts a query: {cause_of(error)}"
+            remedy = "put back the files from a copy, or start from a new checkpoint"
+            raise StateError(f"the checkpoint {checkpoint}", rule, remedy) from error
 
 
 def _dispatch(dataflow: Dataflow, sinks: Mapping[str, AnySink], earlier: Sequence[EarlierOutput]) -> Dispatch:

@@ -162,7 +162,7 @@ class OperatorResult:
         sinks: Mapping[str, AnySink | str | PurePath | None] | None = None,
         /,
         *,
-        checkpoint: str | None = None,
+        checkpoint: str | PurePath | None = None,
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
@@ -220,8 +220,9 @@ class OperatorResult:
                 47.2), by another number of shards, or at another path; if `initial_state` was made by another
                 specification, or the checkpoint has another state.
         """
+        directory = str(checkpoint) if isinstance(checkpoint, PurePath) else checkpoint
         options = WriteOptions(
-            checkpoint, available_now, processing_time, name, sequence, initial_state, added_aggregates
+            directory, available_now, processing_time, name, sequence, initial_state, added_aggregates
         )
         kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
         resolved = {output: resolved_sink(sink) for output, sink in named.items()}

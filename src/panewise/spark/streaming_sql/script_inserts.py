@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
+from panewise.paths import is_inside, place, without_wildcards
 from panewise.spark.builders.upstream_inputs import frame_of, is_stream, session_of
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
@@ -20,11 +21,10 @@ from panewise.spark.sinks.preparation import empty
 from panewise.spark.streaming_sql.script_checks import check_start
 from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink, sink_of
-from panewise.sql.script.application import NO_CHECKPOINT, no_outputs, place_of
+from panewise.sql.script.application import NO_CHECKPOINT, no_outputs
 from panewise.sql.script.steps import InsertStep, SinkStep
 
 _OUTER: Final = re.compile(r" (LeftOuter|RightOuter|FullOuter|LeftAnti)\b")
-_WILDCARD: Final = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class CheckedInsert:
         """Returns whether a path, which may have wildcards, is that of a table, or one contains the other."""
         if path is None:
             return False
-        read = place_of(_WILDCARD.split(path, maxsplit=1)[0])
+        read = without_wildcards(path)
         tables = (self.step.sink, *self.step.outputs.values())
         paths = (table.statement.options.get("path") for table in tables)
-        places = [place_of(path) for path in paths if path is not None]
-        return any(place.startswith(read) or read.startswith(place) for place in places)
+        places = [place(path) for path in paths if path is not None]
+        return any(is_inside(written, read) or is_inside(read, written) for written in places)
 
     def start(self) -> WindowQuery:
         """Starts the query. The rows of a batch are written before it returns."""

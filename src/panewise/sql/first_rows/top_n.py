@@ -19,7 +19,7 @@ from panewise.sql.first_rows.order import ALL_ROWS, order_of
 from panewise.sql.first_rows.pattern import Pattern
 from panewise.sql.first_rows.row_list import RowList
 from panewise.sql.input_columns import InputColumns
-from panewise.sql.options import options_of
+from panewise.sql.options import options_of, with_options
 from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.syntax import Source, TableFunction
@@ -197,7 +197,7 @@ class TopNCompiler:
         self, windows: "_RankedWindows | None", keys: list[str], aggregate: Aggregate, names: frozenset[str]
     ) -> WindowOperator:
         fields = emission(self.pattern.emit, self.parser.fail)
-        options = options_of(self.pattern.inner.source, self.parser)
+        options = options_of(self.pattern.inner.source, self.parser, windowed=True)
         if windows is None:
             if not fields:
                 fields = {"trigger": AfterWatermark(early=Always(), late=Always()), "on_time": "if_pending"}
@@ -206,8 +206,9 @@ class TopNCompiler:
             fields["window"] = windows.syntax.window
             if windows.syntax.time is not None:
                 fields["event_time"] = column_name(windows.syntax.time.node, names)
+        fields = with_options(fields, options, self.parser, self.pattern.inner.span)
         with self.parser.placing(self.parser.span_of(self.pattern.window)):
-            return WindowOperator(keys=keys, aggregates=[aggregate], **fields, **options)
+            return WindowOperator(keys=keys, aggregates=[aggregate], **fields)
 
     def _keys(self, columns: InputColumns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()

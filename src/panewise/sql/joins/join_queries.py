@@ -13,6 +13,7 @@ from panewise.sql.joins.kinds import HOWS, system_time
 from panewise.sql.joins.selects_over_joins import SelectOverJoin, over_joined
 from panewise.sql.joins.side_columns import WITH_TABLES
 from panewise.sql.joins.subqueries import as_join, subquery_of
+from panewise.sql.joins.time_order import in_time_order, without_order
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
 from panewise.sql.parsing.parser import QueryParser
@@ -40,6 +41,16 @@ def join_query(select: Select, emit: Emit | None, scope: QueryScope) -> QuerySta
     Raises:
         SqlError: if a part breaks a rule.
     """
+    rest = without_order(emit)
+    if rest is not emit and isinstance(select.source, Join) and _is_plain(select):
+        rows = _join_query(select, rest, scope)
+        ordered = None if rows is None else in_time_order(rows)
+        if rows is None or ordered is not None:
+            return ordered
+    return _join_query(select, emit, scope)
+
+
+def _join_query(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     join = select.source
     if join is not None and not select.others and (subquery := subquery_of(select)) is not None:
         unread = [*scope.parser.unread.embedded.values()]

@@ -26,7 +26,9 @@ from panewise.sql.parsing.window_tables import WINDOWS, at_window, check_name, w
 
 # Options of WITH for the operator that reads the table: fields of its specification, and how Spark runs it.
 RUN_OPTIONS: Final = frozenset({"finish", "shards", "clock"})
-OPTIONS: Final = RUN_OPTIONS | {"order", "position", "null_keys", "max_future_skew", "deletes"}
+OPTIONS: Final = RUN_OPTIONS | {
+    *("order", "position", "null_keys", "max_future_skew", "allowed_lateness", "deletes")
+}
 _WINDOW: Final = "a table may have a window of CQL in brackets"
 _WINDOWS: Final = "write [ROWS 3], [RANGE 2 MINUTES], [RANGE UNBOUNDED], [NOW] or [PARTITION BY k ROWS 100]"
 UNNAMED: Final = "subquery"  # the name of a table of a query in an expression that gives it none

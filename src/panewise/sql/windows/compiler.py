@@ -16,6 +16,7 @@ from panewise.sql.expressions.function_calls import (
     has_aggregate,
 )
 from panewise.sql.input_columns import InputColumns
+from panewise.sql.options import with_options
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
@@ -213,7 +214,8 @@ class WindowCompiler:
 
     def _fields(self, window: WindowSyntax | None) -> dict[str, Any]:
         """Returns the fields that EMIT, the options of the table and the window say."""
-        fields = {**emission(self.emit, self.parser.fail), **self.options}
+        said = emission(self.emit, self.parser.fail)
+        fields = with_options(said, self.options, self.parser, self.select.span)
         if window is None:
             clock = {"time": "processing"} if self.time is None else {"event_time": self.time}
             fields = {**fields, **clock}
