@@ -125,7 +125,7 @@ def test_a_server_that_cannot_call_sinks(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """semantics 15.13"""
-    monkeypatch.setattr(worker_python, "is_connect", lambda _: True)
+    monkeypatch.setattr(worker_python, "is_classic", lambda _: False)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", interpreter(tmp_path, "-S"))
     session = configure(spark.newSession(), check=False)
     check_sinks(session)
