@@ -1,8 +1,8 @@
 """Imports run one way.
 
-error_codes <- errors, chrono, families, matches <- spec <- {oracle | sql | state <- engine} <-
+error_codes <- errors, chrono, choices, families, matches <- spec <- {oracle | sql | state <- engine} <-
 {standalone | {checkpoints | observe} <- spark} <- cli, demo.
-The part calls imports errors alone, and stores imports errors, chrono and calls.
+The part calls imports errors alone, and stores imports errors, chrono, choices and calls.
 The part testing imports all of them, and none of them imports it.
 """
 
@@ -25,7 +25,7 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "families", "matches", "spec"}
+FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "choices", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
@@ -37,16 +37,17 @@ MAY_IMPORT = {
     "calls": {"errors"},
     "replaced_names": {"errors"},
     "chrono": {"errors"},
+    "choices": {"errors"},
     "families": set(),
     "matches": set(),
-    "spec": {"errors", "chrono", "families", "matches"},
+    "spec": {"errors", "chrono", "choices", "families", "matches"},
     "functions": FOUNDATION,
     "streamwindow": FOUNDATION,
     "": FOUNDATION | {"functions"},
     "oracle": FOUNDATION,
     "sql": FOUNDATION | {"functions"},
     "state": FOUNDATION,
-    "stores": {"errors", "chrono", "calls"},
+    "stores": {"errors", "chrono", "choices", "calls"},
     "engine": FOUNDATION | {"state"},
     "observe": FOUNDATION,
     "standalone": RUNTIME | {"sql"},

@@ -13,7 +13,7 @@ from typing import Final
 
 import click
 
-from panewise.cli.command import command as new_command
+from panewise.cli.command import new_command
 from panewise.cli.messages import echo
 from panewise.cli.progress import progress_bar
 from panewise.errors import PanewiseError, SetupError

@@ -21,12 +21,12 @@ class Interruption:
 
     Attributes:
         requested: whether Ctrl-C was pressed.
-        polled: whether the main thread calls :meth:`check` again soon, so that nothing need be cancelled.
     """
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         self.cancel = cancel
-        self.requested = self.polled = False
+        self.requested = False
+        self._polled = False
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -40,6 +40,15 @@ class Interruption:
         finally:
             signal.signal(signal.SIGINT, before)
 
+    @contextmanager
+    def polled(self) -> Iterator[None]:
+        """Cancels nothing while the main thread is in the block, where it soon calls :meth:`check` again."""
+        self._polled = True
+        try:
+            yield
+        finally:
+            self._polled = False
+
     def check(self) -> None:
         """Raises KeyboardInterrupt if Ctrl-C was pressed."""
         if self.requested:
@@ -48,7 +57,7 @@ class Interruption:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.check()
         self.requested = True
-        if not self.polled:
+        if not self._polled:
             Thread(target=self.cancel, daemon=True).start()
 
 

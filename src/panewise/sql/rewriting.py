@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from panewise.sql.embedded_tables import check_embedded
-from panewise.sql.options import check_options_read
 from panewise.sql.parsing.parser import parse
 from panewise.sql.parsing.syntax import Emit, Select, TextSpan
 from panewise.sql.parsing.written_text import WrittenText
@@ -17,12 +15,9 @@ def compiled_again(text: WrittenText, scope: QueryScope) -> QueryStage:
     if key not in scope.written:
         query, parser = parse(text.sql, scope.parser.origin.behind(text))
         stage = scope.of_text(parser).query(query)
-        check_options_read(parser)
-        check_embedded(parser)
+        parser.unread.check(parser.origin, parser.sql)
         scope.written[key] = stage, scope.known
-    for known in (scope.parser.optional, scope.parser.embedded):
-        for place in [place for place in known if text.covers(place)]:
-            del known[place]  # it is read there
+    scope.parser.unread.read_in(text)
     return scope.written[key][0]
 
 
@@ -50,9 +45,9 @@ def clauses(
     text: WrittenText,
     sql: str,
     spans: Iterable[tuple[str, TextSpan | None]],
-    changes: Mapping[TextSpan, str],
+    changes: Mapping[TextSpan, str] | None = None,
 ) -> None:
-    """Adds clauses of the old text, each behind its word. Those without a span are left out."""
+    """Adds clauses of the old text, each after its word. Those without a span are left out."""
     for word, span in spans:
         if span is not None:
             text.add(f" {word} ", span.start)

@@ -114,6 +114,9 @@ def result_of(
     >>> result_of(F.collect_list("v"), [{"v": 2}, {"v": None}, {"v": 3}])
     [2, 3]
     """
+    values: Any = rows
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"rows={values!r}", "rows are a list of dicts", "give a list")
     added = list(rows)
     if not added:
         raise InputError("no row", "a result is that of a window, which has one row or more", "give a row")

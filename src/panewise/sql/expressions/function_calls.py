@@ -31,8 +31,9 @@ OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
 }
 
 
-CASTS: Final = (  # Spark's functions that are casts
-    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp"),
+# Spark's functions that are casts.
+CASTS: Final = frozenset(
+    {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp"}
 )
 
 

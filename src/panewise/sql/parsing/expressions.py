@@ -18,9 +18,10 @@ from panewise.sql.parsing.emit import FIRST_WORDS
 from panewise.sql.parsing.error_places import Placing
 from panewise.sql.parsing.intervals import duration
 from panewise.sql.parsing.syntax import Expr, TextSpan
+from panewise.sql.parsing.unread_tables import UnreadTables
 from panewise.sql.parsing.written_text import Origin
 
-# Words behind a table that are no alias of it.
+# Words after a table that are no alias of it.
 STOPS: Final = frozenset(
     {"ON", "USING", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF"}
     | {"FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
@@ -76,9 +77,7 @@ class ExpressionParser(SparkParser):
     def begin(self, sql: str, tokens: list[Token], origin: Origin | None = None) -> None:
         """Sets the text, its tokens and where it comes from, and starts at the first token."""
         self.reset()
-        # What no operator has read yet, by its place: tables with options, and our tables in expressions.
-        self.optional: dict[int, Any] = {}
-        self.embedded: dict[int, Any] = {}
+        self.unread = UnreadTables()
         self.sql, self._tokens, self._tokens_size = sql, tokens, len(tokens)
         self.origin = origin or Origin(sql)
         self._advance(0)

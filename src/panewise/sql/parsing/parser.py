@@ -32,8 +32,8 @@ from panewise.sql.parsing.syntax import (
 from panewise.sql.parsing.window_tables import at_window_clause, window_clause
 from panewise.sql.parsing.written_text import Origin
 
-# What to do about tokens behind the end of a query.
 STATEMENTS: Final = frozenset({"SELECT", "INSERT", "CREATE", "SET", "WITH"})  # words that begin a statement
+# What to do about tokens after the end of a query.
 _REMEDIES: Final[Mapping[Any, str]] = {
     TokenType.STRING: "write a name in backticks",
     TokenType.ARROW: "write get_json_object(column, '$.name') for a field of JSON",

@@ -1,9 +1,9 @@
 """UNION, DISTINCT and VALUES in process (semantics 46.160)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
@@ -96,7 +96,7 @@ class DistinctNode(FollowingNode):
         return rows.unique(maintain_order=True)
 
 
-def _has_inner_float(dtype: Any) -> bool:
+def _has_inner_float(dtype: pl.DataType | DataTypeClass) -> bool:
     inner = [dtype.inner] if isinstance(dtype, pl.List) else []
     inner += [field.dtype for field in dtype.fields] if isinstance(dtype, pl.Struct) else []
     return any(part.is_float() or _has_inner_float(part) for part in inner)
