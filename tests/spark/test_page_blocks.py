@@ -1,6 +1,7 @@
 """The blocks of code of pages that show no output build their operators over streams. No query starts."""
 
 import re
+from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 from unittest.mock import MagicMock, create_autospec
@@ -32,6 +33,9 @@ PAGES: Final = (
     "sql.md",
     "stream-windows.md",
 )
+WRITE_OPTIONS: Final = {
+    name for name, one in signature(OperatorResult.write).parameters.items() if one.kind is one.KEYWORD_ONLY
+}
 # Pages whose blocks others run, and code of Spark that is not ours.
 OTHERS: Final = {
     "how-to/from-transform-with-state.md": "a processor of Spark",
@@ -61,6 +65,14 @@ def blocks(page: str) -> list[str]:
     return [
         block for block in others if not block.startswith("from panewise.spark import ParquetSink, joined")
     ]
+
+
+def write_nothing(result: OperatorResult, **arguments: Any) -> MagicMock:
+    """Checks the names of the arguments of `write`, and starts no query."""
+    outputs = {name.removeprefix("first_") for name in arguments.keys() - WRITE_OPTIONS}
+    assert outputs
+    assert outputs <= result._outputs().keys()
+    return MagicMock()
 
 
 def test_no_page_is_left_out() -> None:
@@ -99,7 +111,7 @@ def test_a_page(spark: SparkSession, page: str, tmp_path: Path, monkeypatch: pyt
             names[name] = side.withWatermark(side.columns[-1], "1 minute")
     monkeypatch.chdir(tmp_path)
     # Calls are compared with the signatures, but no query starts, and no connector is needed.
-    monkeypatch.setattr(OperatorResult, "write", create_autospec(OperatorResult.write))
+    monkeypatch.setattr(OperatorResult, "write", write_nothing)
     if page == "sinks.md":
         monkeypatch.setattr(ParquetSink, "read", create_autospec(ParquetSink.read))
         for function, returned in (("configure", spark), ("kafka_source", stream)):

@@ -39,7 +39,7 @@ class _Bar:
         self._bar: Any = None  # the class of click's bars is not public
 
     def show(self, words: str, share: float) -> None:
-        """Moves the bar to a share of the whole, with words behind it."""
+        """Moves the bar to a share of the whole, with words after it."""
         if self._bar is None:
             if monotonic() < self._from:
                 return

@@ -57,7 +57,7 @@ def check_driver(spark: SparkSession) -> None:
     Without a cluster the workers are where the driver is, and `check_workers` has checked them.
     """
     if spark.conf.get(DRIVER_CHECKED, "") == "" and not is_local(spark.conf.get("spark.master", "") or ""):
-        check_driver_python(spark)
+        check_driver_python()
         spark.conf.set(DRIVER_CHECKED, "true")
 
 
@@ -73,7 +73,7 @@ def check_sinks(spark: SparkSession) -> None:
             )
 
 
-def check_driver_python(spark: SparkSession) -> None:
+def check_driver_python() -> None:
     """Starts the interpreter of the workers on the driver, where it looks for what operators need."""
     try:
         interpreter, missing = _seen_on_driver(_NEEDED)

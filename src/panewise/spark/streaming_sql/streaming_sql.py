@@ -26,7 +26,7 @@ def sql(
 ) -> Any:
     """Runs a query of SQL over DataFrames, streaming or batch, and returns its result.
 
-    Spark's SQL has these further clauses: `WATERMARK ts DELAY OF INTERVAL ...` behind a table, the window
+    Spark's SQL has these further clauses: `WATERMARK ts DELAY OF INTERVAL ...` after a table, the window
     functions TUMBLE, HOP, CUMULATE and SESSION in FROM, and `EMIT ...` at the end of a SELECT. Spark's own
     `window(...)` and `session_window(...)` in GROUP BY, and functions `OVER (...)`, are run by panewise, too.
     All other expressions are Spark's, as they are written.

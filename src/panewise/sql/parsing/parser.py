@@ -72,7 +72,7 @@ class QueryParser(RelationParser):
     depth = 0
 
     def query(self) -> Query:
-        """Parses a query, with WITH before it and EMIT behind it."""
+        """Parses a query, with WITH before it and EMIT after it."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.unexpected(f"queries are nested at most {MAX_DEPTH} deep", "use WITH")
@@ -212,7 +212,7 @@ class QueryParser(RelationParser):
             raise self.unexpected(rule, "leave STREAM out")
 
     def _others(self) -> tuple[tuple[str, TextSpan], ...]:
-        """Skips clauses behind FROM that only Spark reads."""
+        """Skips clauses after FROM that only Spark reads."""
         others: list[tuple[str, TextSpan]] = []
         while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
             others.append((word, self._skipped(word)))
@@ -279,7 +279,7 @@ class QueryParser(RelationParser):
         return tuple(clauses), order
 
     def _ordered(self) -> Expr:
-        """Parses an expression of ORDER BY, and the words behind it. Spark sorts by them."""
+        """Parses an expression of ORDER BY, and the words after it. Spark sorts by them."""
         expr = self.expr("an expression follows ORDER BY")
         if not self.take_words("DESC"):
             self.take_words("ASC")

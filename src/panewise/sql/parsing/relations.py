@@ -32,7 +32,7 @@ OPTIONS: Final = RUN_OPTIONS | {
 _WINDOW: Final = "a table may have a window of CQL in brackets"
 _WINDOWS: Final = "write [ROWS 3], [RANGE 2 MINUTES], [RANGE UNBOUNDED], [NOW] or [PARTITION BY k ROWS 100]"
 UNNAMED: Final = "subquery"  # the name of a table of a query in an expression that gives it none
-# Words behind FROM that only other systems have: the rule, and what to do.
+# Words after FROM that only other systems have: the rule, and what to do.
 _OTHERS: Final = (
     (("MATCH_RECOGNIZE",), "patterns of rows are not matched", "compare rows with LAG(...) OVER (...)"),
     (
@@ -165,12 +165,12 @@ class RelationParser(ExpressionParser):
         return self.at_word("TABLE") and self.at(TokenType.L_PAREN, ahead=1) and self.word(2) in WINDOWS
 
     def _data(self) -> Source:
-        """Parses the table of a window function: a name or a query, behind TABLE or without it."""
+        """Parses the table of a window function: a name or a query, after TABLE or without it."""
         bare = self.take_words("TABLE")
         return self._derived() if bare and self.at(TokenType.L_PAREN) else self._source()
 
     def _aliased(self, window: TableFunction, index: int) -> TableFunction:
-        """Parses the name behind a window function that begins at a token."""
+        """Parses the name after a window function that begins at a token."""
         alias, columns = self._alias_and_columns()
         if columns:
             rule = "the columns of a window function have the names of its table"

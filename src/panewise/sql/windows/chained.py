@@ -95,7 +95,7 @@ def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParse
     """Returns the operator, whose panes come as EMIT of a query over them says.
 
     Raises:
-        SqlError: if there are stages behind the operator already.
+        SqlError: if there are stages after the operator already.
     """
     if emit is None:
         return spec

@@ -33,7 +33,7 @@ class UnionNode(SqlNode):
         self.event_time = left.event_time
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
-        """Returns the rows of the first node, and behind them those of the second."""
+        """Returns the rows of the first node, and after them those of the second."""
         names = list(self.schema)
         frames = [side.step(event, rejected) for side in self.sides]
         same = [frame.rename(dict(zip(frame.columns, names, strict=True))) for frame in frames]
