@@ -96,8 +96,8 @@ def test_a_column_that_only_spark_computes(aggregate: Aggregate, column: str) ->
     """semantics 24.17, 24.18"""
     spec = WindowOperator(window=Tumbling(10), aggregates=[aggregate.alias("a")])
     expected = (
-        f"column {column!r} | columns of expressions and filters are added to the input on Spark only (semantics "
-        "24.17, 24.18) | name a column of the input, which is null in the rows to skip"
+        f"column {column!r} | only on Spark are columns of expressions added to the input (semantics 24.17, "
+        "24.18) | name a column of the input, which is null in the rows to skip"
     )
     schema = {"event_time": "bigint", "v": "bigint", "ok": "boolean"}
     with pytest.raises(SpecError) as caught:

@@ -121,6 +121,6 @@ def check_given(name: str) -> None:
         SpecError: if the name is that of an expression.
     """
     if isinstance(name, Expression):
-        rule = "columns of expressions and filters are added to the input on Spark only (semantics 24.17, 24.18)"
+        rule = "only on Spark are columns of expressions added to the input (semantics 24.17, 24.18)"
         remedy = "name a column of the input, which is null in the rows to skip"
         raise SpecError(f"column {str(name)!r}", rule, remedy)
