@@ -42,7 +42,7 @@ TITLES: Final[Mapping[str, str]] = {
     "DATA": "Rows, values and expressions",
     "STATE": "State",
     "SPARK": "Spark",
-    "SINK": "Sinks",
+    "SINK": "paths Sinks",
     "LOCAL": "Operators without Spark",
     "RETAINED": "Retained windows",
     "STORE": "Stores",
@@ -79,7 +79,7 @@ _PATHS: Final = {
         spark/workers/microbatch
     """,
     "SPARK": "spark",
-    "SINK": "spark/sinks spark/kafka_options spark/kafka_topics",
+    "SINK": "paths spark/sinks spark/kafka_options spark/kafka_topics",
     "LOCAL": "standalone",
     "RETAINED": "standalone/retained",
     "STORE": "stores",

@@ -5,7 +5,6 @@ where it can.
 """
 
 import os
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import groupby
@@ -28,6 +27,7 @@ from panewise.checkpoints.reader import operator_figures
 from panewise.checkpoints.shard import manifest_of, shard_figures
 from panewise.checkpoints.state_values import Spilled
 from panewise.errors import SetupError, StateError
+from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.state import Manifest
 from panewise.state.manifest import REMEDY, newest_record
 
@@ -63,7 +63,7 @@ def session() -> Iterator[SparkSession]:
     except PySparkException as error:
         remedy = "set JAVA_HOME or PATH to one of them"
         raise SetupError(
-            f"Spark does not start ({_reason(error)})", "Spark 4 runs on Java 17 or 21", remedy
+            f"Spark does not start ({cause_of(error)})", "Spark 4 runs on Java 17 or 21", remedy
         ) from error
     try:
         yield started
@@ -114,8 +114,8 @@ def _committed(spark: SparkSession, checkpoint: str) -> set[int]:
     """Returns the micro-batches that were committed. Spark writes a file for each."""
     try:
         files = spark.read.format("binaryFile").load(f"{checkpoint}/commits").select("path").collect()
-    except _spark_errors() as error:
-        raise no_checkpoint(checkpoint, _reason(error)) from error
+    except spark_errors() as error:
+        raise no_checkpoint(checkpoint, cause_of(error)) from error
     return {int(name) for name in (PurePosixPath(file.path).name for file in files) if name.isdecimal()}
 
 
@@ -153,12 +153,12 @@ def _rows(df: DataFrame, checkpoint: str) -> Iterator[Any]:
     """Yields the rows by partition, because a state may be larger than what Spark collects at once."""
     try:
         yield from df.toLocalIterator()
-    except _spark_errors() as error:
+    except spark_errors() as error:
         raise _unreadable(checkpoint, error) from error
 
 
 def _unreadable(checkpoint: str, error: Exception) -> StateError:
-    fault = f"checkpoint {checkpoint!r} ({_reason(error)})"
+    fault = f"checkpoint {checkpoint!r} ({cause_of(error)})"
     if "OutOfMemoryError" in str(error) or "Py4JNetworkError" in type(error).__name__:
         rule = "Spark loads the stored state of a partition into the memory of the driver"
         return StateError(fault, rule, "give read_state a session with more spark.driver.memory")
@@ -193,20 +193,3 @@ def _record(spark: SparkSession, checkpoint: str) -> Manifest | None:
     except AnalysisException:  # no such path
         return None
     return newest_record(row[0] for row in rows)
-
-
-def _spark_errors() -> tuple[type[Exception], ...]:
-    """Returns the errors of Spark: its own and, in a classic session, untranslated ones of its bridge."""
-    bridge = sys.modules.get("py4j.protocol")  # not imported in a Connect session
-    return (PySparkException,) if bridge is None else (PySparkException, bridge.Py4JError)
-
-
-def _reason(error: Exception) -> str:
-    """Returns the reason of an error of Spark, in one line."""
-    lines = [
-        line.removeprefix(": ")
-        for line in str(error).splitlines()
-        if not line.startswith("An error occurred")
-    ]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    return [*lines[:1], *causes][-1]

@@ -44,7 +44,7 @@ Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
 
 
 class OperatorCore(Core):
-    """An operator of the engine, with what waits before it and behind it.
+    """An operator of the engine, with what waits before it and after it.
 
     Args:
         buffer: how many messages are one batch. With 1 each message is a step of its own, also if it waits.

@@ -47,7 +47,7 @@ class MessageCodec:
 
     Attributes:
         by_time: whether positions are times; otherwise they are offsets.
-        equal_first: whether keys begin with the equal fields, behind the session key.
+        equal_first: whether keys begin with the equal fields, after the session key.
     """
 
     def __init__(self, layout: KeyLayout, *, sessions: bool) -> None:

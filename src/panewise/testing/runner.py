@@ -104,7 +104,8 @@ def result_of(
     Args:
         aggregate: the aggregate.
         rows: a dict for each row, without an event time, in arrival order.
-        runtime, types: as for :func:`run`.
+        runtime: as for :func:`run`.
+        types: as for :func:`run`.
 
     Raises:
         InputError: without rows, as a window has one or more, and if a row is invalid.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from panewise.errors import StateError
 from panewise.spark import windowed
 from panewise.spark.queries import query_record
 from panewise.spark.queries.query_record import check_place, check_reads
+from tests.spark.conftest import Feed
 
 
 @pytest.mark.parametrize(
@@ -63,3 +65,37 @@ def test_a_query_with_other_sources_or_operators_is_refused(
     check_reads({"reads": now}, any_dataflow)
     with pytest.raises(StateError, match=re.escape(message)):
         check_reads({"reads": {**now, **before}}, any_dataflow)
+
+
+def test_the_checkpoint_of_another_query(feed: Feed) -> None:
+    """semantics 47.27"""
+    feed.put((1, "a", 1))
+    stream, place = feed.stream().withWatermark("ts", "1 second"), feed.sink("checkpoint")
+    result = windowed(stream, "ts").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
+    writer = stream.writeStream.format("noop").option("checkpointLocation", place)
+    writer.trigger(availableNow=True).start().awaitTermination()
+    with pytest.raises(StateError, match="has started made this one"):
+        result.write(panes=feed.sink("panes"), checkpoint=place, available_now=True)
+    assert not (feed.folder / "panes").exists()
+
+
+def test_a_damaged_checkpoint_is_named(feed: Feed) -> None:
+    """semantics 47.28"""
+    feed.put((1, "a", 1))
+    stream, place = feed.stream().withWatermark("ts", "1 second"), Path(feed.sink("checkpoint"))
+    result = windowed(stream, "ts").window(pw.Tumbling("1 minute")).agg(F.count().alias("n"))
+
+    def start() -> None:
+        result.write(panes=feed.sink("panes"), checkpoint=place, available_now=True).awaitTermination()
+
+    start()
+    (record,) = (place / "panewise" / "operator").glob("part-*")
+    text = record.read_bytes()
+    record.write_bytes(text[:9])  # Spark sees it by the checksum beside the file
+    with pytest.raises(StateError, match=f"the checkpoint {place} .* a record .* which cannot be read"):
+        start()
+    record.write_bytes(text)
+    (place / "metadata").write_text("")
+    (place / ".metadata.crc").unlink()
+    with pytest.raises(StateError, match=f"the checkpoint {place} .* when it starts a query: .* No content"):
+        start()

@@ -230,3 +230,53 @@ def test_a_copied_checkpoint_continues_beside_the_first_one(feed: Feed) -> None:
     assert (
         feed.read("copy").select("k", "s").rows() == feed.read("first").select("k", "s").rows() == [("a", 3)]
     )
+
+
+def sums_of(rows: DataFrame) -> WindowResult:
+    return windowed(rows, "ts").groupBy("k").window(pw.Tumbling("10 seconds")).agg(F.sum("v").alias("s"))
+
+
+@pytest.mark.spark
+def test_what_a_query_writes_is_apart(feed: Feed) -> None:
+    """semantics 49.56"""
+    feed.put((1, "a", 1))
+    result, before = sums_of(feed.stream().withWatermark("ts", "1 second")), sorted(feed.folder.rglob("*"))
+    refused = [
+        ({"panes": str(feed.path)}, "checkpoint", "panes at .* and a source that reads"),
+        ({"panes": f"{feed.path}/out"}, "checkpoint", "panes at .* and a source that reads"),
+        ({"panes": feed.sink("panes")}, "in/checkpoint", "checkpoint at .* and a source that reads"),
+        ({"panes": feed.sink("panes")}, "panes", "inside"),
+        (
+            {"panes": feed.sink("p"), "late": f"{feed.folder}/p/late"},
+            "checkpoint",
+            "late at .*, inside panes",
+        ),
+    ]
+    for sinks, checkpoint, message in refused:
+        with pytest.raises(SpecError, match=message):
+            result.write(sinks, checkpoint=f"{feed.folder}/{checkpoint}", available_now=True)
+    with pytest.raises(SpecError, match=r"late at .*, inside panes at"):
+        sums_of(feed.batch()).write(panes=feed.sink("p"), late=f"{feed.folder}/p/late")
+    assert sorted(feed.folder.rglob("*")) == before
+
+
+@pytest.mark.spark
+def test_what_cannot_be_written_is_named(feed: Feed) -> None:
+    """semantics 49.57"""
+    feed.put((1, "a", 1))
+    result, file = sums_of(feed.stream().withWatermark("ts", "1 second")), feed.folder / "file"
+    file.write_text("no directory")
+    with pytest.raises(
+        SpecError, match=f"the parquet files at '{file}/x' .* .* before the query .*Exception"
+    ):
+        result.write(panes=f"{file}/x", checkpoint=feed.sink("checkpoint"), available_now=True)
+    old = feed.folder / "panes" / "batch_id=0"
+    old.mkdir(parents=True)
+    sink = ParquetSink(str(old.parent), overwrite=True)
+    with pytest.raises(StateError, match=f"the checkpoint {file}/x .* can make and write: .*Exception"):
+        result.write(panes=sink, checkpoint=f"{file}/x", available_now=True)
+    with pytest.raises(SpecError, match=r"processing_time='10 secs' \| the interval"):
+        result.write(panes=sink, checkpoint=feed.sink("other"), processing_time="10 secs")
+    with pytest.raises(SpecError, match=r"checkpoint='' \| a checkpoint is the path"):
+        result.write(panes=sink, checkpoint="")
+    assert old.exists()  # no rows were deleted

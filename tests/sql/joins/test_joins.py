@@ -89,6 +89,11 @@ def test_spark_joins_the_rows_of_a_join_with_a_further_table() -> None:
     assert isinstance(
         compile_sql("SELECT * FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k").stage, SparkStage
     )
+    named = compile_sql(
+        f"WITH joined AS (SELECT k FROM d) SELECT a.v FROM {both} JOIN joined ON a.k = joined.k"
+    )
+    assert isinstance(named.stage, SparkStage)
+    assert named.stage.parts[-1] == " ON joined_.`a.k` = joined.k"
 
 
 def test_spark_has_queries_in_where_without_a_range_of_time() -> None:
@@ -156,7 +161,7 @@ def test_errors_behind_a_join_show_the_text_of_the_user() -> None:
         ("SELECT 1 AS x FROM a [ROW] JOIN b ON a.k = b.k", "a number of rows follows ROWS"),
         ("SELECT 1 AS x FROM a [PARTITION BY k NOW] JOIN b ON a.k = b.k", "for windows of rows"),
         (
-            "SELECT 1 AS x FROM a JOIN b OVER (ROWS 3 PRECEDING) ON a.k = b.k EMIT FINAL",
+            "SELECT 1 AS x FROM a JOIN b OVER (ROWS 3 PRECEDING) ON a.k = b.k EMIT EVERY 2 ROWS",
             "are released by EMIT",
         ),
         (f"SELECT 1 AS x FROM a JOIN b ON {RANGE} EMIT WITH LATENESS UNLIMITED", "a limited lateness"),

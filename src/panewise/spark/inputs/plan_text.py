@@ -19,6 +19,7 @@ _LINE = re.compile(r"(?P<indent>(?:[ :] {2})*(?:[:+]- )?)(?P<stream>~?)(?P<name>
 _DELAYING = frozenset({"Aggregate", "Join"})
 _DELAYING_STARTS = ("TransformWithState", "FlatMapGroupsWithState", "FlatMapGroupsInPandasWithState")
 _STATEFUL = _DELAYING | {"Deduplicate", "DeduplicateWithinWatermark"}
+_FILES = re.compile(r" FileSource\[(.*?)\], \[")
 _TRANSPARENT = frozenset({"Filter", "Project", "Union", "SerializeFromObject", "AppendColumns"})
 
 
@@ -81,6 +82,15 @@ def sources(plan: str) -> set[str]:
     [' a#1', ' b#2']
     """
     return {node.rest for node in nodes_of(plan) if node.name.startswith("StreamingRelation")}
+
+
+def file_sources(plan: str) -> list[str]:
+    r"""Returns the paths of the sources of files of a plan.
+
+    >>> file_sources("~StreamingRelation FileSource[/data/in], [a#1, b#2], name=<Unassigned>")
+    ['/data/in']
+    """
+    return [match[1] for match in map(_FILES.match, sorted(sources(plan))) if match]
 
 
 def stateful(plan: str) -> list[str]:

@@ -31,7 +31,6 @@ def bound(
     """Returns the dispatch with the sequence, and with sinks bound to their outputs, after checking both."""
     dispatch = _with_sequence(dispatch, dataflow.df, options.sequence)
     specs = {output.label: output.dataflow.spec for output in earlier}
-    names = {**names, **{output.label: output.name for output in earlier}}
     session, sinks = dataflow.df.sparkSession, dict(dispatch.sinks)
     for kind, sink in dispatch.sinks.items():
         if isinstance(sink, OutputSink):

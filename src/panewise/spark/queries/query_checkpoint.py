@@ -4,6 +4,7 @@ The sinks are prepared after the checks, and the record is changed after that. S
 leaves both as they were.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
@@ -11,14 +12,21 @@ from pyspark.sql import SparkSession
 from panewise.checkpoints.layout import ROWS
 from panewise.engine.exported_state import StateOwner
 from panewise.engine.protocol import Schemas
+from panewise.paths import check_apart
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import check_without_spark, imported_state, known_state
+from panewise.spark.inputs.plan_text import file_sources, plan_of
 from panewise.spark.queries.dispatch import Dispatch
-from panewise.spark.queries.query_record import continue_record, prepare_record, record_of
+from panewise.spark.queries.query_record import (
+    check_unused,
+    continue_record,
+    prepare_notes,
+    prepare_record,
+    record_of,
+)
 from panewise.spark.queries.shown_rows import check_rows, recorded_rows
 from panewise.spark.queries.taken_over import continued_query
 from panewise.spark.queries.write_arguments import WriteOptions
-from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import check_new, prepare
 from panewise.spec.evolution import Continuation
 from panewise.spec.row_filter import RowFilter
@@ -33,6 +41,7 @@ class QueryCheckpoint:
     Attributes:
         dataflow: the dataflow, as the user has built it.
         dispatch: what passes the outputs to their sinks.
+        directories: the paths of the outputs that have one, by the names of the outputs.
         options: the arguments of `write`, of which `checkpoint` is not None.
         columns: the columns that the last operator reads, for the outputs that have sinks.
         rows: which rows that the last operator emits are written.
@@ -41,6 +50,7 @@ class QueryCheckpoint:
 
     dataflow: Dataflow
     dispatch: Dispatch
+    directories: Mapping[str, str]
     options: WriteOptions
     columns: Schemas
     rows: RowFilter
@@ -74,13 +84,20 @@ class QueryCheckpoint:
         check_without_spark(initial_state, dataflow.dfs.values())
         if initial_state is not None:
             dataflow = self._with_state(initial_state)
+        check_unused(session, self.checkpoint)
+        self._check_apart()
+        prepare_notes(session, self.checkpoint)
         # Sinks may delete earlier rows, so that comes after all other checks.
-        if not exists(session, f"{self.checkpoint}/metadata"):
-            check_new(session, self.dispatch.sinks)
+        check_new(session, self.dispatch.sinks)
         self._prepare_sinks(new=True)
-        more, controls = recorded_rows(dataflow, self.rows), f"{self.checkpoint}/panewise/control"
-        prepare_record(session, dataflow, self.checkpoint, controls, at_end=self.at_end, more=more)
+        more = recorded_rows(dataflow, self.rows)
+        prepare_record(session, dataflow, self.checkpoint, at_end=self.at_end, more=more)
         return dataflow
+
+    def _check_apart(self) -> None:
+        """Checks that what the query writes is apart from each other, and from what it reads."""
+        sources = [path for df in self.dataflow.dfs.values() for path in file_sources(plan_of(df))]
+        check_apart({**self.directories, "checkpoint": self.checkpoint}, sources)
 
     def _with_state(self, file: str) -> Dataflow:
         """Returns the dataflow as it begins with the state in an exported file."""

@@ -17,6 +17,7 @@ from panewise.chrono import Duration
 from panewise.engine.checkpoint import EXPORT, check_same
 from panewise.engine.evolution import log_change
 from panewise.errors import StateError
+from panewise.paths import is_absolute
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.feeds import Upstream
 from panewise.spark.dataflow.initial_state import FIELD
@@ -26,7 +27,8 @@ from panewise.spark.queries.added_clock import add_source, sources_so_far
 from panewise.spark.queries.committed import NONE, last_committed
 from panewise.spark.queries.input_types import check_stored_types, recorded_types
 from panewise.spark.queries.shown_rows import log_conditions
-from panewise.spark.sinks.paths import exists, is_absolute
+from panewise.spark.session.failures import cause_of, spark_errors
+from panewise.spark.sinks.paths import exists
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import REMEDY, Continuation
 from panewise.state import Manifest
@@ -66,7 +68,12 @@ def records_of(session: SparkSession, checkpoint: str) -> list[Manifest]:
 def _texts(session: SparkSession, checkpoint: str) -> list[str]:
     if not exists(session, _path(checkpoint)):
         return []
-    rows = session.read.text(_path(checkpoint), wholetext=True).collect()
+    try:
+        rows = session.read.text(_path(checkpoint), wholetext=True).collect()
+    except spark_errors() as error:
+        rule = f"a checkpoint has a record of its query, which cannot be read: {cause_of(error)}"
+        remedy = "put back the files from a copy, or start from a new checkpoint"
+        raise StateError(f"the checkpoint {checkpoint}", rule, remedy) from error
     return [row[0] for row in rows]
 
 
@@ -75,20 +82,45 @@ def _path(checkpoint: str) -> str:
     return f"{checkpoint}/panewise/operator"
 
 
+def check_unused(session: SparkSession, checkpoint: str) -> None:
+    """Checks that a checkpoint without a record has no query either (semantics 47.27).
+
+    The record is written before Spark starts the query, so it is not missing because of an interruption.
+
+    Raises:
+        StateError: if it has one.
+    """
+    if exists(session, f"{checkpoint}/metadata"):
+        rule = "a checkpoint belongs to one query, and no query that write() has started made this one"
+        remedy = "give a directory of its own, or put back its directory panewise if that was deleted"
+        raise StateError(f"the checkpoint {checkpoint}", rule, remedy)
+
+
+def prepare_notes(session: SparkSession, checkpoint: str) -> None:
+    """Makes the directory of a checkpoint, and that of the control notes in it.
+
+    Raises:
+        StateError: if it cannot.
+    """
+    try:
+        _text(session, "").limit(0).write.mode("append").text(f"{checkpoint}/panewise/control")
+    except spark_errors() as error:
+        rule = f"a checkpoint is a directory that Spark can make and write: {cause_of(error)}"
+        raise StateError(f"the checkpoint {checkpoint}", rule, "give another directory") from error
+
+
 def prepare_record(
     session: SparkSession,
     dataflow: Dataflow,
     checkpoint: str,
-    controls: str,
     *,
     at_end: bool,
     more: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Prepares a new checkpoint, whose record also has the fields `more`.
 
-    The record is written last. So if this function is interrupted, the next start calls it again.
+    The record is written last. So if a start is interrupted before, the next one begins anew.
     """
-    _text(session, "").limit(0).write.mode("append").text(controls)  # the directory of the control notes
     header = _fed_record(dataflow) | ({_ENDS: True} if at_end and dataflow.fed else {})
     header |= {_PLACE: checkpoint} if is_absolute(checkpoint) else {}
     header |= {_CLOCK: None if dataflow.clock is None else dataflow.clock.us}
@@ -239,7 +271,7 @@ def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:
     for name, words in _WORDS.items():
         if before is not None and before[name] != now[name]:
             rule = f"a checkpoint fixes the {words}: this one has {before[name] or 'none'} (semantics 48.13)"
-            # A state is imported by as many operators, and not behind those of Spark (48.7, 48.17).
+            # A state is imported by as many operators, and not after those of Spark (48.7, 48.17).
             imports = before["ours"] == now["ours"] and not now[STATEFUL]
             remedy = f"put them back, or {EXPORT if imports else 'start from a new checkpoint'}"
             raise StateError(f"a query with {now[name] or 'no'} {words}", rule, remedy)

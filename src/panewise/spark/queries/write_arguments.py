@@ -1,5 +1,6 @@
 """What `write` is called with: its options, and the outputs of earlier operators of the query."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,7 +13,14 @@ from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.shuffle.envelope import numbered
 from panewise.spark.sinks.base import AnySink
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
+from panewise.spec.fields import is_name
 from panewise.spec.row_filter import EVERY_ROW, RowFilter
+
+# What Spark takes as the interval of a trigger.
+_INTERVAL: Final = re.compile(
+    r"(?:interval\s+)?(?:[+-]?\d+(?:\.\d*)?\s*(?:week|day|hour|minute|second|millisecond|microsecond)s?\s*)+",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,13 @@ class WriteOptions:
     added_aggregates: AddedAggregates = "null"
 
     def __post_init__(self) -> None:
+        if self.checkpoint is not None and not is_name(self.checkpoint):
+            rule = "a checkpoint is the path of a directory, as a text that is not empty"
+            raise SpecError(f"checkpoint={self.checkpoint!r}", rule, "give for example '/a/directory'")
+        interval = self.processing_time
+        if interval is not None and not (isinstance(interval, str) and _INTERVAL.fullmatch(interval.strip())):
+            rule = "the interval between micro-batches is a text with units from weeks to microseconds"
+            raise SpecError(f"processing_time={interval!r}", rule, "give for example '10 seconds'")
         check_choice("added_aggregates", self.added_aggregates, ADDED_AGGREGATES)
         if self.available_now and self.processing_time is not None:
             rule = "a run that stops when everything is processed has no interval between micro-batches"
@@ -43,19 +58,19 @@ class WriteOptions:
 
 
 @dataclass(frozen=True)
-class Behind:
-    """What a query does with the emitted rows of its last operator.
+class WrittenRows:
+    """The rows that a query writes, as they are made of the emitted rows of its last operator.
 
     Attributes:
-        steps: the functions that make the rows which are written.
-        rows: which of the emitted rows these are.
+        steps: the functions that make them.
+        shown: which of the emitted rows they are.
     """
 
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
-    rows: RowFilter = EVERY_ROW
+    shown: RowFilter = EVERY_ROW
 
 
-BEHIND_NOTHING: Final = Behind()
+AS_EMITTED: Final = WrittenRows()
 
 
 @dataclass(frozen=True)

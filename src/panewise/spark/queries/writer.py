@@ -4,14 +4,16 @@ The state operator emits one stream of envelopes. In ``foreachBatch`` the envelo
 and passed to the sink of that kind (:mod:`panewise.spark.queries.dispatch`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from panewise.errors import SpecError
+from panewise.errors import SpecError, StateError
+from panewise.paths import check_apart
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import (
     InitialState,
@@ -20,13 +22,15 @@ from panewise.spark.dataflow.initial_state import (
 )
 from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch
-from panewise.spark.queries.query import Done, WindowQuery
+from panewise.spark.queries.query import WindowQuery, written_batch
 from panewise.spark.queries.query_checkpoint import QueryCheckpoint
 from panewise.spark.queries.query_record import write_note
-from panewise.spark.queries.write_arguments import BEHIND_NOTHING, Behind, EarlierOutput, WriteOptions
+from panewise.spark.queries.write_arguments import AS_EMITTED, EarlierOutput, WriteOptions, WrittenRows
+from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
+from panewise.spark.sinks.places import directories
 from panewise.spark.sinks.preparation import prepare_batch
 from panewise.spark.workers.pack import note
 
@@ -39,7 +43,7 @@ def start(
     earlier: Sequence[EarlierOutput] = (),
     *,
     at_end: bool,
-    behind: Behind = BEHIND_NOTHING,
+    rows: WrittenRows = AS_EMITTED,
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
@@ -58,23 +62,26 @@ def start(
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=behind.steps)
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=rows.steps)
+    names = {**names, **{output.label: output.name for output in earlier}}
     dispatch = bound(dispatch, dataflow, names, earlier, options)
+    paths = directories(dispatch.sinks, names)
     if not dataflow.df.isStreaming:
+        check_apart(paths)
         prepare_batch(dataflow.df.sparkSession, dispatch.sinks)
         dispatch(_stepped(dataflow, sinks), 0)
-        return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
+        return written_batch(dataflow.df)
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     check_sinks(session)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = QueryCheckpoint(dataflow, dispatch, options, columns, behind.rows, at_end).opened()
+    dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end).opened()
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
     planned = replace(written, controls=controls)
 
     def begin() -> StreamingQuery:
-        return _started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
+        return started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
 
     def finish() -> StreamingQuery:
         write_note(session, controls, note(finish=1))
@@ -83,16 +90,29 @@ def start(
     return WindowQuery(begin(), finish if at_end else None)
 
 
-def _started(
-    stepped: DataFrame, dispatch: Dispatch, options: WriteOptions, initial: InitialState | None
+def started(
+    df: DataFrame,
+    write: Callable[[DataFrame, int], None],
+    options: WriteOptions,
+    initial: InitialState | None = None,
 ) -> StreamingQuery:
-    """Starts a query of Spark with these options, from an initial state if there is one."""
+    """Starts a query of Spark with these options, from an initial state if there is one.
+
+    `write` is called with the rows of each micro-batch and its number.
+    """
     checkpoint = str(options.checkpoint)
-    writer = stepped.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
+    writer = df.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     writer = writer if options.name is None else writer.queryName(options.name)
     writer = writer.trigger(**options.trigger) if options.trigger else writer
-    with nullcontext() if initial is None else initial.while_starting(stepped.sparkSession, checkpoint):
-        return writer.start()
+    with nullcontext() if initial is None else initial.while_starting(df.sparkSession, checkpoint):
+        try:
+            return writer.start()
+        except PySparkException:
+            raise
+        except spark_errors() as error:  # of the JVM, such as of a file that cannot be parsed
+            rule = f"Spark reads the files of a checkpoint when it starts a query: {cause_of(error)}"
+            remedy = "put back the files from a copy, or start from a new checkpoint"
+            raise StateError(f"the checkpoint {checkpoint}", rule, remedy) from error
 
 
 def _dispatch(dataflow: Dataflow, sinks: Mapping[str, AnySink], earlier: Sequence[EarlierOutput]) -> Dispatch:

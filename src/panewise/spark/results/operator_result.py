@@ -20,7 +20,7 @@ from panewise.spark.queries.bound_sinks import check_sequence
 from panewise.spark.queries.display import result_html
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.selection import Selection
-from panewise.spark.queries.write_arguments import Behind, EarlierOutput, WriteOptions
+from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions, WrittenRows
 from panewise.spark.queries.writer import start, whole_rows
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.watermarked_output import timely_column, with_watermark_of_query
@@ -162,7 +162,7 @@ class OperatorResult:
         sinks: Mapping[str, AnySink | str | PurePath | None] | None = None,
         /,
         *,
-        checkpoint: str | None = None,
+        checkpoint: str | PurePath | None = None,
         available_now: bool = False,
         processing_time: str | None = None,
         name: str | None = None,
@@ -220,8 +220,9 @@ class OperatorResult:
                 47.2), by another number of shards, or at another path; if `initial_state` was made by another
                 specification, or the checkpoint has another state.
         """
+        directory = str(checkpoint) if isinstance(checkpoint, PurePath) else checkpoint
         options = WriteOptions(
-            checkpoint, available_now, processing_time, name, sequence, initial_state, added_aggregates
+            directory, available_now, processing_time, name, sequence, initial_state, added_aggregates
         )
         kinds, named = self._outputs(), {**_by_name(sinks, by_name), **by_name}
         resolved = {output: resolved_sink(sink) for output, sink in named.items()}
@@ -294,8 +295,8 @@ class OperatorResult:
                 output.write()
             earlier = {}
         names, outputs = {kind: self._argument(kind) for kind in wanted}, list(earlier.values())
-        behind = Behind(self.steps, self.shown)
-        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, behind=behind)
+        rows = WrittenRows(self.steps, self.shown)
+        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, rows=rows)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""

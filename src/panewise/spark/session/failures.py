@@ -5,8 +5,9 @@ the JVM.
 """
 
 import re
+import sys
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 
 _OURS = re.compile(r"\bpanewise\.errors\.(\w+): (.+)")
 _TRACEBACK = "Traceback (most recent call last):"
@@ -55,3 +56,20 @@ def reason_of(report: str) -> str:
         reason = causes[-1].strip() if causes else reason
     lines = _BEFORE.sub("", report).strip().splitlines()
     return reason or (lines[0] if lines else "Spark gives no reason")
+
+
+def spark_errors() -> tuple[type[Exception], ...]:
+    """Returns the errors of Spark: its own and, in a classic session, untranslated ones of its bridge."""
+    bridge = sys.modules.get("py4j.protocol")  # not imported in a Connect session
+    return (PySparkException,) if bridge is None else (PySparkException, bridge.Py4JError)
+
+
+def cause_of(error: Exception) -> str:
+    """Returns the root cause of an error of Spark, in one line."""
+    lines = [
+        line.removeprefix(": ")
+        for line in str(error).splitlines()
+        if not line.startswith("An error occurred")
+    ]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    return [*lines[:1], *causes][-1]

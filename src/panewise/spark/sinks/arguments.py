@@ -5,12 +5,12 @@ from pathlib import PurePath
 from typing import Any
 
 from panewise.errors import SpecError
+from panewise.paths import is_path, place
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import OutputSink, PathSink
 from panewise.spark.sinks.delta import DeltaSink
 from panewise.spark.sinks.kafka import KafkaSink, replaces, topic_of
 from panewise.spark.sinks.parquet import ParquetSink
-from panewise.spark.sinks.paths import is_path, place
 from panewise.spark.sinks.places import check_place
 
 

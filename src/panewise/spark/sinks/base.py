@@ -81,6 +81,11 @@ class OutputSink(ABC):
         """What it writes to, as far as its name says, if no other sink of a query may write there."""
         return None
 
+    @property
+    def directory(self) -> str | None:
+        """The path that it writes to, None if it writes to something else."""
+        return None
+
     def located(self, output: SinkOutput) -> str | None:
         """Returns the prepared place that it writes to, in one form whatever name it was given under."""
         return self.place

@@ -9,10 +9,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import DataType, StructType
 
 from panewise.errors import SetupError, SpecError
+from panewise.paths import is_path, place
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.delta_commits import numbered_commits
-from panewise.spark.sinks.paths import exists, is_path, place
+from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.sinks.table_modes import (
     TableMode,
@@ -65,6 +66,11 @@ class DeltaSink(OutputSink):
     def place(self) -> str:
         """The table, which no other output of a query has."""
         return place(self.table) if is_path(self.table) else self.table.lower()
+
+    @property
+    def directory(self) -> str | None:
+        """The path of the table, None if it has a name."""
+        return self.table if is_path(self.table) else None
 
     def located(self, output: SinkOutput) -> str:
         """Returns the path of the table, also of one that has a name."""

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from panewise.errors import SpecError
+from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.spark.sinks.base import PathSink
 from panewise.spark.sinks.paths import exists
 
@@ -31,8 +32,17 @@ class FileSink(PathSink):
         writer.options(**self.options).save(f"{self.path}/batch_id={batch_id}")
 
     def prepare(self, empty: DataFrame) -> None:
-        """Makes the path readable before there are rows."""
-        self(empty, -1)
+        """Makes the path readable before there are rows.
+
+        Raises:
+            SpecError: if it cannot be written.
+        """
+        try:
+            self(empty, -1)
+        except spark_errors() as error:
+            rule = f"a sink of files makes its directory before the query starts: {cause_of(error)}"
+            remedy = "give a directory that Spark can make and write, and columns that the format can have"
+            raise SpecError(f"the {self.format} files at {self.path!r}", rule, remedy) from error
 
     def prepared(self, session: SparkSession) -> bool:
         """Returns whether the path is readable."""

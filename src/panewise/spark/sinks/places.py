@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from panewise.errors import SpecError
+from panewise.paths import place
 from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
-from panewise.spark.sinks.paths import place
 
 
 def check_place(by_place: dict[str, str], name: str, where: str, shown: str) -> None:
@@ -34,3 +34,18 @@ def check_tables(sinks: Mapping[str, AnySink]) -> None:
         where = table.sink.located(table.output)
         if where is not None:
             check_place(by_place, table.output.name, where, f"sink {table.sink!r}")
+
+
+def directories(sinks: Mapping[str, AnySink], names: Mapping[str, str]) -> dict[str, str]:
+    """Returns the directories of outputs by their names in `write`, which `names` has by the keys of `sinks`.
+
+    Tables with a name and functions have none.
+    """
+    paths = {names[kind]: _directory(sink) for kind, sink in sinks.items()}
+    return {name: path for name, path in paths.items() if path is not None}
+
+
+def _directory(sink: AnySink) -> str | None:
+    if isinstance(sink, PathSink):
+        return sink.path
+    return sink.sink.directory if isinstance(sink, BoundSink) else None

@@ -5,28 +5,33 @@ checkpoint nor a table.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.engine.exported_state import exported_states
+from panewise.errors import StateError
+from panewise.paths import check_apart
 from panewise.spark.dataflow.initial_state import check_reached, check_without_spark, known_state
+from panewise.spark.inputs.plan_text import file_sources, plan_of
 from panewise.spark.queries.query_checkpoint import state_owners
-from panewise.spark.queries.query_record import record_of
+from panewise.spark.queries.query_record import check_unused, record_of
 from panewise.spark.queries.taken_over import continued_query
 from panewise.spark.queries.writer import whole_rows
-from panewise.spark.results.operator_result import kinds_of
+from panewise.spark.results.operator_result import OperatorResult, kinds_of
 from panewise.spark.sinks.paths import exists
+from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink
-from panewise.sql.script.steps import InsertStep
+from panewise.sql.script.steps import InsertStep, written_paths
 
 
-def check_start(session: SparkSession, source: Any, sinks: Iterable[TableSink], step: InsertStep) -> None:
+def check_start(
+    session: SparkSession, source: SqlResult, sinks: Iterable[TableSink], step: InsertStep
+) -> None:
     """Checks that a query over a stream continues its checkpoint, and that its paths have no other rows.
 
     Raises:
         StateError: if the checkpoint is that of another query.
-        SetupError: if a path has rows of another checkpoint.
+        SpecError: if a path has rows of another checkpoint, or is where the query reads.
     """
     checkpoint = str(step.checkpoint)
     known = record_of(session, checkpoint)
@@ -35,13 +40,30 @@ def check_start(session: SparkSession, source: Any, sinks: Iterable[TableSink], 
     if known is not None and not isinstance(source, DataFrame):
         at_end = step.at_end or source.at_end
         continued_query(session, known, source.dataflow, checkpoint, source.shown, at_end=at_end)
-    elif known is None and not exists(session, f"{checkpoint}/metadata"):
+    elif known is not None:
+        rule = "a query that Spark alone runs does not continue the state of an operator (semantics 47.27)"
+        remedy = "give another directory, or put the query back"
+        raise StateError(f"the checkpoint {checkpoint}", rule, remedy)
+    elif not isinstance(source, DataFrame) or not exists(session, f"{checkpoint}/metadata"):
+        check_unused(session, checkpoint)
+        _check_apart(source, step)
         for sink in sinks:
             if isinstance(sink, FileTable):
                 sink.check_new(session)
 
 
-def _check_state(session: SparkSession, result: Any, step: InsertStep) -> None:
+def _check_apart(source: SqlResult, step: InsertStep) -> None:
+    """Checks that a query does not write where it reads.
+
+    Raises:
+        SpecError: if it does.
+    """
+    inputs = [source] if isinstance(source, DataFrame) else source.dataflow.dfs.values()
+    read = [path for df in inputs for path in file_sources(plan_of(df))]
+    check_apart(written_paths(step.sink, step.outputs, step.checkpoint), read)
+
+
+def _check_state(session: SparkSession, result: OperatorResult, step: InsertStep) -> None:
     """Checks the file with which the query of an operator begins, or its checkpoint began.
 
     Raises:

@@ -1,6 +1,5 @@
 """Compiles scripts: decides what each statement becomes, without Spark (semantics 46.43)."""
 
-import posixpath
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from types import MappingProxyType
 from typing import Final
 
 from panewise.errors import SpecError, SqlError
+from panewise.paths import check_apart, place
 from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.declarations import has_path, sink_step, source_step
@@ -37,6 +37,7 @@ from panewise.sql.script.steps import (
     SparkStep,
     Step,
     Trigger,
+    written_paths,
 )
 from panewise.sql.text.pieces import one_line
 
@@ -103,6 +104,7 @@ class _ScriptCompiler:
     def __init__(self, script: SqlScript, settings: ScriptSettings) -> None:
         self.script, self.settings, self.tables = script, settings, Tables()
         self.claimed: set[tuple[str, str]] = set()  # paths and checkpoints that are in use
+        self.written: dict[str, str] = {}  # the directories of queries that begin anew, by what they are
         self.endless: Insert | None = None  # a query that never ends by itself
         self.warnings: list[SqlError] = []
 
@@ -163,7 +165,7 @@ class _ScriptCompiler:
         step = sink_step(statement, self.tables, self.script)
         if "path" in statement.options:
             path = statement.options["path"]
-            self._claim("path", place_of(path), path, statement.option_spans["path"])
+            self._claim("path", place(path), path, statement.option_spans["path"])
         self.tables.sinks[statement.name.lower()] = step
         return step
 
@@ -200,6 +202,9 @@ class _ScriptCompiler:
             self._check_stream(statement, checkpoint, trigger, at_end=at_end)
         for table in (sink, *outputs.values()):
             self.tables.written.add(table.statement.name.lower())
+        self._check_apart(
+            written_paths(sink, outputs, checkpoint if streaming else None), checkpoint, statement
+        )
         parts = statement, query.compiled, sink, outputs, streaming, checkpoint, trigger, at_end
         return InsertStep(*parts, self._initial_state(sink, query))
 
@@ -242,12 +247,24 @@ class _ScriptCompiler:
         span = statement.name_span
         if checkpoint is None:
             raise self.script.fail(statement.table, *NO_CHECKPOINT, span)
-        self._claim("checkpoint", place_of(checkpoint), checkpoint, span)
+        self._claim("checkpoint", place(checkpoint), checkpoint, span)
         if at_end and not trigger.available_now:
             rule = "only a run that ends can end its input"
             raise self.script.fail("finish = at_end", rule, "SET panewise.trigger = 'available now'", span)
         if not trigger.available_now:
             self.endless = statement
+
+    def _check_apart(self, paths: Mapping[str, str], checkpoint: str | None, statement: Insert) -> None:
+        """Checks that a query which begins anew writes apart from itself, and from those before it.
+
+        Whether a query whose checkpoint is elsewhere begins anew is known when it starts.
+        """
+        at = "" if checkpoint is None else place(checkpoint)
+        if "://" in at or (at and Path(at, "metadata").exists()):
+            return
+        self.written.update(paths)
+        with self.script.placing(statement.name_span):
+            check_apart(self.written)
 
     def _check_count(self, sink: SinkStep, known: KnownTable, statement: Insert) -> None:
         """Checks that a query has as many columns as those of its table that it is written to."""
@@ -305,12 +322,3 @@ def no_outputs(outputs: Mapping[str, object]) -> tuple[str, str, str]:
     """Returns the parts of the error of a query that does not have the outputs that its table wants."""
     rule = "only a query that panewise runs has late and invalid rows, and other outputs"
     return next(iter(outputs)), rule, "leave the option of the table out"
-
-
-def place_of(path: str) -> str:
-    """Returns one spelling of a path."""
-    local = path.removeprefix("file://").removeprefix("file:")
-    if "://" not in local:
-        return str(Path(local).resolve())
-    scheme, _, rest = path.partition("://")
-    return f"{scheme}://{posixpath.normpath(rest)}"

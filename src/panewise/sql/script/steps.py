@@ -72,6 +72,13 @@ def is_of_format(option: str) -> bool:
     return option not in OWN_OPTIONS and not _OUTPUT.fullmatch(option)
 
 
+def written_paths(sink: SinkStep, outputs: Mapping[str, SinkStep], checkpoint: str | None) -> dict[str, str]:
+    """Returns the paths that a query writes to, by what they are."""
+    options = {table.statement.name: table.statement.options for table in (sink, *outputs.values())}
+    paths = {f"the table {name}": found["path"] for name, found in options.items() if "path" in found}
+    return paths | ({} if checkpoint is None else {f"the checkpoint of {sink.statement.name}": checkpoint})
+
+
 @dataclass(frozen=True)
 class InsertStep:
     """A query that is written to a sink.
