@@ -25,7 +25,7 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "families", "matches", "spec"}
+FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "paths", "families", "matches", "spec"}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
@@ -37,6 +37,7 @@ MAY_IMPORT = {
     "calls": {"errors"},
     "replaced_names": {"errors"},
     "chrono": {"errors"},
+    "paths": {"errors"},
     "families": set(),
     "matches": set(),
     "spec": {"errors", "chrono", "families", "matches"},
