@@ -25,7 +25,17 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "paths", "families", "matches", "spec"}
+FOUNDATION = {
+    "errors",
+    "extras",
+    "replaced_names",
+    "chrono",
+    "paths",
+    "source_options",
+    "families",
+    "matches",
+    "spec",
+}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
@@ -38,6 +48,7 @@ MAY_IMPORT = {
     "replaced_names": {"errors"},
     "chrono": {"errors"},
     "paths": {"errors"},
+    "source_options": set(),
     "families": set(),
     "matches": set(),
     "spec": {"errors", "chrono", "families", "matches"},
