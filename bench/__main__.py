@@ -14,7 +14,9 @@ from bench.shapes import SHAPES, Shape
 Query = Callable[[DataFrame, Shape], DataFrame]
 
 ROUNDS = 3
-WARM_UP_ROUNDS = 2  # native was at its steady time from the third run of a JVM
+# Native is at its steady time from the third run of a JVM. Panewise has more code for the JVM to compile:
+# --warm-up 6 shows what a query takes that has run for some minutes.
+WARM_UP_ROUNDS = 2
 SLOW_BATCHES = WARM_UP_BATCHES + 1  # per_key takes 10 seconds or more for a batch of a million rows
 
 
@@ -33,7 +35,12 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         "--batch-rows", type=int, default=1_000_000, help="rows in a micro-batch; default: %(default)s"
     )
     parser.add_argument("--batches", type=int, default=7, help="micro-batches in a run; default: %(default)s")
+    parser.add_argument(
+        "--warm-up", type=int, default=WARM_UP_ROUNDS, help="runs of each before; default: %(default)s"
+    )
     asked = parser.parse_args(argv)
+    if asked.warm_up < 0:
+        parser.error(f"--warm-up {asked.warm_up} | the number of runs that do not count | give 0 or more")
     if asked.batch_rows < 1:
         parser.error(
             f"--batch-rows {asked.batch_rows} | a batch has a row or more | give a number such as 1000000"
@@ -50,10 +57,10 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 
 
 def compare(
-    spark: SparkSession, query: Query, shape: Shape, name: str, batch_rows: int, batches: int
+    spark: SparkSession, query: Query, shape: Shape, name: str, asked: argparse.Namespace
 ) -> report.Result:
     """Compares ours, made by `query`, with one peer. A slow peer gets fewer batches of the same size."""
-    peer = PEERS[name]
+    peer, batch_rows, batches = PEERS[name], asked.batch_rows, asked.batches
     events = data.cached(batch_rows, batches)
 
     def ours() -> list[float]:
@@ -64,8 +71,8 @@ def compare(
     )
     warm_up: list[Run] = (
         [ours, ours] if peer.slow else [ours, theirs]
-    )  # ours is measured in a JVM that has run four queries
-    pair = alternate(ours, theirs, 1 if peer.slow else ROUNDS, warm_up * WARM_UP_ROUNDS)
+    )  # ours is measured in a JVM that has run four queries, unless --warm-up says otherwise
+    pair = alternate(ours, theirs, 1 if peer.slow else ROUNDS, warm_up * asked.warm_up)
     return report.Result(shape.name, name, events.rows, batch_rows, pair.ratio, pair.ours_s, pair.peer_s)
 
 
@@ -79,7 +86,7 @@ def main() -> None:
         for peer in (
             [asked.peer] if asked.peer else [name for name, peer in PEERS.items() if peer.can(SHAPES[shape])]
         ):
-            result = compare(spark, query, SHAPES[shape], peer, asked.batch_rows, asked.batches)
+            result = compare(spark, query, SHAPES[shape], peer, asked)
             report.append(result)
             results.append(result)
             print(f"{shape} beside {peer}: {result.ratio:.2f}", flush=True)

@@ -6,6 +6,7 @@
 - docs/pictures/panes.svg, which is drawn from a run;
 - src/panewise/error_codes.json, the codes of errors, and docs/reference/errors.md, which lists them;
 - docs/reference/features.md: what became of each feature of the five systems (docs/reference/features.yaml);
+- docs/reference/sql-forms.md: the forms of SQL with their output;
 - docs/reference/state-tables.md: the tables of a state, and the columns that operators add to them;
 - the other pictures in docs/pictures, which are drawn from the runs of the explanations.
 """
@@ -16,7 +17,15 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from tools import command_line, error_table, features, panes_picture, reference_pages, state_tables
+from tools import (
+    command_line,
+    error_table,
+    features,
+    panes_picture,
+    reference_pages,
+    sql_forms,
+    state_tables,
+)
 from tools.pictures import explained
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +40,7 @@ def pages() -> Iterator[tuple[Path, str]]:
     yield panes_picture.PICTURE, panes_picture.picture()
     yield from error_table.pages()
     yield features.PAGE, features.page(features.load())
+    yield sql_forms.PAGE, sql_forms.page()
     yield state_tables.PAGE, state_tables.page()
 
 

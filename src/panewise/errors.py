@@ -56,7 +56,7 @@ __all__ = [
 
 # Polars appends this text and the expression in which the function that raised was called.
 _POLARS_NOTE = "\n\nThis error occurred in the following "
-# What a message has behind its three parts, before the place in a text of SQL.
+# What a message has after its three parts, before the place in a text of SQL.
 _CODE = re.compile(r" \[(PW-[A-Z]+-\d+)\]$", re.MULTILINE)
 
 
@@ -75,7 +75,7 @@ def _joined(given: str, rule: str, remedy: str) -> str:
 
 
 def _with_code(message: str, code: str | None, parts: str) -> str:
-    """Returns a message with the code behind its three parts, at the end of a line."""
+    """Returns a message with the code after its three parts, at the end of a line."""
     if code is None:
         return message
     end = parts.find("\n", parts.rfind(" | "))
@@ -133,7 +133,7 @@ class SqlError(SpecError):
     Attributes:
         sql: the text, empty if the error has no place.
         start: the number of the first character that it is about, from 0; None if the error has no place.
-        end: the number of the character behind the last one; None if the error has no place.
+        end: the number of the character after the last one; None if the error has no place.
         line: the number of the line, from 1; None if the error has no place.
         column: the number of the character in the line, from 1; None if the error has no place.
     """

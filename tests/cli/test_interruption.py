@@ -14,8 +14,7 @@ def test_a_second_ctrl_c_is_not_noted() -> None:
     """semantics 46.47"""
     interruption = Interruption(int)
     interruption.check()
-    interruption.polled = True
-    with interruption.noted():
+    with interruption.noted(), interruption.polled():
         os.kill(os.getpid(), signal.SIGINT)
         assert interruption.requested
         with pytest.raises(KeyboardInterrupt):

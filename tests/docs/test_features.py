@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from tests.house.test_semantics_cited import FILES, citations
 from tools.features import LIST, STATES, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,11 +29,39 @@ SIZES = {
     "kafka-ibm-open": 32,
 }
 
+# Sections and sentences of the semantics that no transcript plays, because they are not about what an
+# operator emits for events. Python tests show them.
+WITHOUT_TRANSCRIPTS = {
+    "25": "the message store",
+    "26": "retained windows",
+    "31": "delivery in process",
+    "32": "modes of delivery",
+    "33": "the life cycle",
+    "34": "stores",
+    "46": "SQL",
+    "49": "sinks",
+    "6.9": "what windows share",
+    "7.8": "what sliding windows share",
+    "10.23": "calls of a listener",
+    "15.5": "metrics",
+    "15.8": "the log",
+    "24.7": "user aggregates",
+    "24.14": "folds",
+    "24.20": "checks of user aggregates",
+    "42.6": "the watermark downstream",
+    "42.11": "the watermark of Spark's operators",
+}
+
 
 def test_each_feature_of_the_inventories_is_there_once() -> None:
     assert {name: len(group["features"]) for name, group in GROUPS.items()} == SIZES
     twice = [name for name, number in Counter(feature["id"] for feature in FEATURES).items() if number > 1]
     assert not twice, f"{LIST.name} has {twice} more than once"
+
+
+def test_each_feature_has_an_api_and_a_sentence() -> None:
+    bare = [feature["id"] for feature in FEATURES if not (feature["api"] and feature["sentences"])]
+    assert not bare, f"{bare} have no API or no sentence"
 
 
 def test_what_is_not_as_in_the_source_says_how() -> None:
@@ -55,3 +84,21 @@ def test_the_sentences_exist() -> None:
     cited = [(feature["id"], number) for feature in FEATURES for number in feature["sentences"]]
     missing = [f"{feature}: {number}" for feature, number in cited if number not in numbers]
     assert not missing, missing
+
+
+def without_transcripts(number: str) -> bool:
+    return not {number, number.partition(".")[0]}.isdisjoint(WITHOUT_TRANSCRIPTS)
+
+
+def test_each_feature_is_shown_by_a_transcript_or_a_test() -> None:
+    """A transcript cites one of its sentences. What transcripts cannot play, Python tests show.
+
+    tests/house/test_semantics_cited.py proves that each sentence has a test.
+    """
+    played = set[str]().union(*(citations(path) for path in FILES if path.suffix == ".yaml"))
+    missing = [
+        feature["id"]
+        for feature in FEATURES
+        if played.isdisjoint(feature["sentences"]) and not any(map(without_transcripts, feature["sentences"]))
+    ]
+    assert not missing, f"{missing} need a sentence that a transcript shows"

@@ -14,6 +14,8 @@ from panewise.sql import compile_sql
 from panewise.sql.parsing.emit import FORMS, INTERVAL, ROWS
 from panewise.sql.parsing.parser import parse
 from tests.engine.effort import examples
+from tests.sql.player import documents
+from tools import sql_forms
 
 DOCS: Final = Path(__file__).resolve().parents[2] / "docs"
 PAGE: Final = (DOCS / "sql.md").read_text(encoding="utf-8")
@@ -123,6 +125,26 @@ def test_the_grammar_has_no_other_words_than_the_parser() -> None:
     )
     words = {word for text in re.findall(r'"([A-Z_ ]+)"', GRAMMAR) for word in text.split()}
     assert not [word for word in sorted(words) if not re.search(rf"\b{word}\b", sources, re.IGNORECASE)]
+
+
+FORMS_PAGE: Final = (DOCS / "reference" / "sql-forms.md").read_text(encoding="utf-8")
+
+
+def test_the_page_of_forms_has_all_transcripts() -> None:
+    assert {name for name, _ in documents()} == {*sql_forms.TITLES}
+    assert FORMS_PAGE.count("```sql") == len(documents())
+
+
+def test_the_page_of_forms_has_each_form() -> None:
+    """semantics 46.7"""
+    texts = [" ".join(text.split()) for text in re.findall(r"```sql\n(.*?)```", FORMS_PAGE, re.DOTALL)]
+    words = re.findall(r"[A-Z_]+", " ".join(re.findall(r'"([A-Z_ ()]+)"', GRAMMAR)))
+    known = set(re.findall(r"\w+", " ".join(texts).upper()))
+    assert {*words} <= known
+    said = [re.search(r"\bEMIT (?:STREAM )?(.*)", text) for text in texts]
+    shown = [_words(found[1]) for found in said if found]
+    parts = {" ".join(words) for words in FORMS}
+    assert not [part for part in sorted(parts) if not any(part in text for text in shown)]
 
 
 def cells() -> list[Any]:

@@ -1,8 +1,8 @@
 """Imports run one way.
 
-error_codes <- errors, chrono, families, matches <- spec <- {oracle | sql | state <- engine} <-
+error_codes <- errors, chrono, choices, families, matches <- spec <- {oracle | sql | state <- engine} <-
 {standalone | {checkpoints | observe} <- spark} <- cli, demo.
-The part calls imports errors alone, and stores imports errors, chrono and calls.
+The part calls imports errors alone, and stores imports errors, chrono, choices and calls.
 The part testing imports all of them, and none of them imports it.
 """
 
@@ -32,6 +32,7 @@ FOUNDATION = {
     "chrono",
     "paths",
     "source_options",
+    "choices",
     "families",
     "matches",
     "spec",
@@ -49,16 +50,17 @@ MAY_IMPORT = {
     "chrono": {"errors"},
     "paths": {"errors"},
     "source_options": set(),
+    "choices": {"errors"},
     "families": set(),
     "matches": set(),
-    "spec": {"errors", "chrono", "families", "matches"},
+    "spec": {"errors", "chrono", "choices", "families", "matches"},
     "functions": FOUNDATION,
     "streamwindow": FOUNDATION,
     "": FOUNDATION | {"functions"},
     "oracle": FOUNDATION,
     "sql": FOUNDATION | {"functions"},
     "state": FOUNDATION,
-    "stores": {"errors", "chrono", "calls"},
+    "stores": {"errors", "chrono", "choices", "calls"},
     "engine": FOUNDATION | {"state"},
     "observe": FOUNDATION,
     "standalone": RUNTIME | {"sql"},

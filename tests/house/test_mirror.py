@@ -119,6 +119,7 @@ ELSEWHERE = {
     "spark/sinks/compaction.py": "spark/sinks/test_parquet.py",
     "spark/sinks/delta.py": "connectors/test_topic_to_delta.py",
     "spark/sinks/directories.py": "spark/sinks/test_parquet.py",
+    "spark/session/driver.py": "spark/session/test_worker_pool.py",
     "spark/sinks/local_session.py": "spark/sinks/test_tables.py",
     "spark/sinks/memory.py": "spark/sinks/test_tables.py",
     "spark/sinks/postgres_copy.py": "spark/sinks/test_postgres.py",

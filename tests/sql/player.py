@@ -182,7 +182,7 @@ class Player:
         struct = stage.struct if isinstance(stage, WindowsStage) else None
         for row in made if struct is not None else ():
             row[struct or ""] = {"start": row["window_start"], "end": row["window_end"]}
-        new = [one.name for one in stage.spec.columns] if isinstance(stage, OverStage) else []
+        new = list(stage.new_columns) if isinstance(stage, OverStage) else []
         if isinstance(stage, DeduplicateStage):
             new = ["op", *(one.name for one in stage.computed)]
         return self.projected(made, stage.having, stage.outputs, new)

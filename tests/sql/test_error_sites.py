@@ -257,7 +257,30 @@ ERRORS: Final = [
     ("SELECT DISTINCT ON (k) v FROM t", "DISTINCT has all columns"),
     ("SELECT a.v FROM a NATURAL JOIN b WITHIN 1 HOUR", "a join is one of"),
     ("SELECT v FROM a JOIN b OVER (LATEST) ON upper(k) = j", "that is an expression names its table"),
-    ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT FINAL", "leave it out, or write EMIT"),
+    ("SELECT a.v FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k EMIT EARLY UPDATE", "leave it out, or write EMIT"),
+    ("SELECT row_number() OVER (ORDER BY ts)", "write FROM and a table"),
+    ("SELECT lag(v) OVER (ORDER BY ts) FROM t WITH (allowed_lateness = '1 hour')", "a longer delay"),
+    (
+        (
+            "SELECT max(v) FROM t WITH (allowed_lateness = '1 hour') GROUP BY window(ts, '1 hour') "
+            "EMIT WITH LATENESS INTERVAL '1' HOUR"
+        ),
+        "given once, in EMIT or as an option",
+    ),
+    (
+        (
+            "SELECT a.v FROM a WITH (allowed_lateness = '1 hour') JOIN b WITHIN 1 HOUR ON a.k = b.k "
+            "EMIT WITH LATENESS INTERVAL '1' HOUR"
+        ),
+        "given once, in EMIT or as an option",
+    ),
+    (
+        (
+            "SELECT a.v FROM TUMBLE(a WITH (allowed_lateness = '1 hour'), ts, INTERVAL 1 HOUR) a "
+            "JOIN TUMBLE(b, ts, INTERVAL 1 HOUR) b ON a.window_start = b.window_start"
+        ),
+        "so one lateness | write EMIT WITH LATENESS",
+    ),
     (
         "SELECT * FROM a JOIN b WITHIN 1 HOUR ON a.k = b.k JOIN c ON c.k = b.k",
         "names its columns with their tables",
@@ -309,7 +332,7 @@ OTHERS: Final = (
         "joins/resolve.py",
         "over/compiler.py",
         "over/frames.py",
-        "over/behind_groups.py",
+        "over/selects_over_groups.py",
     ),
     *("own_columns.py", "script/", "expressions/expression_tree.py", "expressions/values.py"),
 )

@@ -317,3 +317,28 @@ def test_retired_messages_do_not_pile_up(layout: Any, sessions: bool) -> None:
         store.add("m", offset=number, time=number, session_key=session, join_keys=(f"k{number}",))
         store.retire(number - live)
     assert store.purge() <= live
+
+
+def test_what_is_no_dumped_message_leaves_the_messages() -> None:
+    """semantics 15.34, 25.7"""
+    store = MessageStore(("offset",))
+    store.add("kept", offset=1)
+    for wrong in (None, "abc", [("a", b"1")], [(b"a", b"1", b"2")]):
+        with pytest.raises(InputError):
+            store.load(wrong)  # type: ignore[arg-type]
+    assert [message.value for message in store.get_messages(start=0, end=9)] == ["kept"]
+
+
+def test_messages_are_read_by_their_keys() -> None:
+    """semantics 15.34, 25.8"""
+    store = MessageStore(("offset",))
+    for wrong in (None, "abc", [(1,)]):
+        with pytest.raises(InputError):
+            store.get_many(wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("wrong", [None, 5, ["offset", "offset"]])
+def test_a_layout_is_one_of_the_matrix(wrong: Any) -> None:
+    """semantics 25"""
+    with pytest.raises(SpecError, match="matrix"):
+        MessageStore(wrong)

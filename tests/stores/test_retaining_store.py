@@ -97,3 +97,10 @@ def test_a_directory_from_before_sessions_had_a_position(tmp_path: Path) -> None
         with SessionStore(10, directory=folder) as store:
             assert store.position == position
             store.advance_position("orders", partition=0, offset=7)
+
+
+@pytest.mark.parametrize("store", [WindowStore(100, 10), SessionStore(100)])
+def test_entries_to_restore_are_a_list(store: Any) -> None:
+    """semantics 15.34, 34.11"""
+    with pytest.raises(InputError, match="are a list"):
+        store.restore(None)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import rocksdict
 
-from panewise.errors import StoreError
+from panewise.errors import InputError, StoreError
 from panewise.stores import DurableMap, TimeSeriesStore, WindowStore
 from panewise.stores.rocks import store_error
 from panewise.stores.store_directory import HEADER
@@ -332,3 +332,11 @@ def test_no_file_of_0_bytes_loses_entries(kind: str, tmp_path: Path) -> None:
         else:
             check_intact(kind, cut)
     assert refusals >= 4
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800", Path("a\0b")])
+@pytest.mark.parametrize("kind", CASES)
+def test_a_path_that_no_file_system_has(kind: str, path: Any) -> None:
+    """semantics 15.34, 34.5"""
+    with pytest.raises(InputError, match="a path can be encoded"):
+        CASES[kind].opened(path)

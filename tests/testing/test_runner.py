@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+import polars as pl
 import pytest
 
 from panewise import Global, Inputs, Position, Session, SpecError, StreamTime, Tumbling, WindowOperator
@@ -580,3 +582,30 @@ def test_live_rows_of_a_join_name_their_side(runtime: str) -> None:
         ("right", 2, 2),
         ("left", 1, 3),
     ]
+
+
+@RUNTIMES
+@pytest.mark.parametrize("value", [np.array([1, 2]), pl.Series([1, 2])], ids=["array", "series"])
+def test_an_array_is_of_another_type(value: Any, runtime: str) -> None:
+    """Also for a column of lists (semantics 15.34)."""
+    for name in ("k", "event_time", "v"):
+        row = {"k": "a", "event_time": 1, "v": 1, name: value}
+        played = run(SPEC, [{"op": "add", "rows": [{"k": "a", "event_time": 1, "v": 1}, row]}], runtime)
+        assert [entry["reason"] for entry in played[0]["invalid"]]
+    lists = replace(SPEC, aggregates=[F.collect_list("v").alias("all")])
+    added = {"op": "add", "rows": [{"k": "a", "event_time": 1, "v": value}]}
+    assert run(lists, [added], runtime, types={"v": "array<bigint>"})[0]["counts"]["invalid"] == 1
+
+
+@pytest.mark.parametrize("wrong", [5, "abc", [("v", "bigint")]])
+def test_types_are_a_dict(wrong: Any) -> None:
+    with pytest.raises(InputError, match="types are a dict"):
+        run(SPEC, [], types=wrong)
+
+
+def test_events_and_rows_are_lists() -> None:
+    with pytest.raises(InputError, match="events are a list"):
+        run(SPEC, None)  # type: ignore[arg-type]
+    for wrong in (None, "abc"):
+        with pytest.raises(InputError, match="rows are a list"):
+            result_of(F.sum("v"), wrong)  # type: ignore[arg-type]

@@ -13,8 +13,9 @@ from typing import Final
 
 import click
 
-from panewise.cli.command import command as new_command
+from panewise.cli.command import new_command
 from panewise.cli.messages import echo
+from panewise.cli.progress import progress_bar
 from panewise.errors import PanewiseError, SetupError
 
 _JAVA: Final = (17, 21)
@@ -118,7 +119,8 @@ def _session(connectors: tuple[str, ...]) -> Checked:
     try:
         from panewise.spark.session.trial import try_session  # noqa: PLC0415 - only this check needs Spark
 
-        try_session(connectors)
+        with progress_bar(at_once=True) as progress:
+            try_session(connectors, progress)
     except PanewiseError as error:
         return Checked(subject, "failed", str(error))
     except Exception as error:  # pyspark raises errors of many kinds when no JVM starts

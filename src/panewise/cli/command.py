@@ -50,14 +50,14 @@ class Command(click.Command):
         ]
 
 
-def command(name: str, text: str, *examples: str, note: str | None = None) -> Callable[..., Command]:
+def new_command(name: str, text: str, *examples: str, note: str | None = None) -> Callable[..., Command]:
     """Returns a decorator that makes a command of a function, which returns the exit status.
 
     Args:
         name: the name below `panewise`.
         text: what it does.
         examples: lines of a shell.
-        note: a paragraph behind the options.
+        note: a paragraph after the options.
     """
     return click.command(name, cls=Command, help=text, examples=examples, epilog=note)
 

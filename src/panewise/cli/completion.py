@@ -3,8 +3,7 @@
 import click
 from click.shell_completion import get_completion_class
 
-from panewise.cli.command import argument
-from panewise.cli.command import command as new_command
+from panewise.cli.command import argument, new_command
 from panewise.cli.program import COMPLETE, NAME, program
 
 

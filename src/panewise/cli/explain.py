@@ -5,8 +5,7 @@ from pathlib import Path
 
 import click
 
-from panewise.cli.command import argument
-from panewise.cli.command import command as new_command
+from panewise.cli.command import argument, new_command
 from panewise.cli.sql import compiled, read
 from panewise.errors import SetupError
 

@@ -21,12 +21,12 @@ class Interruption:
 
     Attributes:
         requested: whether Ctrl-C was pressed.
-        polled: whether the main thread calls :meth:`check` again soon, so that nothing need be cancelled.
     """
 
     def __init__(self, cancel: Callable[[], object]) -> None:
         self.cancel = cancel
-        self.requested = self.polled = False
+        self.requested = False
+        self._polled = False
 
     @contextmanager
     def noted(self) -> Iterator[None]:
@@ -40,6 +40,15 @@ class Interruption:
         finally:
             signal.signal(signal.SIGINT, before)
 
+    @contextmanager
+    def polled(self) -> Iterator[None]:
+        """Cancels nothing while the main thread is in the block, where it soon calls :meth:`check` again."""
+        self._polled = True
+        try:
+            yield
+        finally:
+            self._polled = False
+
     def check(self) -> None:
         """Raises KeyboardInterrupt if Ctrl-C was pressed."""
         if self.requested:
@@ -48,13 +57,13 @@ class Interruption:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.check()
         self.requested = True
-        if not self.polled:
+        if not self._polled:
             Thread(target=self.cancel, daemon=True).start()
 
 
 def cancel_jobs(session: Any) -> None:
     """Cancels what a session computes."""
-    from panewise.spark.sinks.local_session import is_classic  # noqa: PLC0415 - this loads PySpark
+    from panewise.spark.session.driver import is_classic  # noqa: PLC0415 - this loads PySpark
 
     if is_classic(session):
         session.sparkContext.cancelAllJobs()
@@ -68,7 +77,7 @@ def silent_stop(session: Any, *, is_new: bool) -> Iterator[None]:
 
     Spark interrupts their jobs, and their calls of Python. A session that is not new keeps its log.
     """
-    from panewise.spark.sinks.local_session import is_classic  # noqa: PLC0415 - this loads PySpark
+    from panewise.spark.session.driver import is_classic  # noqa: PLC0415 - this loads PySpark
 
     if is_new and is_classic(session):
         session.sparkContext.setLogLevel("OFF")

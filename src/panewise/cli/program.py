@@ -76,7 +76,7 @@ class Program(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Returns the command of a line, its name, and its arguments.
 
-        A name of two words has an argument behind it: `panewise state export` shows the checkpoint `export`.
+        A name of two words has an argument after it: `panewise state export` shows the checkpoint `export`.
         """
         two = " ".join(args[:2])
         if len(args) > 2 and two in COMMANDS:

@@ -1,14 +1,14 @@
 """`panewise size` computes the cores, the memory and the checkpoint that a query needs."""
 
 import json
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
 from panewise.chrono import Duration
-from panewise.cli.command import command as new_command
+from panewise.cli.command import Decorator, new_command
+from panewise.cli.table import aligned
 from panewise.sizing.costs import Costs, costs
 from panewise.sizing.requirements import Requirements, requirements
 from panewise.sizing.workload import OPERATORS, Workload
@@ -16,14 +16,11 @@ from panewise.sizing.workload import OPERATORS, Workload
 _MICROSECONDS = 1_000_000
 
 
-_Decorator: TypeAlias = Callable[[Callable[..., Any]], Callable[..., Any]]
-
-
-def _number(name: str, text: str, **attributes: Any) -> _Decorator:
+def _number(name: str, text: str, **attributes: Any) -> Decorator:
     return click.option(f"--{name}", type=float, metavar="N", help=text, **attributes)
 
 
-def _duration(name: str, text: str, default: str | None = None, **attributes: Any) -> _Decorator:
+def _duration(name: str, text: str, default: str | None = None, **attributes: Any) -> Decorator:
     option = {"show_default": default is not None, **attributes}
     return click.option(f"--{name}", metavar="DURATION", default=default, help=text, **option)
 
@@ -115,14 +112,10 @@ def as_text(need: Requirements, known: Costs) -> str:
         ("to the checkpoint", _bytes(need.checkpoint_bytes), "in each micro-batch"),
         ("Python worker", _bytes(need.worker_bytes), "memory for each core"),
     ]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-    align: tuple[Callable[[str, int], str], ...] = (str.ljust, str.rjust)
-    lines = [
-        "  ".join([*(do(cell, width) for do, cell, width in zip(align, row, widths, strict=False)), row[2]])
-        for row in rows
-    ]
     of = known.measured
-    return "\n".join([*lines, f"costs of {of['date']}, {of['processor']}, PySpark {of['pyspark']}"])
+    return "\n".join(
+        [*aligned(rows, {1}), f"costs of {of['date']}, {of['processor']}, PySpark {of['pyspark']}"]
+    )
 
 
 def _bytes(count: float) -> str:

@@ -1,26 +1,28 @@
 """`panewise sql SCRIPT` runs a script of SQL on Spark, or shows or checks what it would do."""
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from panewise.cli.command import INTERRUPTED, REFUSED, argument
-from panewise.cli.command import command as new_command
+from panewise.cli.command import INTERRUPTED, REFUSED, argument, new_command
 from panewise.cli.interruption import Interruption, cancel_jobs, silent_stop
+from panewise.cli.table import aligned
 from panewise.errors import SetupError, SqlError
 from panewise.extras import from_extra
 
 if TYPE_CHECKING:
     from panewise.spark.queries.query import WindowQuery
+    from panewise.spark.streaming_sql.script_progress import QueryFigures
     from panewise.spark.streaming_sql.script_run import ScriptRun
     from panewise.sql.script.application import Application
 
 _POLL_SECONDS = 0.5
+_NUMBERS = range(2, 7)  # the columns of numbers among the figures of queries
 
 
 @new_command(
@@ -173,7 +175,7 @@ def _outcome(run: "ScriptRun", display: "_Display", interruption: Interruption) 
 
 @contextmanager
 def _interrupted(interruption: Interruption) -> Iterator[None]:
-    """Takes each error behind Ctrl-C for its consequence, as that of a job that was cancelled."""
+    """Raises KeyboardInterrupt instead of an error that follows Ctrl-C, as that of a cancelled job."""
     try:
         yield
     except Exception:
@@ -194,7 +196,7 @@ class _Display:
 
     def __init__(self, stream: TextIO, *, quiet: bool) -> None:
         self.stream, self.quiet, self.terminal = stream, quiet, stream.isatty()
-        self.figures: dict[str, Any] = {}
+        self.figures: dict[str, QueryFigures] = {}
         self.lines = 0
 
     def say(self, text: str) -> None:
@@ -213,16 +215,15 @@ class _Display:
         for name in queries:
             self.figures.setdefault(name, QueryFigures(name))
         running = dict(queries)
-        interruption.polled = True
         try:
-            while running:
-                for name, query in [*running.items()]:
-                    if query.awaitTermination(_POLL_SECONDS / len(running)):
-                        del running[name]
-                    interruption.check()
-                    self._show(queries)
+            with interruption.polled():
+                while running:
+                    for name, query in [*running.items()]:
+                        if query.awaitTermination(_POLL_SECONDS / len(running)):
+                            del running[name]
+                        interruption.check()
+                        self._show(queries)
         finally:
-            interruption.polled = False
             self._show(queries)
             self.lines = 0
 
@@ -240,16 +241,6 @@ class _Display:
             return
         rows = [header(), *(cells(self.figures[name]) for name in changed)]
         up = f"\x1b[{self.lines}A" if self.lines else ""
-        text = "".join(f"\x1b[K{line}\n" for line in _aligned(rows))
+        text = "".join(f"\x1b[K{line}\n" for line in aligned(rows, _NUMBERS))
         print(f"{up}{text}", end="", file=self.stream, flush=True)
         self.lines = len(rows)
-
-
-def _aligned(rows: list[tuple[str, ...]]) -> list[str]:
-    """Returns the lines of a table whose numbers are aligned to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    align: list[Callable[[str, int], str]] = [str.ljust, str.ljust, *[str.rjust] * 5, str.ljust]
-    return [
-        "  ".join(do(cell, width) for do, cell, width in zip(align, row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

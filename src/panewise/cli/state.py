@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
@@ -14,9 +13,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from panewise.checkpoints import UnknownFormatError
-from panewise.cli.command import argument
-from panewise.cli.command import command as new_command
+from panewise.cli.command import argument, new_command
 from panewise.cli.progress import progress_bar
+from panewise.cli.table import aligned
 from panewise.errors import SetupError
 from panewise.extras import from_extra
 from panewise.spec.codec import to_dict
@@ -37,6 +36,7 @@ _HEADER = (
     "oldest end",
     "newest end",
 )
+_NUMBERS = range(1, 5)
 
 
 def _paths(context: click.Context, param: click.Parameter, incomplete: str) -> "list[CompletionItem[Any]]":
@@ -155,7 +155,8 @@ def _operator_text(state: "OperatorFigures", batch: int) -> str:
         f"{state.shard_count} shards contain state"
     )
     rows = [_line(str(shard.shard), shard) for shard in state.shards]
-    return "\n".join([words, "", caption, *_aligned([_HEADER, *rows, _line("total", state.total)])])
+    lines = aligned([_HEADER, *rows, _line("total", state.total)], _NUMBERS)
+    return "\n".join([words, "", caption, *(f"  {line}" for line in lines)])
 
 
 def _line(name: str, state: "ShardFigures") -> tuple[str, ...]:
@@ -166,16 +167,6 @@ def _line(name: str, state: "ShardFigures") -> tuple[str, ...]:
         "finished" if state.finished else "open",
     )
     return (name, *counts, *clocks, _instant(state.oldest_end), _instant(state.newest_end))
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Returns the lines of a table. Columns 1 to 4 contain numbers and are aligned to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    padded = (
-        [text.rjust(widths[n]) if 1 <= n <= 4 else text.ljust(widths[n]) for n, text in enumerate(row)]
-        for row in rows
-    )
-    return [("  " + "  ".join(row)).rstrip() for row in padded]
 
 
 def _instant(us: int | None) -> str:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from panewise.checkpoints import UnknownFormatError
-from panewise.cli.command import argument
-from panewise.cli.command import command as new_command
+from panewise.cli.command import argument, new_command
 from panewise.cli.progress import progress_bar
 from panewise.errors import SetupError
 

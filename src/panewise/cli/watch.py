@@ -5,8 +5,7 @@ from threading import Event
 
 import click
 
-from panewise.cli.command import argument
-from panewise.cli.command import command as new_command
+from panewise.cli.command import argument, new_command
 
 _SECONDS = 0.5  # how long Ctrl-C may take
 

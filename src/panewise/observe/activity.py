@@ -35,7 +35,8 @@ class Activity:
         family: the name of the operator's family.
         counted: whether the bounds of windows are row numbers, and not microseconds.
         windows: the counts of each window in the order of :data:`COUNTS`, by its bounds.
-        stored: of how many keys more than before a window is stored, where windows may expire early.
+        stored: for how many keys a window is stored now and was not before, minus those for which it no
+            longer is; only where windows may expire early, which their counts do not show.
         windows_left_out: how many windows are not among them.
         panes_left_out: how many panes or rows these have.
         horizon: windows that end at it or before it have expired; None: none has.

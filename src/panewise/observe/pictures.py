@@ -138,6 +138,11 @@ class _Row:
     late: Counter[str] = field(default_factory=Counter)
     late_times: list[int] = field(default_factory=list)
 
+    def note_watermark(self, watermark: int | None) -> None:
+        """Lowers the watermark to another one of the same arrival, if there is one."""
+        if watermark is not None:
+            self.watermark = watermark if self.watermark is None else min(watermark, self.watermark)
+
     def arrival_in(self, zone: tzinfo) -> ArrivalRow:
         """Returns the row of the scene."""
         return ArrivalRow(
@@ -181,16 +186,14 @@ def _rows_by_arrival(
         row.late[str(record.get("reason") or "late")] += 1
         time = _time(_of_late(record, columns.event_time), columns.event_time)
         row.late_times += [] if time is None else [time]
-    _add_watermarks(columns, rows, row_of, counts)
+    for record in counts:
+        row_of(record).note_watermark(_time(record.get("watermark"), "watermark"))
+    _continue_watermarks(rows)
     return [rows[at] for at in sorted(rows, key=lambda at: (at is not None, at or 0))]
 
 
-def _add_watermarks(columns: _Columns, rows: Mapping[int | None, _Row], row_of: Any, counts: Any) -> None:
-    """Adds the lowest watermark of each arrival, and that of the row before where none was recorded."""
-    for record in counts:
-        watermark, row = _time(record.get("watermark"), "watermark"), row_of(record)
-        if watermark is not None:
-            row.watermark = watermark if row.watermark is None else min(watermark, row.watermark)
+def _continue_watermarks(rows: Mapping[int | None, _Row]) -> None:
+    """Gives each row without a recorded watermark that of the row before."""
     last = None
     for at in sorted(at for at in rows if at is not None):
         last = rows[at].watermark = last if rows[at].watermark is None else rows[at].watermark

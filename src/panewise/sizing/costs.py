@@ -16,10 +16,12 @@ class OperatorCosts:
 
     Attributes:
         row_core_seconds: processor time of a row, in Spark's JVM and in Python together.
-        changed_core_seconds: processor time of an entry that a micro-batch changes. window_core_seconds:
-        processor time of each window of a row after the first one. entry_bytes: stored bytes of an entry,
-        with a key of 8 bytes. written: bytes that a micro-batch writes to the checkpoint, for each byte
-        of the entries that it changes. row_bytes: memory that a worker needs for a row of a micro-batch.
+        changed_core_seconds: processor time of an entry that a micro-batch changes.
+        window_core_seconds: processor time of each window of a row after the first one.
+        entry_bytes: stored bytes of an entry, with a key of 8 bytes.
+        written: bytes that a micro-batch writes to the checkpoint, for each byte of the entries that it
+            changes.
+        row_bytes: memory that a worker needs for a row of a micro-batch.
     """
 
     row_core_seconds: float

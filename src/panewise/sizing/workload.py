@@ -91,7 +91,7 @@ class Workload:
         return self.rows_per_second * self.batch
 
     @property
-    def behind(self) -> float:
+    def stay(self) -> float:
         """For how long after its end a window stays."""
         return self.delay + self.lateness + self.batch
 
@@ -110,7 +110,7 @@ class _Entries:
 
 
 def _windows(of: Workload) -> float:
-    return (of.window + of.behind) / of.hop * min(of.keys, of.rows_per_second * of.window)
+    return (of.window + of.stay) / of.hop * min(of.keys, of.rows_per_second * of.window)
 
 
 def _changed_windows(of: Workload) -> float:
@@ -118,7 +118,7 @@ def _changed_windows(of: Workload) -> float:
 
 
 def _sessions(of: Workload) -> float:
-    return _sessions_of(of, of.behind)
+    return _sessions_of(of, of.stay)
 
 
 def _changed_sessions(of: Workload) -> float:
@@ -138,7 +138,7 @@ def _sessions_of(of: Workload, after: float) -> float:
 
 
 def _rows(of: Workload) -> float:
-    return of.rows_per_second * (of.window + of.behind) * of.windows_of_a_row
+    return of.rows_per_second * (of.window + of.stay) * of.windows_of_a_row
 
 
 def _added_rows(of: Workload) -> float:

@@ -55,7 +55,7 @@ class ActivitySettings:
         merging: whether windows merge, so that a deleted one is not live.
         unbounded: whether there is one window for all times.
         limited: whether windows may expire early, so that a key has one no more that another key still has.
-        behind: how far the end of a window, as panes show it, is below the end in the state.
+        past_end: how far the end of a window in the state is above the end that panes show.
     """
 
     windows: int
@@ -66,7 +66,7 @@ class ActivitySettings:
     merging: bool = False
     unbounded: bool = False
     limited: bool = False
-    behind: int = 0
+    past_end: int = 0
 
     @classmethod
     def for_spec(cls, spec: Specification, keys: int, shards: int, columns: Iterable[str]) -> Self:
@@ -82,7 +82,7 @@ class ActivitySettings:
             merging=merging(window),
             unbounded=isinstance(window, Global),
             limited=own.limits_windows(spec),
-            behind=int(window is not None and closed_at_end(window)),
+            past_end=int(window is not None and closed_at_end(window)),
         )
 
 
@@ -156,7 +156,7 @@ class StepActivity:
             return
         name, clocks = windows[-1], operator.state.clocks
         horizon = MAX_INSTANT if clocks.finished else operator.horizons(clocks)[name]
-        self._horizon = None if horizon is None else horizon - self.settings.behind
+        self._horizon = None if horizon is None else horizon - self.settings.past_end
         table = operator.state.tables[name]
         # What the step has changed is in no run yet, unless it is very much.
         runs = [run for run in table.runs if run.name not in self.known]
@@ -175,13 +175,13 @@ class StepActivity:
         for table, step in ((after, 1), (before, -1)):
             for start, end in table.find(windows).select(START, END).rows():
                 if after.horizon is None or end > after.horizon:
-                    counts[start, end - self.settings.behind] += step
+                    counts[start, end - self.settings.past_end] += step
         return {bounds: more for bounds, more in counts.items() if more}
 
     def _windows_of(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Returns of how many keys the windows of stored rows were changed or, if they merge, deleted."""
         counts = stored.group_by(START, END).agg(pl.len(), pl.col(TOMBSTONE).sum().alias("dead"))
-        start, end = pl.col(START), pl.col(END) - self.settings.behind
+        start, end = pl.col(START), pl.col(END) - self.settings.past_end
         if self.settings.unbounded:
             start, end = (pl.lit(None, dtype=pl.Int64) for _ in BOUNDS)
         else:

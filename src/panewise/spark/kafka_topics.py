@@ -7,12 +7,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
+from panewise.choices import check_flag
 from panewise.errors import SpecError
 from panewise.source_options import meant_option
 from panewise.spark.inputs.names import column_named
 from panewise.spark.kafka_options import checked_options
 from panewise.spark.session.connector_versions import check_connectors
-from panewise.spec.fields import check_flag, is_name, several
+from panewise.spec.fields import is_name, several
 
 _OWN: Final = ("topic", "partition", "offset", "timestamp")
 

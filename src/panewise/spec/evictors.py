@@ -4,9 +4,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, TypeAlias
 
+from panewise.choices import check_flag
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_flag, is_count, is_finite_number, is_name, number_or_us, set_fields
+from panewise.spec.fields import (
+    is_count,
+    is_finite_number,
+    is_name,
+    number_or_us,
+    set_fields,
+)
 from panewise.spec.windows.kinds import positive
 
 

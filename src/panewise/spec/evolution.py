@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from panewise.choices import check_choice
 from panewise.chrono import Duration
 from panewise.errors import SpecError, StateError
 from panewise.spec.codec import changed_fields, complete, to_dict, without_functions
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates, definition
 from panewise.spec.family_parts import parts
-from panewise.spec.fields import check_choice, silently
+from panewise.spec.fields import silently
 from panewise.spec.protocol import Specification
 
 NEW_CHECKPOINT: Final = (

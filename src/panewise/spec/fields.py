@@ -126,19 +126,6 @@ def set_fields(spec: object, **values: Any) -> None:
         object.__setattr__(spec, name, value)
 
 
-def check_choice(name: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Refuses a value that is none of the choices, or only equal to one of another type."""
-    if value not in choices or type(value) not in map(type, choices):
-        raise SpecError(f"{name}={value!r}", f"{name} is one of {choices}", "give one of these")
-
-
-def check_flag(name: str, value: Any, function: str = "") -> None:
-    """Refuses a value that is no Boolean. `function` is the one that it is an option of."""
-    if not isinstance(value, bool):
-        option = f"{function}({name}={value!r})" if function else f"{name}={value!r}"
-        raise SpecError(option, f"{name} is True or False", "give one of these")
-
-
 def is_name(value: Any) -> bool:
     """Returns whether a value is a non-empty string, as the names of columns are."""
     return isinstance(value, str) and value != ""

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from panewise.choices import check_choice
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, is_count, refuse_fields
+from panewise.spec.fields import is_count, refuse_fields
 from panewise.spec.watermarks import has_key_watermarks
 from panewise.spec.windows.kinds import Global
 from panewise.spec.windows.sliding import Sliding

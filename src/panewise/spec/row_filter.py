@@ -1,6 +1,6 @@
 """Which emitted rows of an operator a query writes, and how that may change (semantics 47.22).
 
-A text of SQL selects rows behind its last operator: by HAVING, QUALIFY, WHERE of a query over it, and the
+A text of SQL selects rows after its last operator: by HAVING, QUALIFY, WHERE of a query over it, and the
 limit of a Top-N. The specification says nothing about that. So the record of a checkpoint does.
 """
 
@@ -46,7 +46,7 @@ class RowFilter:
     Attributes:
         conditions: all of them are true for a row that is written.
         unnested: the lists of a Top-N that become rows, in lower case.
-        selected: the expressions over emitted rows behind a SELECT list, by their lower-case names.
+        selected: the expressions over emitted rows after a SELECT list, by their lower-case names.
         tables: names that may stand before columns, in lower case.
     """
 

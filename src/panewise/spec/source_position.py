@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
+from panewise.choices import check_flag
 from panewise.errors import SpecError
-from panewise.spec.fields import check_flag, is_count, is_name, set_fields
+from panewise.spec.fields import is_count, is_name, set_fields
 
 
 @dataclass(frozen=True)

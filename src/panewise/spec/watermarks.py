@@ -4,9 +4,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from panewise.choices import check_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, check_columns, is_name, not_negative, set_fields
+from panewise.spec.fields import check_columns, is_name, not_negative, set_fields
 from panewise.spec.windows.kinds import positive
 
 

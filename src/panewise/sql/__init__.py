@@ -17,7 +17,7 @@ The way of a query, with the folders and modules of each step:
    runs them in process.
 
 `script` has scripts of several statements. `to_sql` writes a specification as SQL, with `writing`.
-`row_filters` says which rows a query selects behind its last operator.
+`row_filters` says which rows a query selects after its last operator.
 
 Only this package imports sqlglot.
 """

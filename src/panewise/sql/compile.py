@@ -4,9 +4,7 @@ from dataclasses import replace
 
 from panewise.chrono import DurationLike
 from panewise.errors import SqlError
-from panewise.sql.embedded_tables import check_embedded
 from panewise.sql.first_rows.pattern import pattern_is_possible
-from panewise.sql.options import check_options_read
 from panewise.sql.parsing.limits import compiling, too_deep
 from panewise.sql.parsing.parser import parse
 from panewise.sql.parsing.syntax import Body, Cte, Emit, Query, Select, Streamed, TextSpan
@@ -63,8 +61,7 @@ def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
     query, parser = parse(sql) if plain is None else parse(plain.sql, origin.behind(plain))
     scope = QueryScope(parser, query_stage, update=update)
     stage = scope.query(replace(query, tail=(), order=()))
-    check_options_read(parser)
-    check_embedded(parser)
+    parser.unread.check(parser.origin, parser.sql)
     if not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)

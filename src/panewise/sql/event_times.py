@@ -74,9 +74,15 @@ def _timed_join(stage: JoinStage, name: str) -> tuple[QueryStage, str]:
 
 
 def with_join_time(stage: JoinStage) -> JoinStage:
-    """Returns a join whose rows have their event time, for another operator."""
+    """Returns a join whose rows have their event time, for another operator; the same one if they have it."""
     new = Referring((JOIN_TIME,), (), JOIN_TIME, JOIN_TIME)
-    return stage if new in stage.items else replace(stage, items=(*stage.items, new))
+    selected = any(_is_join_time(item) for item in stage.items)
+    return stage if selected or new in stage.items else replace(stage, items=(*stage.items, new))
+
+
+def _is_join_time(item: Referring) -> bool:
+    """Returns whether a column of the SELECT list is the event time of the rows, under its own name."""
+    return (item.parts, item.columns, item.name) == (("", ""), ((None, JOIN_TIME),), JOIN_TIME)
 
 
 def _passing(stage: Any, time: str = TIMESTAMP) -> Any:

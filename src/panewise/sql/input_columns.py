@@ -24,7 +24,7 @@ from panewise.sql.text.pieces import normal, one_line
 
 
 @dataclass
-class Columns:
+class InputColumns:
     """The columns that an operator reads: plain ones by name, others are computed.
 
     Attributes:

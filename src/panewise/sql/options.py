@@ -1,43 +1,67 @@
 """Options of a table, WITH (order = 'id'), as fields of the operator that reads it (semantics 46.11)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spec import Position
-from panewise.sql.parsing.intervals import duration
+from panewise.sql.parsing.intervals import length_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.relations import RUN_OPTIONS
-from panewise.sql.parsing.syntax import NamedTable, Source, TableFunction
+from panewise.sql.parsing.syntax import NamedTable, Source, TableFunction, TextSpan
 
 DELETES: Final = (  # where the option `deletes` may stand, and what to do elsewhere
     "deletes is an option of the tables of a join OVER (LATEST)",
     "leave it out, or leave the rows out in WHERE",
 )
+LATENESS: Final = "allowed_lateness"
+TWICE: Final = (
+    "the lateness of a query is given once, in EMIT or as an option of its table",
+    "leave one of them out",
+)
 _BOOLEANS: Final = {"true": True, "false": False}
 
 
-def options_of(source: Source | None, parser: QueryParser, *, joined: bool = False) -> dict[str, Any]:
+def options_of(
+    source: Source | None, parser: QueryParser, *, joined: bool = False, windowed: bool = False
+) -> dict[str, Any]:
     """Returns the options of the table of an operator as fields of its specification.
 
     Args:
         source: the table.
         parser: the parser.
-        joined: whether it is a side of a join, which may have `deletes`.
+        joined: whether it is a side of a join, which may have `deletes` and an allowed lateness.
+        windowed: whether the operator has windows with an allowed lateness.
 
     Raises:
         SqlError: for a value that an option does not have.
     """
     if isinstance(source, TableFunction):
-        return options_of(source.data, parser)
+        return options_of(source.data, parser, joined=joined, windowed=windowed)
     if not isinstance(source, NamedTable):
         return {}
-    parser.optional.pop(source.span.start, None)
+    parser.unread.read_options(source)
     fields = [(name, text) for name, text in source.options if name not in RUN_OPTIONS]
     if not joined and "deletes" in dict(fields):
         raise parser.fail("deletes", *DELETES, source.span)
+    if not (joined or windowed) and LATENESS in dict(fields):
+        rule = "windows and joins have an allowed lateness; other operators take no row behind the watermark"
+        raise parser.fail(LATENESS, rule, "leave it out, or give the watermark a longer delay", source.span)
     return _values(fields, source, parser, _value)
+
+
+def with_options(
+    said: Mapping[str, Any], options: Mapping[str, Any], parser: QueryParser, span: TextSpan
+) -> dict[str, Any]:
+    """Returns the fields that EMIT and the options of the table say.
+
+    Raises:
+        SqlError: if both say the allowed lateness.
+    """
+    if said.keys() & options.keys():
+        raise parser.fail(LATENESS, *TWICE, span)
+    return {**said, **options}
 
 
 def run_options_of(table: NamedTable, parser: QueryParser) -> tuple[tuple[str, Any], ...]:
@@ -79,34 +103,15 @@ def _run_value(name: str, text: str) -> Any:
     return text
 
 
-def length_of(text: str) -> Duration:
-    """Returns the interval of an option, with or without the word INTERVAL.
-
-    Raises:
-        SpecError: if it is none.
-    """
-    return duration(text if text.upper().startswith("INTERVAL") else f"'{text}'")
-
-
-def check_options_read(parser: QueryParser) -> None:
-    """Refuses options of tables that no operator has read.
-
-    Raises:
-        SqlError: at the first such table.
-    """
-    for table in parser.optional.values():
-        rule = "options of a table are those of the operator that reads it, and here Spark alone does"
-        names = ", ".join(name for name, _ in table.options)
-        raise parser.fail(names, rule, "leave WITH out", table.span)
-
-
 def _value(name: str, text: str) -> Any:
     columns = tuple(column.strip() for column in text.split(","))
     if name == "order":
         return columns
     if name == "deletes":
         return text
-    if name == "max_future_skew":
+    if name == LATENESS and text.lower() == "unlimited":
+        return "unlimited"
+    if name in ("max_future_skew", LATENESS):
         return length_of(text)
     if name == "null_keys":
         if text.lower() not in _BOOLEANS:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any, Final, cast
 
 from panewise.families import INPUT
+from panewise.spec import Chain, WindowOperator
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.stage_columns import is_star
@@ -19,11 +20,16 @@ def retracting_stage(stage: QueryStage) -> WindowsStage | DeduplicateStage | Non
     """Returns the operator whose retractions are among the rows of a stage; None if there are none."""
     while isinstance(stage, RowsStage):
         stage = stage.input
-    if isinstance(stage, WindowsStage) and stage.spec.ports[INPUT].accumulation == "retracting":
+    if isinstance(stage, WindowsStage) and retracts(stage.spec):
         return stage
     if isinstance(stage, DeduplicateStage) and stage.spec.emit == "retracting":
         return stage
     return None
+
+
+def retracts(spec: WindowOperator | Chain) -> bool:
+    """Returns whether an operator with windows emits retractions."""
+    return spec.ports[INPUT].accumulation == "retracting"
 
 
 def check_retractions(stage: QueryStage, parser: QueryParser, span: TextSpan) -> None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from panewise.sql.embedded_tables import check_embedded
-from panewise.sql.options import check_options_read
 from panewise.sql.parsing.parser import parse
 from panewise.sql.parsing.syntax import Emit, Select, TextSpan
 from panewise.sql.parsing.written_text import WrittenText
@@ -17,21 +15,18 @@ def compiled_again(text: WrittenText, scope: QueryScope) -> QueryStage:
     if key not in scope.written:
         query, parser = parse(text.sql, scope.parser.origin.behind(text))
         stage = scope.of_text(parser).query(query)
-        check_options_read(parser)
-        check_embedded(parser)
+        parser.unread.check(parser.origin, parser.sql)
         scope.written[key] = stage, scope.known
-    for known in (scope.parser.optional, scope.parser.embedded):
-        for place in [place for place in known if text.covers(place)]:
-            del known[place]  # it is read there
+    scope.parser.unread.read_in(text)
     return scope.written[key][0]
 
 
 def with_part(select: Select, emit: Emit | None, span: TextSpan, part: WrittenText, sql: str) -> WrittenText:
     """Returns a SELECT of the old text, in which another text stands for these characters, with its EMIT."""
     text = WrittenText()
-    text.copy(sql, TextSpan(select.span.start, span.start), {})
+    text.copy(sql, TextSpan(select.span.start, span.start))
     text.append(part)
-    text.copy(sql, TextSpan(span.end, select.span.end), {})
+    text.copy(sql, TextSpan(span.end, select.span.end))
     add_emit(text, sql, emit)
     return text
 
@@ -43,16 +38,16 @@ def add_emit(text: WrittenText, sql: str, emit: Emit | None) -> None:
         if phrase.value is None:
             text.add(" ".join(phrase.words), phrase.span.start)
         else:
-            text.copy(sql, phrase.span, {})
+            text.copy(sql, phrase.span)
 
 
 def clauses(
     text: WrittenText,
     sql: str,
     spans: Iterable[tuple[str, TextSpan | None]],
-    changes: Mapping[TextSpan, str],
+    changes: Mapping[TextSpan, str] | None = None,
 ) -> None:
-    """Adds clauses of the old text, each behind its word. Those without a span are left out."""
+    """Adds clauses of the old text, each after its word. Those without a span are left out."""
     for word, span in spans:
         if span is not None:
             text.add(f" {word} ", span.start)

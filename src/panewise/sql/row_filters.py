@@ -1,6 +1,6 @@
 """Which emitted rows a text of SQL writes: conditions and SELECT lists, over the columns of the operator.
 
-A condition behind a SELECT list reads its names. In the conditions here the expressions of the list stand for
+A condition after a SELECT list reads its names. In the conditions here the expressions of the list stand for
 them, so conditions can be compared that are written at different places.
 """
 

@@ -17,8 +17,8 @@ from panewise.sql.expressions.stars import check_stars
 from panewise.sql.first_rows.first_queries import distinct_rows, groups_of_first_rows, top_n_rows
 from panewise.sql.joins.join_queries import join_query
 from panewise.sql.options import options_of
-from panewise.sql.over.behind_groups import GroupedSelect
 from panewise.sql.over.compiler import over_stage
+from panewise.sql.over.selects_over_groups import SelectOverGroups
 from panewise.sql.parsing.emit import check_plain, is_changes
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
@@ -96,7 +96,7 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage
     over = any(windows_in(item.expr.node) for item in select.items)
     windowed = table is not None or calls
     if (windowed or emit is not None) and (over or select.qualify is not None):
-        return _behind_groups(select, emit, scope, windowed=windowed)
+        return _over_groups(select, emit, scope, windowed=windowed)
     if windowed or emit is not None:
         return _windows(select, emit, table, scope)
     span = select.span if select.group is None else select.group.span
@@ -122,7 +122,7 @@ def _windows(select: Select, emit: Emit | None, table: TableFunction | None, sco
         rule = "windows have a table"
         raise scope.parser.fail("no FROM", rule, "write FROM and a table", select.span)
     source = operator_input(select, table, scope)
-    options = options_of(select.source, scope.parser)
+    options = options_of(select.source, scope.parser, windowed=True)
     stage, renamed = source.stage, None
     column = time_of(select, table, source.names) if is_ours(stage) else None
     if column is not None:
@@ -155,7 +155,7 @@ def _of_stream_window(select: Select, emit: Emit | None, window: CqlWindow, scop
         None,
         source.names,
         time=source.time,
-        options=options_of(select.source, scope.parser),
+        options=options_of(select.source, scope.parser, windowed=True),
         window=syntax_of(window, source.time, scope.parser),
     )
     partition = {compiler.columns.name_of(expr).lower() for expr in window.partition_by}
@@ -184,7 +184,7 @@ def _again(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage |
     return selected or chained(*parts) or groups_of_windows(*parts)
 
 
-def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, windowed: bool) -> QueryStage:
+def _over_groups(select: Select, emit: Emit | None, scope: QueryScope, *, windowed: bool) -> QueryStage:
     """Returns a SELECT whose functions over windows read its groups, as a query over a query."""
     if not windowed:
         rule = "groups without windows change as long as rows arrive, so no function can read them once"
@@ -195,7 +195,7 @@ def _behind_groups(select: Select, emit: Emit | None, scope: QueryScope, *, wind
             call = aggregate_call(node, scope.parser)
             for argument in () if call is None or isinstance(node.parent, exp.Window) else call.arguments:
                 check_no_window(argument, scope.parser, "an aggregate")
-    return compiled_again(GroupedSelect(scope.parser, select, emit).written(), scope)
+    return compiled_again(SelectOverGroups(scope.parser, select, emit).written(), scope)
 
 
 def _distinct(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:

@@ -41,7 +41,7 @@ def over_rows(
     where: str | None,
     outputs: tuple[OutputColumn, ...] | None,
 ) -> RowsStage:
-    """Returns a filter and a SELECT list over rows. Retractions have their `op` behind it, too."""
+    """Returns a filter and a SELECT list over rows. Retractions have their `op` after it, too."""
     if (
         outputs is not None
         and has_op(input)

@@ -36,9 +36,9 @@ class AsyncOperator(AsyncFront[Emission]):
 
     One loop at a time reads the operator. When it is closed, calls that wait raise an InputError.
 
+    All arguments but `capacity` are those of :class:`StandaloneOperator`.
+
     Args:
-        spec, schema, buffer, store, commit_rows, callbacks, materialize, initial_state, added_aggregates: as
-            for :class:`StandaloneOperator`.
         capacity: how many emissions may wait. One step may emit more than one. Default: 100.
 
     Raises:

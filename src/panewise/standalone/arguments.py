@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from panewise.choices import check_choice, is_choice
 from panewise.errors import InputError
 from panewise.families import WRONG_WORDS
 from panewise.spec import Inputs
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES
-from panewise.spec.fields import check_choice, is_count
+from panewise.spec.fields import is_count
 
 
 def check_input(spec: Any, name: str | None) -> None:
@@ -19,7 +20,7 @@ def check_input(spec: Any, name: str | None) -> None:
     known = list(spec.ports)
     if len(known) == 1 and isinstance(spec.ports[known[0]].watermark, Inputs):
         known = list(spec.ports[known[0]].watermark.names)
-    if name is not None and name not in known:
+    if name is not None and not is_choice(name, known):
         rule = f"the watermarks of this operator are those of {known}"
         raise InputError(f"input={name!r}", rule, "name one of them")
 

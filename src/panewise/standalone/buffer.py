@@ -28,7 +28,7 @@ class WaitingMessage(NamedTuple):
 
 @dataclass
 class Buffer:
-    """The messages of one batch that is not complete yet, and the readings of the clocks behind them.
+    """The messages of one batch that is not complete yet, and the readings of the clocks after them.
 
     Attributes:
         moves: how many readings of the clocks wait. They are evaluated after all messages that wait.

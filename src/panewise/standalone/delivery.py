@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from panewise.calls import Calls
+from panewise.choices import is_choice
 from panewise.errors import DeliveryDisabledError, InputError
 from panewise.standalone.callbacks import Callbacks
 from panewise.standalone.changes import Changes
@@ -141,7 +142,7 @@ class Delivery(Generic[T]):
 
 
 def _check_mode(mode: Any, downstream: Any, kind: str) -> None:
-    if mode not in ("standalone", "automatic"):
+    if not is_choice(mode, ("standalone", "automatic")):
         raise InputError(f"mode={mode!r}", "the modes are 'standalone' and 'automatic'", "give one of these")
     if (mode == "automatic") != callable(downstream):
         rule = "mode='automatic' has a downstream, which is a function, and mode='standalone' has none"

@@ -179,7 +179,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """Returns the highest offset of each partition of an input, as `(source, partition, offset)`.
 
         They are those that the caller gave and, where the specification declares a position, those of valid
-        rows. After a restart they are the positions of the last commit: the caller continues behind them.
+        rows. After a restart they are the positions of the last commit: the caller continues after them.
         Messages in the buffer do not count.
         """
         check_words("positions", others)

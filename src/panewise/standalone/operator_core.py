@@ -20,6 +20,7 @@ from typing import Any, Final, TypeAlias
 
 import polars as pl
 
+from panewise.choices import is_choice
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import InputError
@@ -43,7 +44,7 @@ Misfits: TypeAlias = Mapping[str, tuple[Message, ...]]
 
 
 class OperatorCore(Core):
-    """An operator of the engine, with what waits before it and behind it.
+    """An operator of the engine, with what waits before it and after it.
 
     Args:
         buffer: how many messages are one batch. With 1 each message is a step of its own, also if it waits.
@@ -107,7 +108,7 @@ class OperatorCore(Core):
         ports = list(self.spec.ports)
         if name is None and len(ports) == 1:
             return ports[0]
-        if name not in ports:
+        if not is_choice(name, ports):
             rule = f"the inputs of the operator are {ports}"
             raise InputError(f"input={name!r}", rule, "name one of them")
         return str(name)

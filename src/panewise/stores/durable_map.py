@@ -29,7 +29,7 @@ from panewise.stores.scans import GeneratedScan
 from panewise.stores.store_directory import StoreDirectory, directory_of
 
 DEFAULT_CACHE = 64 << 20
-_DELETED = b""  # a tombstone; values are stored behind one byte, so that none is empty
+_DELETED = b""  # a tombstone; values are stored after one byte, so that none is empty
 _LIVE = b"\x01"
 
 

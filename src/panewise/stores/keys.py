@@ -40,7 +40,7 @@ def decode_int64(data: bytes, at: int = 0) -> int:
 
 
 def int64_range(prefix: bytes, first: int, last: int) -> tuple[bytes, bytes | None]:
-    """Returns the range of a map for first <= number <= last behind a prefix.
+    """Returns the range of a map for first <= number <= last after a prefix.
 
     A bound beyond 64 bits is no bound. A range that begins beyond them is empty.
     """
@@ -81,7 +81,7 @@ def encode_key(key: object) -> bytes:
 
 
 def decode_key(data: bytes, at: int = 0) -> tuple[KeyValue, int]:
-    """Returns the key whose bytes begin at this place, and the place behind it.
+    """Returns the key whose bytes begin at this place, and the place after it.
 
     >>> decode_key(encode_key(("a", -5)) + b"more")
     (('a', -5), 9)

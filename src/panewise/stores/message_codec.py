@@ -47,7 +47,7 @@ class MessageCodec:
 
     Attributes:
         by_time: whether positions are times; otherwise they are offsets.
-        equal_first: whether keys begin with the equal fields, behind the session key.
+        equal_first: whether keys begin with the equal fields, after the session key.
     """
 
     def __init__(self, layout: KeyLayout, *, sessions: bool) -> None:
@@ -56,8 +56,11 @@ class MessageCodec:
         self.by_time = "timestamp" in layout
         self.equal_first = layout[0] == "equal_fields"
 
-    def encode_key(self, key: MessageKey) -> tuple[bytes, int]:
+    def encode_key(self, key: Any) -> tuple[bytes, int]:
         """Returns the key of an entry, and the position of the message."""
+        if not isinstance(key, MessageKey):
+            rule = "a message is identified by a MessageKey"
+            raise InputError(f"key={key!r}", rule, "give MessageKey(offset, ...)")
         if self._sessions:
             self._need("session_key", key.session_key)
         self.check_session(key.session_key)
@@ -142,7 +145,7 @@ def encode_fields(join_keys: Iterable[Any] | None) -> bytes | None:
     """Returns equal fields as bytes. A text is refused: it would be taken for a tuple of its letters."""
     if join_keys is None:
         return None
-    if isinstance(join_keys, (str, bytes)):
+    if isinstance(join_keys, (str, bytes)) or not isinstance(join_keys, Iterable):
         fault = f"join_keys={join_keys!r}"
         raise InputError(fault, "join keys are a tuple of the values of all equal fields", "give (value,)")
     return encode_key(tuple(join_keys))

@@ -2,6 +2,7 @@
 
 from typing import Literal, TypeAlias, get_args
 
+from panewise.choices import is_choice
 from panewise.errors import SpecError
 
 KeyField: TypeAlias = Literal["equal_fields", "timestamp", "offset"]
@@ -75,7 +76,7 @@ def _check_values(measure: Measure, use: Use, window_size: WindowScale | None) -
         ("use", use, get_args(Use)),
         ("window_size", window_size, (*get_args(WindowScale), None)),
     ):
-        if value not in known:
+        if not is_choice(value, known):
             listed = " or ".join(map(repr, known))
             rule = f"{name} is one of the values {listed}"
             raise SpecError(f"{name}={value!r}", rule, f"give {known[0]!r} or {known[1]!r}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from panewise.calls import one_thread_at_a_time
+from panewise.choices import check_flag
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike
 from panewise.errors import InputError, SpecError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -76,9 +77,10 @@ class MessageStore(Store):
         directory: str | Path | None = None,
         cache_bytes: int = DEFAULT_CACHE,
     ) -> None:
-        if tuple(layout) not in LAYOUTS:
+        if not isinstance(layout, Iterable) or tuple(layout) not in LAYOUTS:
             rule = "a layout is one of S1's matrix"
             raise SpecError(f"layout={layout!r}", rule, "give what message_key_layout(...) returns")
+        check_flag("sessions", sessions)
         self._codec, self._sessions = MessageCodec(layout, sessions=sessions), sessions
         self._horizon = MIN_INSTANT  # messages whose positions are below have been retired
         self._replays = self._retired_adds = 0
@@ -135,6 +137,8 @@ class MessageStore(Store):
         layout.
         """
         self._check_open()
+        if not isinstance(keys, Iterable):
+            raise InputError(f"keys={keys!r}", "the keys to read are a list", "give a list of MessageKey")
         messages = []
         for place in sorted({self._codec.encode_key(key)[0] for key in keys}):
             data = self._map.get(place)
@@ -279,7 +283,11 @@ class MessageStore(Store):
     def load(self, dumped: Iterable[tuple[bytes, bytes]]) -> None:
         """Replaces all messages by those that `dump` returned. No position is retired any more."""
         self._check_open()
-        entries = list(dumped)
+        if not isinstance(dumped, Iterable):
+            raise InputError(
+                f"dumped={dumped!r}", "dumped messages are a list", "give what dump(...) returned"
+            )
+        entries = [_dumped(entry) for entry in dumped]
         self._map.delete_range(PREFIX, prefix_end(PREFIX))
         for place, data in entries:
             self._map.put(place, data)
@@ -314,3 +322,11 @@ class MessageStore(Store):
     def _restore_state(self, state: dict[str, Any]) -> None:
         self._horizon = state["horizon"]
         self._replays, self._retired_adds = state["replays"], state["retired_adds"]
+
+
+def _dumped(entry: Any) -> tuple[bytes, bytes]:
+    """Returns an entry that `dump` returned."""
+    if not isinstance(entry, (tuple, list)) or [type(part) for part in entry] != [bytes, bytes]:
+        rule = "a dumped message is a pair of bytes"
+        raise InputError(f"entry={entry!r}", rule, "give what dump(...) returned")
+    return entry[0], entry[1]

@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from functools import wraps
 from typing import Any, Protocol, TypeVar, cast
 
+from panewise.choices import check_flag
 from panewise.errors import InputError, StoreError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -91,7 +92,9 @@ def of_bytes(method: F) -> F:
     def call(self: Any, /, *args: Any, **named: Any) -> Any:
         for name, argument in (*zip(names, args, strict=False), *named.items()):
             is_open = name == "end" and argument is None
-            if type(argument) is not bytes and name != "backward" and not is_open:
+            if name == "backward":
+                check_flag(name, argument, error=InputError)
+            elif type(argument) is not bytes and not is_open:
                 values = name == "value"
                 rule = "the values of a map are bytes" if values else "the keys of a map are bytes"
                 raise InputError(f"{name}={argument!r}", rule, "encode it to bytes")

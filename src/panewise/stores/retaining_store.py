@@ -1,6 +1,6 @@
 """Stores whose entries expire: their time, what is too old, and when it is deleted."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -158,12 +158,14 @@ def key_range(
     return low if first is None else encoded(first), high if last is None else encoded(last)
 
 
-def arguments_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
-    """Returns a function that reads the arguments of a put from an entry of a changelog.
+def arguments_of(entries: Any, *names: str) -> Iterator[tuple[Any, ...]]:
+    """Returns the arguments of the puts of a changelog.
 
-    >>> arguments_of("key", "value", "time")({"key": "a", "value": 1, "time": 2})
-    ('a', 1, 2)
+    >>> list(arguments_of([{"key": "a", "value": 1, "time": 2}], "key", "value", "time"))
+    [('a', 1, 2)]
     """
+    if not isinstance(entries, Iterable):
+        raise InputError(f"entries={entries!r}", "the entries to restore are a list", "give a list of dicts")
     read = itemgetter(*names)
 
     def arguments(entry: Any) -> tuple[Any, ...]:
@@ -174,7 +176,7 @@ def arguments_of(*names: str) -> Callable[[Any], tuple[Any, ...]]:
         values: tuple[Any, ...] = read(entry)
         return values
 
-    return arguments
+    return map(arguments, entries)
 
 
 def checked_duration(name: str, value: DurationLike, least: int, retention: int | None = None) -> int:

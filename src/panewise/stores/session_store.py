@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from panewise.calls import one_thread_at_a_time
+from panewise.choices import check_flag
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, DurationLike, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -130,6 +131,7 @@ class SessionStore(RetainingStore):
         backward: bool = False,
     ) -> Entries[SessionEntry]:
         """Returns the sessions of a key with end >= earliest_end and start <= latest_start."""
+        check_flag("backward", backward, error=InputError)
         encoded, times = encode_key(key), self._ending(earliest_end)
         latest, layout = encode_int64(instant_us(latest_start, "latest_start")), self._layout
         return self._entries(
@@ -150,6 +152,7 @@ class SessionStore(RetainingStore):
 
         The range includes both ends; a key of None leaves an end open.
         """
+        check_flag("backward", backward, error=InputError)
         keys, times = key_range(first_key, last_key), self._ending(earliest_end)
         latest, layout = encode_int64(instant_us(latest_start, "latest_start")), self._layout
         return self._entries(
@@ -175,10 +178,8 @@ class SessionStore(RetainingStore):
         An entry is a dict of `key`, `value`, `start` and `end`, the arguments of :meth:`put`.
         """
         self._check_open()
-        read = arguments_of("key", "value", "start", "end")
-        applied = sum(
-            self.put(key, value, start=start, end=end) for key, value, start, end in map(read, entries)
-        )
+        read = arguments_of(entries, "key", "value", "start", "end")
+        applied = sum(self.put(key, value, start=start, end=end) for key, value, start, end in read)
         self._expire()
         return applied
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from weakref import WeakSet
 
 from panewise.calls import Calls, one_thread_at_a_time
-from panewise.errors import StoreError
+from panewise.choices import check_flag
+from panewise.errors import InputError, StoreError
 from panewise.stores.durable_map import PlainDurableMap
 from panewise.stores.entries import Entries
 from panewise.stores.memory_map import PlainMemoryMap
@@ -60,6 +61,7 @@ class Store:
         Raises:
             StoreError: if the commit fails. The store is then still open, and its changes are pending.
         """
+        check_flag("commit", commit, error=InputError)
         if self._closed:
             return
         for entries in list(self._open_entries):

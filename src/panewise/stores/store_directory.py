@@ -30,6 +30,18 @@ def directory_of(argument: str, path: object) -> Path:
     if not os.fspath(path):
         rule = "a directory has a path"
         raise InputError(f"{argument}={path!r}", rule, "write '.' for the working directory")
+    return path_of(argument, path)
+
+
+def path_of(argument: str, path: str | os.PathLike[str]) -> Path:
+    """Returns a path that a file system can have: one that can be encoded and has no character 0."""
+    try:
+        encoded = os.fsencode(path)
+    except UnicodeEncodeError:
+        encoded = b"\0"
+    if b"\0" in encoded:
+        rule = "a path can be encoded, and has no character 0"
+        raise InputError(f"{argument}={path!r}", rule, "give another path")
     return Path(path)
 
 
@@ -78,9 +90,9 @@ def _check_header(directory: Path) -> int:
     Returns how many changes the files have at least.
     """
     rule = "the directory of a store has been made by one"
+    header = directory / HEADER
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        header = directory / HEADER
         if not header.exists():
             if any(path.name != f"{HEADER}.new" for path in directory.iterdir()):
                 raise StoreError(f"directory={str(directory)!r}", rule, "give an empty or a new directory")

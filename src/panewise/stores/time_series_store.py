@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from panewise.calls import one_thread_at_a_time
+from panewise.choices import check_flag
 from panewise.chrono import MAX_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -68,6 +69,7 @@ class TimeSeriesStore(Store):
         directory: str | Path | None = None,
         cache_bytes: int = DEFAULT_CACHE,
     ) -> None:
+        check_flag("append", append)
         self._append = append
         self._sequence = 0
         super().__init__({"append": append}, directory, cache_bytes=cache_bytes)
@@ -92,6 +94,7 @@ class TimeSeriesStore(Store):
         self, key: KeyValue, *, start: InstantLike, end: InstantLike, backward: bool = False
     ) -> Entries[TimedValue]:
         """Returns the values of a key with start <= time < end, in the order of time, or in the opposite."""
+        check_flag("backward", backward, error=InputError)
         first, last = self._range(key, start, end)
         at = len(first) - 8  # where the time is in a place
 

@@ -11,6 +11,7 @@ from threading import get_ident
 from typing import Any, NamedTuple, overload
 
 from panewise.calls import one_thread_at_a_time
+from panewise.choices import check_flag
 from panewise.chrono import (
     MAX_INSTANT,
     MIN_INSTANT,
@@ -105,6 +106,7 @@ class WindowStore(RetainingStore):
         period = checked_duration("retention", retention, 1)
         self._window_size = checked_duration("window_size", window_size, 0, period)
         self._grace = period if grace is None else checked_duration("grace", grace, 1, period)
+        check_flag("duplicates", duplicates)
         self._duplicates = duplicates
         self._sequence = self._ignored_deletes = 0
         self._keys: dict[Any, bytes] = {}
@@ -234,6 +236,7 @@ class WindowStore(RetainingStore):
         backward: bool = False,
     ) -> Entries[WindowEntry]:
         """Returns the entries of a range of keys with first <= start <= last; None leaves an end open."""
+        check_flag("backward", backward, error=InputError)
         keys = key_range(first_key, last_key, self._encoded)
         times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
         layout = self._layout
@@ -262,7 +265,8 @@ class WindowStore(RetainingStore):
         """
         self._check_open()
         applied = 0
-        for number, (key, value, time) in enumerate(map(arguments_of("key", "value", "time"), entries), 1):
+        read = arguments_of(entries, "key", "value", "time")
+        for number, (key, value, time) in enumerate(read, 1):
             at, encoded = _entry_time(time), self._encoded(key)
             data = None if value is None else encode_value(value)
             if number % EXPIRE_EVERY == 0:
@@ -331,6 +335,7 @@ class WindowStore(RetainingStore):
             rule = "fetch has one time, or the first and the last one of a range"
             fault = f"fetch({key!r}, time={time!r}, first={first!r}, last={last!r})"
             raise InputError(fault, rule, "give time=..., or first=... and last=...")
+        check_flag("backward", backward, error=InputError)
         encoded = self._encoded(key)
         times = self._readable(instant_us(first, "first"), instant_us(last, "last"))
         self._unindexed.write(self._map, self._layout)

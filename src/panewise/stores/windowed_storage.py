@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from panewise.calls import one_thread_at_a_time
+from panewise.choices import check_flag
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
@@ -62,6 +63,7 @@ class _Storage(Store):
     @one_thread_at_a_time
     def entries(self, window: WindowLike | None = None, *, backward: bool = False) -> Entries[StoredWindow]:
         """Returns the entries, or those of a window, in the order of end, start and key."""
+        check_flag("backward", backward, error=InputError)
         place = _BY_WINDOW if window is None else _place(window)
 
         def read(opened: Snapshot) -> Iterator[StoredWindow]:

@@ -61,7 +61,7 @@ def inferred(rows: Iterable[Row], name: str) -> str | None:
 
 def _inferred(values: list[Any]) -> ColumnType:
     """Returns the type of the values, of which none is null. An empty dict has no field that shows a type."""
-    values = [value for value in values if value != {}] or values
+    values = [value for value in values if not _is_empty(value)] or values
     kinds = {_kind(value) for value in values}
     if kinds == {"bigint", "double"}:
         return ColumnType("double")
@@ -109,9 +109,14 @@ _KINDS: Final[Mapping[type, str]] = {  # a subclass is before its class
 }
 
 
+def _is_empty(value: Any) -> bool:
+    """Returns whether a value is an empty dict. Arrays of NumPy do not compare to True or False."""
+    return isinstance(value, Mapping) and not value
+
+
 def _kind(value: Any) -> str:
     """Returns the type that a column of this value alone has; string for a value that fits no type."""
-    if value == {}:
+    if _is_empty(value):
         return "string"
     if isinstance(value, datetime) and value.tzinfo is None:
         return "timestamp_ntz"

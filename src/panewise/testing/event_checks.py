@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from panewise.choices import is_choice
 from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import Entry, Inputs, Specification, StreamTime, counted, row_driven
@@ -59,7 +60,7 @@ def check_watermarks(spec: Specification, events: tuple[Event, ...]) -> None:
     _check_outside(entry)
     names = entry.watermark.names if isinstance(entry.watermark, Inputs) else (None,)
     for event in moves:
-        if event.source not in names:
+        if not is_choice(event.source, names):
             several = f"the inputs are {list(names)}"
             rule = several if names != (None,) else "the operator has one input, without a name"
             remedy = "name the input as in watermark=Inputs([...])"

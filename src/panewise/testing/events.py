@@ -74,6 +74,8 @@ def script(
     """
     whole = specification(spec)
     own = parts_for_tests(whole)
+    if not isinstance(events, Iterable):
+        raise InputError(f"events={events!r}", "events are a list of dicts", "give a list")
     names = None if set(whole.ports) == {INPUT} else tuple(whole.ports)
     known = {**_FIELDS, **own.ops}
     read = tuple(read_event(event, f"events[{n}]", known, names) for n, event in enumerate(events))
@@ -87,6 +89,7 @@ def script(
     whole = parts(whole).for_columns(whole, seen)
     types = {} if types is None else types
     by_port: Any = {INPUT: types} if names is None else types
+    _check_types(types, *(by_port.values() if isinstance(types, Mapping) else ()))
     read = _continued(whole, read, seen)
     by_port = _shared(
         own.same_types(whole), rows, {port: dict(by_port.get(port, {})) for port in whole.ports}
@@ -100,6 +103,14 @@ def script(
     for each in (whole, *changed):
         parts(each).check_types(each, typed)
     return Script(whole, columns, read, batches, **options)
+
+
+def _check_types(*types: Any) -> None:
+    """Refuses what is no mapping of the names of columns to their types."""
+    for mapping in types:
+        if not isinstance(mapping, Mapping):
+            rule = "types are a dict of columns and their types; for several inputs one for each"
+            raise InputError(f"types={mapping!r}", rule, 'give types such as {"v": "bigint"}')
 
 
 def _continued(

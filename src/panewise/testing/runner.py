@@ -104,7 +104,8 @@ def result_of(
     Args:
         aggregate: the aggregate.
         rows: a dict for each row, without an event time, in arrival order.
-        runtime, types: as for :func:`run`.
+        runtime: as for :func:`run`.
+        types: as for :func:`run`.
 
     Raises:
         InputError: without rows, as a window has one or more, and if a row is invalid.
@@ -113,6 +114,9 @@ def result_of(
     >>> result_of(F.collect_list("v"), [{"v": 2}, {"v": None}, {"v": 3}])
     [2, 3]
     """
+    values: Any = rows
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InputError(f"rows={values!r}", "rows are a list of dicts", "give a list")
     added = list(rows)
     if not added:
         raise InputError("no row", "a result is that of a window, which has one row or more", "give a row")

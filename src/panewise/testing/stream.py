@@ -12,6 +12,7 @@ from panewise.testing.compare import assert_entries
 from panewise.testing.event import specification
 from panewise.testing.events import script
 from panewise.testing.runner import play_script
+from panewise.testing.runtimes import runtime as runtime_named
 
 Instant: TypeAlias = int | datetime  # microseconds since 1970-01-01 UTC, or with a time zone
 Entries: TypeAlias = list[dict[str, Any]]
@@ -144,6 +145,7 @@ class TestStream:
             InputError, SpecError: as :func:`panewise.testing.run` does.
         """
         name = DEFAULT.runtime if runtime is None else runtime
+        runtime_named(name)
         seen = play_script(script(self.spec, self.events, types, progress=True), _DEFAULT)
         script_of_runtime = script(self.spec, self.events, types, options=options)
         outputs = seen if name == _DEFAULT and not options else play_script(script_of_runtime, name)

@@ -160,7 +160,7 @@ def test_types_without_a_committed_micro_batch_are_replaced(
         windows(frame(spark), SUM),
         windows(frame(spark, v="DOUBLE"), SUM),
     )
-    query_record.prepare_record(spark, first, checkpoint, f"{checkpoint}/control", at_end=False)
+    query_record.prepare_record(spark, first, checkpoint, at_end=False)
     known = query_record.record_of(spark, checkpoint)
     assert known is not None
     same = Continuation(first.spec, first.spec)

@@ -77,13 +77,19 @@ class _Conf:
         return default
 
 
-def _session() -> Any:
-    return SimpleNamespace(conf=_Conf(), sparkContext=SimpleNamespace(environment={"OF_THE_USER": "1"}))
+class _Session(SparkSession):
+    """A classic session without a JVM."""
+
+    conf: Any = _Conf()
+    sparkContext: Any = None  # noqa: N815 - the name in PySpark
+
+    def __init__(self) -> None:
+        self.sparkContext = SimpleNamespace(environment={"OF_THE_USER": "1"})
 
 
 def test_two_threads_build_queries_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """The second one begins while the first one is inside. The functions of both have the variable."""
-    session, lock, seen = _session(), _Announced(), list[dict[str, str]]()
+    session, lock, seen = _Session(), _Announced(), list[dict[str, str]]()
     monkeypatch.setattr(worker_pool, "_ONE_AT_A_TIME", lock)
 
     def build() -> None:
@@ -103,7 +109,7 @@ def test_two_threads_build_queries_one_after_the_other(monkeypatch: pytest.Monke
 
 def test_a_thread_that_makes_another_function_is_not_disturbed() -> None:
     """Spark iterates over the environment while it makes a function of the user."""
-    session = _session()
+    session = _Session()
     names = iter(session.sparkContext.environment)
     with one_worker_pool(session):
         assert [*names] == ["OF_THE_USER"]
@@ -111,7 +117,7 @@ def test_a_thread_that_makes_another_function_is_not_disturbed() -> None:
 
 
 def test_a_query_that_is_refused_leaves_no_variable() -> None:
-    session = _session()
+    session = _Session()
     with pytest.raises(ZeroDivisionError), one_worker_pool(session):
         _ = 1 // 0
     assert session.sparkContext.environment == {"OF_THE_USER": "1"}

@@ -88,7 +88,7 @@ def test_a_driver_whose_interpreter_has_no_panewise(
         r"them there\. Spark does not give it the files of --py-files: set PYTHONPATH to them before "
         r"spark-submit or the Connect server starts \(docs/operations/deployment\.md\) \[PW-",
     ):
-        check_driver_python(spark)
+        check_driver_python()
 
 
 def test_files_that_spark_ships_do_not_reach_the_driver_s_interpreter(
@@ -125,7 +125,7 @@ def test_a_server_that_cannot_call_sinks(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """semantics 15.13"""
-    monkeypatch.setattr(worker_python, "is_connect", lambda _: True)
+    monkeypatch.setattr(worker_python, "is_classic", lambda _: False)
     monkeypatch.setattr(spark.sparkContext, "pythonExec", interpreter(tmp_path, "-S"))
     session = configure(spark.newSession(), check=False)
     check_sinks(session)

@@ -109,6 +109,7 @@ def test_a_sink_reaches_the_process_that_writes(rows: DataFrame) -> None:
     ("arguments", "message"),
     [
         ({"topic": ""}, r"^topic='' \| a topic has a name \|"),
+        ({"topic": ".."}, r"^topic='\.\.' \| Kafka takes names of .* not \. or \.\. alone"),
         ({"topic": "a,b"}, r"^topic='a,b' \| Kafka takes names of .* \| give such a name"),
         ({"topic": "n" * 250}, r"^topic='n*' \| Kafka takes names of up to 249"),
         ({"options": {}}, r"^options with \[\] \| the connector finds the brokers by .* \| add "),

@@ -156,7 +156,7 @@ def test_errors_behind_a_join_show_the_text_of_the_user() -> None:
         ("SELECT 1 AS x FROM a [ROW] JOIN b ON a.k = b.k", "a number of rows follows ROWS"),
         ("SELECT 1 AS x FROM a [PARTITION BY k NOW] JOIN b ON a.k = b.k", "for windows of rows"),
         (
-            "SELECT 1 AS x FROM a JOIN b OVER (ROWS 3 PRECEDING) ON a.k = b.k EMIT FINAL",
+            "SELECT 1 AS x FROM a JOIN b OVER (ROWS 3 PRECEDING) ON a.k = b.k EMIT EVERY 2 ROWS",
             "are released by EMIT",
         ),
         (f"SELECT 1 AS x FROM a JOIN b ON {RANGE} EMIT WITH LATENESS UNLIMITED", "a limited lateness"),

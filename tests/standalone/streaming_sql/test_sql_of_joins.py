@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from panewise.errors import SqlError
-from panewise.standalone import sql
+from panewise.standalone import SqlQuery, sql
 
 
 def at(minute: int) -> datetime:
@@ -75,3 +75,36 @@ def test_what_is_refused(text: str, message: str) -> None:
     """semantics 46.166, 46.119"""
     with pytest.raises(SqlError, match=message):
         sql(text, **JOINED)
+
+
+ORDERED = f"""SELECT a.*, b.w, 2 * w AS x FROM a{MARK} LEFT JOIN b{MARK} ON a.k = b.k AND
+    b.ts BETWEEN a.ts AND a.ts + INTERVAL '5' MINUTES EMIT"""
+
+
+def test_rows_of_a_join_wait_for_the_watermark() -> None:
+    """semantics 46.181"""
+    schemas = {"a": {"ts": "timestamp", "v": "bigint"}, "b": {"ts": "timestamp", "w": "bigint"}}
+    for schema in schemas.values():
+        schema["k"] = "string"
+    query = SqlQuery(f"{ORDERED} ON WINDOW CLOSE", **schemas)
+
+    def emitted(a: list[int], b: list[int]) -> list[tuple[object, ...]]:
+        left = pl.DataFrame({"ts": list(map(at, a)), "v": a, "k": "a"})
+        right = pl.DataFrame({"ts": list(map(at, b)), "w": b, "k": "a"})
+        return query.add(a=left, b=right).rows.select("v", "w", "x").rows()
+
+    assert emitted([10, 5], [8]) == []
+    assert emitted([15], [15]) == [(5, 8, 16)]  # that at 10 may yet be paired with a row at 15
+    assert emitted([35], [35]) == [(10, 15, 30), (15, 15, 30)]
+    assert query.finish().rows.select("v", "w").rows() == [(35, 35)]
+
+
+def test_the_lateness_of_a_join_in_the_order_of_event_times() -> None:
+    """semantics 46.25, 46.181"""
+    lateness = sql(f"{ORDERED} AFTER WATERMARK, WITH LATENESS INTERVAL '1' MINUTE", **JOINED).rows
+    assert lateness.columns == ["ts", "k", "v", "w", "x"]
+    assert lateness["v"].to_list() == [1, 2, 4, 2, 5]
+    timed = sql(f"SELECT v, join_time FROM {WITHIN} EMIT FINAL", **JOINED).rows
+    assert timed.rows() == [(1, at(1)), (2, at(3)), (2, at(5))]
+    with pytest.raises(SqlError, match="EMIT ON WINDOW CLOSE or EMIT WITH LATENESS"):
+        sql(f"{ORDERED} EARLY EVERY 2 ROWS", **JOINED)

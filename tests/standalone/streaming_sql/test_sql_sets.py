@@ -143,3 +143,19 @@ def test_a_query_of_with_that_is_read_twice_counts_its_late_rows_once() -> None:
     assert add(t=TABLES["t"].head(3)).rows.height == 4
     assert add(t=TABLES["t"].head(1)).late.height == 1
     assert made.finish().rows.rows() == [("a", 1), ("a", 1)]
+
+
+def test_equal_queries_count_their_late_rows_once() -> None:
+    """semantics 46.160: a window join reads a query of WITH, or one that is written twice."""
+    tumbled = """SELECT window_start, window_end, k, count(*) AS n
+        FROM TUMBLE(TABLE t WATERMARK ts DELAY OF INTERVAL '0' SECONDS, ts, INTERVAL '1' HOUR)
+        GROUP BY window_start, window_end, k"""
+    bounds = "USING (window_start, window_end, k)"
+    for text in (
+        f"WITH h AS ({tumbled}) SELECT l.n, r.n AS m FROM h l JOIN h r {bounds}",
+        f"SELECT l.n, r.n AS m FROM ({tumbled}) l JOIN ({tumbled}) r {bounds}",
+    ):
+        made, add = query(text)
+        assert add(t=TABLES["t"].head(3)).rows.height == 2
+        assert add(t=TABLES["t"].head(1)).late.height == 1
+        assert made.finish().rows.rows() == [(1, 1)]

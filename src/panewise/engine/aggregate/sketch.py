@@ -4,6 +4,10 @@ With fewer than k distinct hashes the count is exact. Otherwise it is estimated 
 k-th smallest hash as a fraction of the hash range. The relative standard deviation of the estimate is
 1 / sqrt(k - 2), so k = ceil(1 / rsd^2) + 2.
 
+Invariant: a partial has the k smallest distinct hashes of its rows, ascending. Those of two partials contain
+the k smallest of both, so merges lose nothing, in whatever order. Cost: one hash for each value, and a sort
+of the hashes that are merged.
+
 Hashes are part of stored state, so they must not change with the version of a library. They are xxHash64 of
 the bytes of the value.
 

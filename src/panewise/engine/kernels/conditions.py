@@ -6,6 +6,14 @@ other numbers. Two things differ, and are computed here:
 - Whole numbers of Polars wrap around. So each operation on them is a step of its own, which checks the range.
 - Decimals of Polars are compared at one scale, at which they may not fit 38 digits. So decimals are compared
   as the whole numbers that they are stored as.
+
+A condition becomes a list of steps, each of which adds the result of one operation on whole numbers as a
+column, and one expression over these columns and those of the pairs.
+
+Invariant: whatever an expression reads is exact, or a double. A step whose result leaves 64 bits raises, and
+decimals, whose digits the check of the specification bounds, stay within 128 bits. So values are compared as
+on Spark. Cost: a pass over the pairs for each node, and for each step two more, which find the range of its
+operands and that of its result.
 """
 
 import operator

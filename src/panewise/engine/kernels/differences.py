@@ -1,4 +1,10 @@
-"""Exact comparison of differences with an amount (semantics 10.4)."""
+"""Exact comparison of differences with an amount (semantics 10.4).
+
+A difference is computed in the width of its operands. Invariant: no difference is negative, so a whole number
+or a decimal that has wrapped around is still known: as an unsigned number, or by its sign. The amount becomes
+the largest number of the type of the values that is not above it, which decides every comparison as the
+amount itself does. Cost: a few passes over the columns.
+"""
 
 import math
 from decimal import Decimal

@@ -4,7 +4,8 @@ Rows are counted by a running number of the positions that count. So the n-th on
 addition, and a frame of several ranges by one addition for each. A function that may look back to any earlier
 row has a list of its first or last values in the table `running`. Invariant: the list is made from the rows
 that partials of frames without a start cover, too (:attr:`Layout.folded_before`), and only the other rows are
-counted here.
+counted here. Cost: linear in the positions, and in the targets for each range of their frames; a list is read
+and written once for each key of the step.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,14 @@
-"""The plan of an OVER operator: its specification, compiled for the types of its input (semantics 29)."""
+"""The plan of an OVER operator: its specification, compiled for the types of its input (semantics 29).
+
+It decides which tables the operator has, how far rows look back and ahead, and from which table each frame is
+computed: one without a start from `running`, a range that looks back from `blocks` if partials are enough for
+it, and all others from the rows themselves. With descending event time it is the plan of the same operator in
+ascending order, whose frames are read from their ends.
+
+Invariant: each aggregate belongs to exactly one job, and each job to exactly one of `bounded`, `ranges` and
+`unbounded`. The plan depends on the specification and the types alone, so whoever has both can read the
+tables. Cost: linear in the columns of the specification, once for each operator.
+"""
 
 from collections.abc import Mapping
 from itertools import takewhile
@@ -94,7 +104,7 @@ class OverPlan(UncombinedPort, InputPort):
         self.folds_to = min(0, min(ends, default=0) + 1)
 
     def _set_reach(self, spec: OverOperator) -> None:
-        """Sets how far rows look behind and ahead, and what they wait for."""
+        """Sets how far rows look back and ahead, and what they wait for."""
         self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
         self.reach = _us_behind(spec)
         self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach

@@ -2,6 +2,10 @@
 
 A frame is one range, or with EXCLUDE several. The partials of its ranges are merged in order. With descending
 event time a frame is read from its end, so pieces and ranges are reversed.
+
+Invariant: partials are merged in the order in which a frame is read, and a frame without rows has the partial
+of no rows. Cost: that of range aggregates (:mod:`panewise.engine.aggregate.range_aggregate`) for all ranges,
+and with EXCLUDE once more for the frames, over one piece for each of their ranges.
 """
 
 from collections.abc import Sequence

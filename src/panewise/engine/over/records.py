@@ -6,6 +6,10 @@ The tables get the rows later, many at once, as :mod:`panewise.standalone.row_pa
 
 The copy has the rows that wait, in the order in which they pass. It has the keys that have occurred, each
 with the rows that later rows look back to, and with the partials of frames without a start.
+
+Invariant: the copy has what the tables will have once they have the rows. If Python would compute a row in
+another way, the copy is forgotten, and the engine takes the row. Cost: a heap operation for each row that
+waits, and for each row that passes the rows of its frames.
 """
 
 from bisect import bisect_left

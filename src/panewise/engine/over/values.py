@@ -3,6 +3,9 @@
 All frames are ranges of positions of a layout, so no function looks a row up. Aggregates are range
 aggregates, values of other rows are gathered by position, and row numbers and ranks are computed from
 positions.
+
+Invariant: a value depends on the rows of its key in the layout and on what is stored of the key, and not on
+how rows were cut into steps. Cost: linear in the positions for each column, besides that of range aggregates.
 """
 
 from collections.abc import Sequence

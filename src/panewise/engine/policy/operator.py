@@ -1,8 +1,13 @@
 """The operator of policy windows: takes readings of the clock and batches, and emits events (semantics 10).
 
 Rows are validated and ordered, and replays are removed, as in every operator. Then tuples are processed one
-by one in Python, because each may change the partitions that the next one finds. A step reads and writes only
-the partitions of its tuples or those that are due, unless a policy or a marker concerns all of them.
+by one in Python, because each may change the partitions that the next one finds.
+
+Invariant: between steps the table has all partitions, each with the first processing time at which something
+is due in it. So a reading of the clock finds the partitions that are due, and reads no others. Cost: a step
+reads and writes the partitions of its tuples, or those that are due; all of them if a policy or a marker
+concerns all. It then costs constant time for each tuple that is inserted or evicted
+(:mod:`panewise.engine.policy.partitions`), and what its panes cost (:mod:`panewise.engine.policy.events`).
 """
 
 from collections.abc import Callable, Mapping

@@ -3,6 +3,10 @@
 Rows of a key and slice belong to the same windows, so lateness is decided once for each key and slice.
 Unless keys have their own watermarks, nothing is computed if no window of the batch has expired or is closed.
 
+Invariant: the windows that a row misses depend on its key and slice, the clocks and the closed windows alone.
+A row is late if it misses a window, and only partially if it has others, too. Cost: linear in the distinct
+keys and slices of the batch, and in the windows that they miss.
+
 Sessions have :mod:`panewise.engine.windowing.session_lateness`, sliding windows
 :mod:`panewise.engine.windows.sliding.lateness`.
 """

@@ -6,6 +6,9 @@ partial of a slice into a partial of each unexpired window that contains the sli
 
 If no slice is in more than `MANY` windows, a :class:`SliceTable` lists the windows. Otherwise they are ranges
 of window numbers (:class:`~panewise.engine.windowing.overlaps.Overlaps`).
+
+Invariant: both return the same windows. Cost: a list is as long as the windows of the distinct slices of a
+batch. A row or a partial costs two bisections in it, and its unexpired windows.
 """
 
 from dataclasses import dataclass

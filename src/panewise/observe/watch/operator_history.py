@@ -54,6 +54,7 @@ class OperatorHistory:
         activity: the last activity with shards, None before the first one.
         state: the last figures of the state.
         keys: the keys of the last micro-batch that has any.
+        windows_left_out: how many windows of all micro-batches are not among the reported ones.
     """
 
     late: Counter[str] = field(default_factory=Counter)

@@ -13,7 +13,6 @@ from panewise.spec.windows.kinds import WEEKDAYS
 _ORIGIN = date(1970, 1, 1)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST, _LAST = instant_us(datetime(2, 1, 1, tzinfo=UTC)), instant_us(datetime(9999, 1, 1, tzinfo=UTC))
-_SECOND = timedelta(seconds=1)
 
 
 def calendar_window(window: Calendar, t: int) -> tuple[int, int] | None:

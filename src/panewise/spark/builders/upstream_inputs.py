@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow.feeds import Feed
-from panewise.spark.inputs.ancestry import metrics_behind, operators_upstream, waits_for_the_query
+from panewise.spark.inputs.ancestry import metrics_upstream, operators_upstream, waits_for_the_query
 from panewise.spark.inputs.checks import watermark_columns, watermarked
 from panewise.spark.inputs.names import matches
 from panewise.spark.inputs.watermarks import makes_own
@@ -73,7 +73,7 @@ def _check_metrics(feeds: Mapping[str, Fed], sources: Mapping[str, Source]) -> N
     """Refuses two results of different chains of operators whose metrics have one name, as Spark does."""
     if len({id(source) for source in sources.values()}) < 2 or len(feeds) < 2:
         return
-    shared = set.intersection(*(metrics_behind(feed.df) for feed in feeds.values()))
+    shared = set.intersection(*(metrics_upstream(feed.df) for feed in feeds.values()))
     if shared:
         rule = "the metrics of different operators of a query have different names (semantics 15.5)"
         remedy = "call configure(spark, metrics='other') before the operators of the second result are built"

@@ -52,7 +52,7 @@ class Derivation:
 
 @dataclass(frozen=True, repr=False)
 class ResultBehind(OverResult):
-    """The outputs of the OVER operator behind a DataFrame, which has its rows and what Spark adds to them."""
+    """The outputs of the OVER operator of a DataFrame, which has its rows and what Spark adds to them."""
 
     def _write(
         self, sinks: Mapping[str, AnySink | None], options: WriteOptions, others: Mapping[str, AnySink | None]
@@ -77,7 +77,7 @@ def _without_steps(what: str) -> SpecError:
 
 
 def result_of(df: DataFrame) -> OverResult:
-    """Returns the outputs of the OVER operator behind a stream: late and invalid rows, counts, and `write`.
+    """Returns the outputs of the OVER operator of a stream: late and invalid rows, counts, and `write`.
 
     The rows are the DataFrame itself, so `rows` and `write(rows=...)` are refused.
 
@@ -85,7 +85,7 @@ def result_of(df: DataFrame) -> OverResult:
         df: the result of withColumn, withColumns or select, without other steps after these.
 
     Raises:
-        SpecError: if no OVER operator is behind it.
+        SpecError: if it has no OVER operator.
     """
     known = _known(df)
     if known is None or known.result is None:

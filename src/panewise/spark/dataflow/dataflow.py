@@ -254,7 +254,7 @@ class Dataflow:
         The envelopes are the reports of the shards, and outputs that the query writes.
 
         Args:
-            others: the number of operators behind other inputs of the second one, as the metrics of all
+            others: the number of operators upstream of other inputs of the second one, as the metrics of all
                 operators of a query have different names.
             written: the kinds of outputs of this operator that the query writes, with their numbered kinds.
         """
@@ -352,8 +352,8 @@ class Dataflow:
 
         That of the second operator of a query ends in _2, because Spark refuses equal names.
         """
-        behind = others + sum(map(operators_upstream, self.dfs.values())) if self.metrics else 0
-        return f"{self.metrics}_{behind + 1}" if behind else self.metrics
+        upstream = others + sum(map(operators_upstream, self.dfs.values())) if self.metrics else 0
+        return f"{self.metrics}_{upstream + 1}" if upstream else self.metrics
 
     @property
     def _emits_without_rows(self) -> bool:

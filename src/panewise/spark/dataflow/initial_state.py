@@ -127,8 +127,8 @@ def check_reached(file: str | None, operators: int, dfs: Iterable[DataFrame]) ->
 
     `operators` is the number of those before the last one that are reached by results.
     """
-    behind = sum(operators_upstream(df) for df in dfs if df.isStreaming)
-    if file is not None and behind != operators:
+    upstream = sum(operators_upstream(df) for df in dfs if df.isStreaming)
+    if file is not None and upstream != operators:
         rule = "the plan of a DataFrame is fixed, so no state can be put into its operators (semantics 48.9)"
         fault = f"initial_state={file!r} with an operator behind a DataFrame"
         remedy = (

@@ -127,7 +127,7 @@ def operators_upstream(df: DataFrame) -> int:
     return sum(plan.count(f"{label}{end}(") for label in labels for end in ("", _SEVERAL))
 
 
-def metrics_behind(df: DataFrame) -> set[str]:
+def metrics_upstream(df: DataFrame) -> set[str]:
     """Returns the names of the metrics of the operators upstream of a stream."""
     return set(re.findall(r"CollectMetrics ([^,]+),", plan_of(df)))
 

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 from panewise.errors import SetupError
 
 _REMEDY = "_panewise_remedy"  # the attribute of such a DataFrame that has the remedy of the refusal
-_BEHIND: Final = (
+_GIVE_RESULT: Final = (
     "give the result itself to the operator behind, as in windowed(result), add a stage with "
     "result.then(...), or write the rows and read them in a second query"
 )
@@ -29,7 +29,7 @@ def emitted(rows: DataFrame, column: str | None) -> DataFrame:
     `column` is that which has the watermark of the query.
     """
     has_one = f"leave it out, as the column {column!r} has the watermark of the query"
-    return _marked(rows, _BEHIND if column is None else has_one)
+    return _marked(rows, _GIVE_RESULT if column is None else has_one)
 
 
 def _marked(df: DataFrame, remedy: str) -> DataFrame:
@@ -53,7 +53,7 @@ def _kind(base: Any) -> Any:
             fault = ", ".join(map(repr, (*args, *kwargs.values())))
             rule = "the watermark waits for these rows, and they wait for the watermark: nothing is emitted"
             raise SetupError(
-                f"withWatermark({fault}) of emitted rows", rule, self.__dict__.get(_REMEDY, _BEHIND)
+                f"withWatermark({fault}) of emitted rows", rule, self.__dict__.get(_REMEDY, _GIVE_RESULT)
             )
 
     for name in ("__name__", "__qualname__", "__module__"):

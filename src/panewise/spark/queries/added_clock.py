@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from panewise.errors import StateError
 from panewise.spark.queries.committed import last_number, uncommitted
+from panewise.spark.session.driver import is_classic
 from panewise.spark.sinks.directories import Directories
-from panewise.spark.sinks.local_session import is_classic
 
 _VERSION: Final = "v1"  # the first line of an entry, of the only form that has a line for each source
 _NOT_BEGUN: Final = "-"

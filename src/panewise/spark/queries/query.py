@@ -126,6 +126,11 @@ def _short_reports() -> Iterator[None]:
         raise QueryError(str(error)) from None
 
 
+def written_batch(df: DataFrame) -> WindowQuery:
+    """Returns the query of a batch DataFrame whose outputs are written."""
+    return WindowQuery(Done(df), None)  # type: ignore[arg-type]
+
+
 class Done:
     """Takes the place of Spark's query for a batch DataFrame, whose outputs are already written."""
 

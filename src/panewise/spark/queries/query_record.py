@@ -271,7 +271,7 @@ def check_reads(known: Mapping[str, Any], dataflow: Dataflow) -> None:
     for name, words in _WORDS.items():
         if before is not None and before[name] != now[name]:
             rule = f"a checkpoint fixes the {words}: this one has {before[name] or 'none'} (semantics 48.13)"
-            # A state is imported by as many operators, and not behind those of Spark (48.7, 48.17).
+            # A state is imported by as many operators, and not after those of Spark (48.7, 48.17).
             imports = before["ours"] == now["ours"] and not now[STATEFUL]
             remedy = f"put them back, or {EXPORT if imports else 'start from a new checkpoint'}"
             raise StateError(f"a query with {now[name] or 'no'} {words}", rule, remedy)

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from pyspark.sql import DataFrame
 
+from panewise.choices import check_choice
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.shuffle.envelope import numbered
 from panewise.spark.sinks.base import AnySink
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
-from panewise.spec.fields import check_choice, is_name
+from panewise.spec.fields import is_name
 from panewise.spec.row_filter import EVERY_ROW, RowFilter
 
 # What Spark takes as the interval of a trigger.
@@ -57,19 +58,19 @@ class WriteOptions:
 
 
 @dataclass(frozen=True)
-class Behind:
-    """What a query does with the emitted rows of its last operator.
+class WrittenRows:
+    """The rows that a query writes, as they are made of the emitted rows of its last operator.
 
     Attributes:
-        steps: the functions that make the rows which are written.
-        rows: which of the emitted rows these are.
+        steps: the functions that make them.
+        shown: which of the emitted rows they are.
     """
 
     steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
-    rows: RowFilter = EVERY_ROW
+    shown: RowFilter = EVERY_ROW
 
 
-BEHIND_NOTHING: Final = Behind()
+AS_EMITTED: Final = WrittenRows()
 
 
 @dataclass(frozen=True)

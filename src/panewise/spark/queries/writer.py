@@ -4,7 +4,7 @@ The state operator emits one stream of envelopes. In ``foreachBatch`` the envelo
 and passed to the sink of that kind (:mod:`panewise.spark.queries.dispatch`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Final
@@ -24,10 +24,10 @@ from panewise.spark.dataflow.initial_state import (
 from panewise.spark.queries.active_paths import ActivePaths
 from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch
-from panewise.spark.queries.query import Done, WindowQuery
+from panewise.spark.queries.query import WindowQuery, written_batch
 from panewise.spark.queries.query_checkpoint import QueryCheckpoint
 from panewise.spark.queries.query_record import write_note
-from panewise.spark.queries.write_arguments import BEHIND_NOTHING, Behind, EarlierOutput, WriteOptions
+from panewise.spark.queries.write_arguments import AS_EMITTED, EarlierOutput, WriteOptions, WrittenRows
 from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
@@ -47,7 +47,7 @@ def start(
     earlier: Sequence[EarlierOutput] = (),
     *,
     at_end: bool,
-    behind: Behind = BEHIND_NOTHING,
+    rows: WrittenRows = AS_EMITTED,
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
@@ -66,7 +66,7 @@ def start(
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=behind.steps)
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=rows.steps)
     names = {**names, **{output.label: output.name for output in earlier}}
     dispatch = bound(dispatch, dataflow, names, earlier, options)
     paths = directories(dispatch.sinks, names)
@@ -74,20 +74,20 @@ def start(
         check_apart(paths)
         prepare_batch(dataflow.df.sparkSession, dispatch.sinks)
         dispatch(_stepped(dataflow, sinks), 0)
-        return WindowQuery(Done(dataflow.df), None)  # type: ignore[arg-type]
+        return written_batch(dataflow.df)
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     check_sinks(session)
     places, checkpoint = file_places(dispatch.sinks), str(options.checkpoint)
     _ACTIVE.check(places, checkpoint)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, behind.rows, at_end).opened()
+    dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end).opened()
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
     planned = replace(written, controls=controls)
 
     def begin() -> StreamingQuery:
-        query = _started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
+        query = started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
         _ACTIVE.add(places, checkpoint, query)
         return query
 
@@ -98,15 +98,21 @@ def start(
     return WindowQuery(begin(), finish if at_end else None)
 
 
-def _started(
-    stepped: DataFrame, dispatch: Dispatch, options: WriteOptions, initial: InitialState | None
+def started(
+    df: DataFrame,
+    write: Callable[[DataFrame, int], None],
+    options: WriteOptions,
+    initial: InitialState | None = None,
 ) -> StreamingQuery:
-    """Starts a query of Spark with these options, from an initial state if there is one."""
+    """Starts a query of Spark with these options, from an initial state if there is one.
+
+    `write` is called with the rows of each micro-batch and its number.
+    """
     checkpoint = str(options.checkpoint)
-    writer = stepped.writeStream.foreachBatch(dispatch).option("checkpointLocation", checkpoint)
+    writer = df.writeStream.foreachBatch(write).option("checkpointLocation", checkpoint)
     writer = writer if options.name is None else writer.queryName(options.name)
     writer = writer.trigger(**options.trigger) if options.trigger else writer
-    with nullcontext() if initial is None else initial.while_starting(stepped.sparkSession, checkpoint):
+    with nullcontext() if initial is None else initial.while_starting(df.sparkSession, checkpoint):
         try:
             return writer.start()
         except PySparkException:

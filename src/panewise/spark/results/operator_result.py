@@ -20,7 +20,7 @@ from panewise.spark.queries.bound_sinks import check_sequence
 from panewise.spark.queries.display import result_html
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.selection import Selection
-from panewise.spark.queries.write_arguments import Behind, EarlierOutput, WriteOptions
+from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions, WrittenRows
 from panewise.spark.queries.writer import start, whole_rows
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.watermarked_output import timely_column, with_watermark_of_query
@@ -295,8 +295,8 @@ class OperatorResult:
                 output.write()
             earlier = {}
         names, outputs = {kind: self._argument(kind) for kind in wanted}, list(earlier.values())
-        behind = Behind(self.steps, self.shown)
-        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, behind=behind)
+        rows = WrittenRows(self.steps, self.shown)
+        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, rows=rows)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""

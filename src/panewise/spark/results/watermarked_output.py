@@ -1,7 +1,7 @@
-"""Gives the emitted rows of a stream the watermark of the query, for Spark's operators behind them.
+"""Gives the emitted rows of a stream the watermark of the query, for Spark's operators after them.
 
 A column of a stream has a watermark if its metadata says so. `withWatermark` writes these metadata, and adds
-a node to the plan that makes a watermark from the rows. Behind an operator only the metadata may be written.
+a node to the plan that makes a watermark from the rows. After an operator only the metadata may be written.
 The watermark of a Spark query is the least of the watermarks of all such nodes. So a second node would wait
 for the emitted rows, and these wait for the watermark. Spark itself passes the watermark on through the
 operator.

@@ -4,11 +4,16 @@ from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from panewise.checkpoints.figures import ShowProgress, silent
 from panewise.spark.session.settings import configure
 
 
-def try_session(connectors: Sequence[str] = ()) -> None:
+def try_session(connectors: Sequence[str] = (), progress: ShowProgress = silent) -> None:
     """Starts a local session whose workers import panewise, checks that it has the connectors, and stops it.
+
+    Args:
+        connectors: the names of the connectors.
+        progress: shows which step is being done.
 
     Raises:
         SetupError: if a worker cannot import panewise, or a connector is missing.
@@ -17,5 +22,8 @@ def try_session(connectors: Sequence[str] = ()) -> None:
     builder = SparkSession.builder.master("local[1]").appName("panewise check")
     for name, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF"}.items():
         builder = builder.config(name, value)
+    progress("Spark starts", 0.0)
     with builder.getOrCreate() as session:
+        progress("a worker imports panewise", 0.5)
         configure(session, connectors=connectors)
+        progress("Spark stops", 0.9)

@@ -12,7 +12,7 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
-from panewise.spark.session.worker_python import is_connect
+from panewise.spark.session.driver import is_classic
 
 _VARIABLE: Final = "SPARK_SIMPLIFIED_TRACEBACK"
 _SETTING: Final = "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled"
@@ -29,7 +29,7 @@ def one_worker_pool(spark: SparkSession) -> Iterator[None]:
     functions meanwhile, for which Spark iterates over the environment. So it is replaced and never changed:
     such an iteration reads the one with which it began.
     """
-    if is_connect(spark) or spark.conf.get(_SETTING, "true") != "true":
+    if not is_classic(spark) or spark.conf.get(_SETTING, "true") != "true":
         yield
         return
     context = spark.sparkContext

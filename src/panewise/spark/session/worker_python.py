@@ -7,7 +7,6 @@ There is a difference: for a table function Spark puts the files of --py-files o
 does not.
 """
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import cast
@@ -20,6 +19,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from pyspark.sql.udtf import AnalyzeResult, UserDefinedTableFunction
 
 from panewise.errors import SetupError
+from panewise.spark.session.driver import is_classic, is_local
 from panewise.spark.session.failures import reason_of
 
 _NEEDED = ("panewise", "polars", "pyarrow", "pandas", "numpy", "xxhash", "google.protobuf")
@@ -57,13 +57,13 @@ def check_driver(spark: SparkSession) -> None:
     Without a cluster the workers are where the driver is, and `check_workers` has checked them.
     """
     if spark.conf.get(DRIVER_CHECKED, "") == "" and not is_local(spark.conf.get("spark.master", "") or ""):
-        check_driver_python(spark)
+        check_driver_python()
         spark.conf.set(DRIVER_CHECKED, "true")
 
 
 def check_sinks(spark: SparkSession) -> None:
     """Checks that sinks can be called. A Connect server has a process for that, which is a client of it."""
-    if is_connect(spark) and spark.conf.get(DRIVER_CHECKED, "") != UNCHECKED:
+    if not is_classic(spark) and spark.conf.get(DRIVER_CHECKED, "") != UNCHECKED:
         interpreter, missing = _seen_on_driver(_NEEDED_FOR_SINKS)
         if missing:
             raise SetupError(
@@ -73,21 +73,7 @@ def check_sinks(spark: SparkSession) -> None:
             )
 
 
-def is_connect(spark: SparkSession) -> bool:
-    """Returns whether a session is that of a Connect client."""
-    return "connect" in type(spark).__module__.split(".")
-
-
-def is_local(master: str) -> bool:
-    """Returns whether a master runs tasks in the process of the driver.
-
-    >>> is_local("local[2]"), is_local("local-cluster[2,1,1024]"), is_local("spark://host:7077")
-    (True, False, False)
-    """
-    return re.fullmatch(r"local(\[.*\])?", master) is not None
-
-
-def check_driver_python(spark: SparkSession) -> None:
+def check_driver_python() -> None:
     """Starts the interpreter of the workers on the driver, where it looks for what operators need."""
     try:
         interpreter, missing = _seen_on_driver(_NEEDED)

@@ -7,7 +7,7 @@ event times of inputs), ``tick`` (empty: there is a micro-batch) and ``control``
 
 If the operator has several inputs, the kind of an envelope ends in ``@`` and the name of the port.
 
-An output of an earlier operator of the query (semantics 42.9) passes through those behind it unopened. On the
+An output of an earlier operator of the query (semantics 42.9) passes through those after it unopened. On the
 way out its kind begins with the number of its operator and ``/``. On the way in it begins with ``carried:``
 and its place among those of its task.
 

@@ -9,16 +9,17 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
+from panewise.choices import check_choice
 from panewise.errors import SetupError, SpecError
 from panewise.spark.kafka_options import SERVERS, producer_options
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.kafka_records import ROW, Format, appended, dead_letters, upserts
 from panewise.spark.sinks.results import check_results
-from panewise.spec.fields import check_choice, check_columns, is_name, set_fields, several
+from panewise.spec.fields import check_columns, is_name, set_fields, several
 
 _DEAD = ("late", "invalid")
-_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")  # what brokers accept
+_TOPIC = re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}")  # what brokers accept
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,10 @@ class KafkaSink(OutputSink):
         if not is_name(topic):
             raise SpecError(f"topic={topic!r}", "a topic has a name", "give it as a text")
         if not _TOPIC.fullmatch(topic):
-            rule = "Kafka takes names of up to 249 letters A-Z and a-z, digits, and the characters . _ -"
+            rule = (
+                "Kafka takes names of up to 249 letters A-Z and a-z, digits, and the characters . _ -, "
+                "not . or .. alone"
+            )
             raise SpecError(f"topic={topic!r}", rule, "give such a name")
         check_choice("mode", mode, (None, "upsert", "append"))
         check_choice("format", format, ("json", "avro"))

@@ -1,14 +1,8 @@
 """Which sinks need a session whose driver is this process."""
 
-from pyspark.sql import SparkSession
-
 from panewise.errors import SpecError
+from panewise.spark.session.driver import is_classic
 from panewise.spark.sinks.base import SinkOutput
-
-
-def is_classic(session: object) -> bool:
-    """Returns whether the driver of a session is this process, and not a Connect server."""
-    return isinstance(session, SparkSession)
 
 
 def check_in_driver(sink: str, output: SinkOutput) -> None:

@@ -6,11 +6,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
+from panewise.spark.session.driver import is_classic
 from panewise.spark.sinks.base import PathSink
 from panewise.spark.sinks.compaction import compact, delete_rows, expire, parts, read
 from panewise.spark.sinks.directories import Directories
 from panewise.spark.sinks.files import EMPTY, FileSink
-from panewise.spark.sinks.local_session import is_classic
 from panewise.spec.fields import is_count
 
 

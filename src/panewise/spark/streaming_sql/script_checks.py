@@ -5,7 +5,6 @@ checkpoint nor a table.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -19,14 +18,17 @@ from panewise.spark.queries.query_checkpoint import state_owners
 from panewise.spark.queries.query_record import check_unused, record_of
 from panewise.spark.queries.taken_over import continued_query
 from panewise.spark.queries.writer import whole_rows
-from panewise.spark.results.operator_result import kinds_of
+from panewise.spark.results.operator_result import OperatorResult, kinds_of
 from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import check_changed
+from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink
 from panewise.sql.script.steps import InsertStep, written_paths
 
 
-def check_start(session: SparkSession, source: Any, sinks: Iterable[TableSink], step: InsertStep) -> None:
+def check_start(
+    session: SparkSession, source: SqlResult, sinks: Iterable[TableSink], step: InsertStep
+) -> None:
     """Checks that a query over a stream continues its checkpoint, and that its paths have no other rows.
 
     Raises:
@@ -54,7 +56,7 @@ def check_start(session: SparkSession, source: Any, sinks: Iterable[TableSink], 
                 sink.check_new(session)
 
 
-def _check_apart(source: Any, step: InsertStep) -> None:
+def _check_apart(source: SqlResult, step: InsertStep) -> None:
     """Checks that a query does not write where it reads.
 
     Raises:
@@ -65,7 +67,7 @@ def _check_apart(source: Any, step: InsertStep) -> None:
     check_apart(written_paths(step.sink, step.outputs, step.checkpoint), read)
 
 
-def _check_state(session: SparkSession, result: Any, step: InsertStep) -> None:
+def _check_state(session: SparkSession, result: OperatorResult, step: InsertStep) -> None:
     """Checks the file with which the query of an operator begins, or its checkpoint began.
 
     Raises:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -13,10 +13,13 @@ from panewise.paths import is_inside, place, without_wildcards
 from panewise.spark.builders.upstream_inputs import frame_of, is_stream, session_of
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
-from panewise.spark.queries.query import Done, WindowQuery
+from panewise.spark.queries.query import WindowQuery, written_batch
+from panewise.spark.queries.write_arguments import WriteOptions
+from panewise.spark.queries.writer import started
 from panewise.spark.results.operator_result import OperatorResult, check_outputs, kinds_of
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.streaming_sql.script_checks import check_start
+from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink, sink_of
 from panewise.sql.script.application import NO_CHECKPOINT, no_outputs
 from panewise.sql.script.steps import InsertStep, SinkStep
@@ -42,7 +45,7 @@ class CheckedInsert:
         tables: the tables that its query writes, by output. That of its rows has no name.
     """
 
-    source: Any
+    source: SqlResult
     step: InsertStep
     tables: Mapping[str | None, WrittenTable]
 
@@ -67,11 +70,11 @@ class CheckedInsert:
         """Starts the query. The rows of a batch are written before it returns."""
         sinks = {output: table.sink for output, table in self.tables.items()}
         if isinstance(self.source, OperatorResult):
-            return _started(self.source, sinks, self.step)
-        return _written(self.source, sinks[None], self.step)
+            return _written_by_operator(self.source, sinks, self.step)
+        return _written_by_spark(self.source, sinks[None], self.step)
 
 
-def checked_insert(source: Any, step: InsertStep) -> CheckedInsert:
+def checked_insert(source: SqlResult, step: InsertStep) -> CheckedInsert:
     """Returns an INSERT INTO whose rows fit its tables, and whose query continues its checkpoint.
 
     Args:
@@ -104,7 +107,7 @@ def checked_insert(source: Any, step: InsertStep) -> CheckedInsert:
     return CheckedInsert(source, step, tables)
 
 
-def _tables(source: Any, step: InsertStep) -> dict[str | None, WrittenTable]:
+def _tables(source: SqlResult, step: InsertStep) -> dict[str | None, WrittenTable]:
     """Returns the tables of a query by output. That of its rows has no name."""
     # A batch has no numbers of micro-batches by which Delta could recognize what it has.
     checkpoint = step.checkpoint if is_stream(source) else None
@@ -116,7 +119,7 @@ def _tables(source: Any, step: InsertStep) -> dict[str | None, WrittenTable]:
     return tables
 
 
-def _schemas(source: Any, outputs: Mapping[str, SinkStep]) -> dict[str | None, StructType]:
+def _schemas(source: SqlResult, outputs: Mapping[str, SinkStep]) -> dict[str | None, StructType]:
     """Returns the columns of the rows of a query, and of those other outputs that are its own."""
     if isinstance(source, DataFrame):
         return {None: source.schema}
@@ -139,11 +142,13 @@ def _check(session: SparkSession, table: WrittenTable, step: InsertStep, *, stre
     sink.check(session, step.statement.table, streaming=streaming)
 
 
-def _started(result: Any, sinks: Mapping[str | None, TableSink], step: InsertStep) -> WindowQuery:
+def _written_by_operator(
+    result: OperatorResult, sinks: Mapping[str | None, TableSink], step: InsertStep
+) -> WindowQuery:
     """Starts the query of an operator."""
     result = replace(result, at_end=step.at_end or result.at_end)
     named = {result.OUTPUT if output is None else output: sink for output, sink in sinks.items()}
-    query: WindowQuery = result.write(
+    return result.write(
         named,
         checkpoint=step.checkpoint,
         available_now=step.trigger.available_now,
@@ -151,25 +156,21 @@ def _started(result: Any, sinks: Mapping[str | None, TableSink], step: InsertSte
         name=step.statement.table,
         initial_state=step.initial_state,
     )
-    return query
 
 
-def _written(df: DataFrame, sink: TableSink, step: InsertStep) -> WindowQuery:
+def _written_by_spark(df: DataFrame, sink: TableSink, step: InsertStep) -> WindowQuery:
     """Starts a query of Spark's alone. The rows of a batch are written before it returns."""
     session = df.sparkSession
     if not df.isStreaming:
         sink(df, 0)
-        return WindowQuery(Done(df), None)  # type: ignore[arg-type]
+        return written_batch(df)
     if isinstance(sink, FileTable) and not sink.prepared(session):
         sink.prepare(empty(session, df.schema))
-    writer = df.writeStream.foreachBatch(sink).queryName(step.statement.table)
-    writer = writer.option("checkpointLocation", str(step.checkpoint))
     trigger = step.trigger
-    if trigger.available_now:
-        writer = writer.trigger(availableNow=True)
-    elif trigger.processing_time is not None:
-        writer = writer.trigger(processingTime=trigger.processing_time)
-    return WindowQuery(writer.start(), None)
+    options = WriteOptions(
+        step.checkpoint, trigger.available_now, trigger.processing_time, step.statement.table
+    )
+    return WindowQuery(started(df, sink, options), None)
 
 
 def _check_end(df: DataFrame) -> None:

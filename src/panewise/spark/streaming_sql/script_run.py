@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from traceback import format_exception
-from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.errors import PanewiseError, SqlError
 from panewise.spark.builders.upstream_inputs import frame_of
 from panewise.spark.queries.query import WindowQuery
+from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.session.failures import QueryError
 from panewise.spark.streaming_sql.script_inserts import (
     CheckedInsert,
@@ -20,6 +20,7 @@ from panewise.spark.streaming_sql.script_inserts import (
 )
 from panewise.spark.streaming_sql.script_remedies import of_scripts, refusal_of_spark
 from panewise.spark.streaming_sql.script_session import keep_settings, settings_of, with_settings
+from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.streaming_sql import in_session
 from panewise.spark.streaming_sql.table_sources import source_of
 from panewise.spec.conditions.text import in_backticks
@@ -67,7 +68,7 @@ class ScriptRun:
     wait: Callable[[Mapping[str, WindowQuery]], None]
     proceed: Callable[[], None] = lambda: None
     queries: dict[str, WindowQuery] = field(default_factory=dict)
-    _results: dict[str, Any] = field(default_factory=dict)
+    _results: dict[str, OperatorResult] = field(default_factory=dict)
     _written: dict[str, WrittenTable] = field(default_factory=dict)
     _checked_inserts: list[tuple[CheckedInsert, Mapping[str, str | None]]] = field(default_factory=list)
 
@@ -149,13 +150,13 @@ class ScriptRun:
     def _begin_one(self, insert: CheckedInsert) -> None:
         self.queries[insert.step.statement.table.lower()] = insert.start()
 
-    def _name(self, name: str, source: Any) -> None:
+    def _name(self, name: str, source: SqlResult) -> None:
         if isinstance(source, DataFrame):
             source.createOrReplaceTempView(in_backticks(name))
         else:
             self._results[name] = source
 
-    def _query(self, span: TextSpan) -> Any:
+    def _query(self, span: TextSpan) -> SqlResult:
         """Returns the DataFrame or the result of a query, once the tables that it reads are written."""
         text = self.application.script.query(span)
         names = tables_read(text).keys()

@@ -39,7 +39,7 @@ def simple_name(text: str) -> str | None:
     return f"{call[1].lower()}({'1' if call[2] == '*' else call[2]})"
 
 
-def source_of(stage: QueryStage, input: Any) -> DataFrame | None:  # noqa: A002
+def frame_of_select(stage: QueryStage, input: Any) -> DataFrame | None:  # noqa: A002
     """Returns the DataFrame over which a SELECT is written; None if that is a result.
 
     A SELECT with several windows is several operators. Each but the first reads the result of the one before.

@@ -17,7 +17,7 @@ from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.sinks.preparation import empty
-from panewise.spark.streaming_sql.sql_names import simple_name, source_of, without_star
+from panewise.spark.streaming_sql.sql_names import frame_of_select, simple_name, without_star
 from panewise.spark.streaming_sql.sql_outputs import expression_of, ranked_rows, selected, words_of
 from panewise.spark.streaming_sql.sql_text import SparkText
 from panewise.spec.conditions.text import in_backticks
@@ -107,7 +107,7 @@ class OperatorRunner(SparkText):
         )
         if all(output.name is not None or is_star(output) for output in outputs):
             return outputs
-        df = source_of(stage, source)
+        df = frame_of_select(stage, source)
         names = None if df is None else self._names(stage, df)
         names = without_star(outputs, names) or [output_name(output) for output in outputs]
         return tuple(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import reduce, singledispatchmethod
 from typing import Any, TypeAlias
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as SF
 
 from panewise.chrono import Duration
@@ -42,7 +42,7 @@ from panewise.sql.stages import (
 from panewise.sql.text.pieces import one_line
 
 _WINDOW = "__window"
-Made: TypeAlias = DataFrame | OperatorResult
+SqlResult: TypeAlias = DataFrame | OperatorResult
 
 
 class Runner(OperatorRunner):
@@ -60,7 +60,7 @@ class Runner(OperatorRunner):
     def __init__(self, session: SparkSession, text: str, tables: Mapping[str, Source]) -> None:
         super().__init__(session, text)
         self.tables = tables
-        self.done: dict[int, Made] = {}
+        self.done: dict[int, SqlResult] = {}
         self.warnings: list[SqlError] = []
 
     def plain(self) -> DataFrame:
@@ -70,7 +70,7 @@ class Runner(OperatorRunner):
         df: DataFrame = self.guarded(lambda: self.run_text(named_tables(self.text, views), views))
         return df
 
-    def script(self, script: CompiledQuery) -> Made:
+    def script(self, script: CompiledQuery) -> SqlResult:
         """Returns the result of a script.
 
         Raises:
@@ -81,8 +81,8 @@ class Runner(OperatorRunner):
             self._check_shape(result)
         return result if script.tail is None else self._sorted(result, script, script.tail)
 
-    def _sorted(self, result: Made, script: CompiledQuery, tail: str) -> Made:
-        """Returns the rows of a batch with ORDER BY, LIMIT and OFFSET behind them."""
+    def _sorted(self, result: SqlResult, script: CompiledQuery, tail: str) -> SqlResult:
+        """Returns the rows of a batch with ORDER BY, LIMIT and OFFSET after them."""
         if is_stream(result):
             raise script.tail_error(*UNSORTED)
 
@@ -104,7 +104,7 @@ class Runner(OperatorRunner):
             return  # there is no expression
         self.guarded(lambda: self.columns_of(ResultRows(result, result.steps)))
 
-    def run(self, stage: QueryStage) -> Made:
+    def run(self, stage: QueryStage) -> SqlResult:
         """Returns the DataFrame or the result of a stage. A stage that is used twice is made once."""
         known = self.done.get(id(stage))
         if known is None:
@@ -156,7 +156,7 @@ class Runner(OperatorRunner):
         return df
 
     @output.register
-    def _rows(self, stage: RowsStage) -> Made:
+    def _rows(self, stage: RowsStage) -> SqlResult:
         rows_before = self.run(stage.input)
         if isinstance(rows_before, DataFrame):
             df = rows_before if stage.alias is None else rows_before.alias(stage.alias)
@@ -183,16 +183,13 @@ class Runner(OperatorRunner):
         assert isinstance(slide, Duration), "windows of rows are refused"
         lengths = (f"{part} microseconds" for part in (window.size.us, slide.us, window.origin % slide.us))
         exploded = df.withColumn(_WINDOW, SF.window(in_backticks(stage.time), *lengths))
-        start, end = (SF.col(f"{_WINDOW}.{part}") for part in ("start", "end"))
-        last = end - SF.expr("INTERVAL '0.000001' SECOND")
-        bounds = {"window_start": start, "window_end": end, "window_time": last}
-        return exploded.withColumns(bounds).drop(_WINDOW)
+        return _with_bounds(exploded, SF.col(f"{_WINDOW}.start"), SF.col(f"{_WINDOW}.end"))
 
     @output.register
-    def _joined(self, stage: JoinStage) -> Made:
+    def _joined(self, stage: JoinStage) -> SqlResult:
         left, right = self.run(stage.left), self.run(stage.right)
         if is_stream(left) != is_stream(right) and stage.spark is not None:
-            static: Made = self._spark(stage.spark)
+            static: SqlResult = self._spark(stage.spark)
             return static
         inputs, sides = inputs_of_sides("sql", "a join", left, right, None)
         frames = {side: frame_of(source) for side, source in inputs.items()}
@@ -221,7 +218,7 @@ def _with_watermark(table: Source, watermark: TableWatermark) -> DataFrame:
 
 
 def _cumulated(df: DataFrame, time: str, window: Cumulating) -> DataFrame:
-    """Returns the rows with the bounds of their windows of CUMULATE: those that end behind the row."""
+    """Returns the rows with the bounds of their windows of CUMULATE: those that end after the row."""
     size, step = window.size.us, window.step.us
     micros = f"unix_micros({in_backticks(time)})"
     start = f"({micros} - pmod({micros} - {window.origin}, {size}))"
@@ -229,5 +226,10 @@ def _cumulated(df: DataFrame, time: str, window: Cumulating) -> DataFrame:
     exploded = df.withColumn(_WINDOW, SF.expr(f"explode(sequence({first}, {size // step}L))"))
     begin = SF.expr(f"timestamp_micros({start})")
     end = SF.expr(f"timestamp_micros({start} + `{_WINDOW}` * {step}L)")
+    return _with_bounds(exploded, begin, end)
+
+
+def _with_bounds(df: DataFrame, start: Column, end: Column) -> DataFrame:
+    """Returns rows with the bounds of their window, and its last instant, instead of the window."""
     last = end - SF.expr("INTERVAL '0.000001' SECOND")
-    return exploded.withColumns({"window_start": begin, "window_end": end, "window_time": last}).drop(_WINDOW)
+    return df.withColumns({"window_start": start, "window_end": end, "window_time": last}).drop(_WINDOW)

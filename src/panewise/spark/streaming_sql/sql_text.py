@@ -9,7 +9,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SpecError, SqlError
-from panewise.spark.sinks.local_session import is_classic
+from panewise.spark.session.driver import is_classic
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.parsing.error_places import error_at
 from panewise.sql.parsing.expressions import STOPS, tokens_of
@@ -79,10 +79,10 @@ class SparkText:
             raise shown from None if shown is error else error
 
 
-def _behind_sample(tokens: Sequence[Any], index: int) -> int:
-    """Returns the index behind TABLESAMPLE (...) REPEATABLE (...), or this index without it.
+def _after_sample(tokens: Sequence[Any], index: int) -> int:
+    """Returns the index after TABLESAMPLE (...) REPEATABLE (...), or this index without it.
 
-    In Spark's grammar the name that a query gives to a table stands behind its sample.
+    In Spark's grammar the name that a query gives to a table stands after its sample.
     """
     for word in ("TABLESAMPLE", "REPEATABLE"):
         if index < len(tokens) and tokens[index].text.upper() == word:
@@ -121,7 +121,7 @@ def named_tables(text: str, views: Mapping[str, str]) -> str:
             first -= 1
             piped = last + 1 < len(tokens) and tokens[last + 1].text == "|>"
             view = f"FROM {view}" if piped else f"SELECT * FROM {view}"
-        behind = _behind_sample(tokens, last + 1)
+        behind = _after_sample(tokens, last + 1)
         alias = "" if _has_alias(tokens, behind) else f" AS {in_backticks(token.text)}"
         sampled = text[tokens[last].end + 1 : tokens[behind - 1].end + 1]
         pieces += [text[at : tokens[first].start], view, sampled, alias]

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.chrono import DurationLike
 from panewise.errors import SetupError, SpecError, SqlError, UnboundedJoinWarning
 from panewise.spark.builders.upstream_inputs import Source, session_of
-from panewise.spark.streaming_sql.sql_stages import Runner
+from panewise.spark.streaming_sql.sql_stages import Runner, SqlResult
 from panewise.sql import compile_sql
 from panewise.sql.stages import EndlessError
 from panewise.sql.text.parameters import with_parameters
@@ -26,7 +26,7 @@ def sql(
 ) -> Any:
     """Runs a query of SQL over DataFrames, streaming or batch, and returns its result.
 
-    Spark's SQL has these further clauses: `WATERMARK ts DELAY OF INTERVAL ...` behind a table, the window
+    Spark's SQL has these further clauses: `WATERMARK ts DELAY OF INTERVAL ...` after a table, the window
     functions TUMBLE, HOP, CUMULATE and SESSION in FROM, and `EMIT ...` at the end of a SELECT. Spark's own
     `window(...)` and `session_window(...)` in GROUP BY, and functions `OVER (...)`, are run by panewise, too.
     All other expressions are Spark's, as they are written.
@@ -73,12 +73,12 @@ def sql(
     return result
 
 
-def in_session(session: SparkSession, filled: str, tables: Mapping[str, Source]) -> Any:
+def in_session(session: SparkSession, filled: str, tables: Mapping[str, Source]) -> SqlResult:
     """Runs a query of a script in a session. The check of the script has said what its author should know."""
     return _result(Runner(session, filled, tables), filled)
 
 
-def _result(runner: Runner, filled: str, update: DurationLike | None = None) -> Any:
+def _result(runner: Runner, filled: str, update: DurationLike | None = None) -> SqlResult:
     """Returns the result of a query without parameters."""
     if not is_query(filled):
         return runner.plain()

@@ -45,6 +45,8 @@ class _Store(RunStore, Protocol):
 
     lengths: dict[str, int]
 
+    def know_lengths(self, lengths: Mapping[str, int]) -> None: ...
+
 
 class ShardRunner:
     """The shards that a task serves in one micro-batch."""
@@ -198,7 +200,7 @@ class ShardRunner:
                 "aggregates can be added only in a query that write() starts",
                 "start the query with write(), or from a new checkpoint",
             )
-        self._store.lengths = dict(stored.manifest.header.get(LENGTHS, {}))
+        self._store.know_lengths(stored.manifest.header.get(LENGTHS, {}))
         return stored
 
     def _many(self, panes: pl.DataFrame) -> Iterator[pd.DataFrame]:

@@ -4,7 +4,7 @@ Spark creates a processor in each task, and one on the driver before the first m
 for the latter. So this module imports nothing that only the tasks need.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.serializers import CloudPickleSerializer
@@ -37,12 +37,16 @@ class SparkRunStore:
     are few of both.
 
     Attributes:
-        lengths: the stored lengths of the runs, by name. Whoever loads a shard sets it.
+        lengths: the stored lengths of the runs, by name.
     """
 
     def __init__(self, handle: StatefulProcessorHandle) -> None:
         self._state: MapState = handle.getMapState("panewise", _NAME, _DATA)
         self.lengths: dict[str, int] = {}
+
+    def know_lengths(self, lengths: Mapping[str, int]) -> None:
+        """Replaces the lengths by those of the shard that is now processed, which its header has."""
+        self.lengths = dict(lengths)
 
     def manifest(self) -> str | None:
         """Returns the manifest, or None in a new store."""

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Literal
 
+from panewise.choices import check_choice, check_flag, is_choice
 from panewise.errors import SpecError
 from panewise.spec.aggregates.order_columns import OrderColumn
 from panewise.spec.aggregates.user_functions import UserFunctions
 from panewise.spec.column_expressions import Expression, checked_column
-from panewise.spec.fields import check_alias, check_choice, check_flag, is_count, is_finite_number, is_name
+from panewise.spec.fields import check_alias, is_count, is_finite_number, is_name
 from panewise.spec.whole_columns import WholeColumn
 from panewise.spec.window_spec import Over, WindowSpec
 
@@ -261,7 +262,7 @@ def _check_options(aggregate: Aggregate) -> None:
 
 def _check_rows(aggregate: Aggregate) -> None:
     """Checks which rows take part, and the further columns of a user-defined aggregate."""
-    if aggregate.nulls not in ("include", "skip"):
+    if not is_choice(aggregate.nulls, ("include", "skip")):
         rule = "nulls are included or skipped"
         raise SpecError(f"{aggregate.fn}(nulls={aggregate.nulls!r})", rule, "give 'include' or 'skip'")
     condition, more = aggregate.condition, aggregate.more

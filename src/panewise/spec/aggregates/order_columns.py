@@ -5,9 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from panewise.choices import check_flag
 from panewise.errors import SpecError
 from panewise.spec.column_expressions import ColumnOrName, Expression, checked_column
-from panewise.spec.fields import check_flag, is_name
+from panewise.spec.fields import is_name
 from panewise.spec.window_spec import DirectedColumn, SortColumn
 
 # The public functions, which panewise.functions has.

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal
 
+from panewise.choices import check_choice
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import default_name
 from panewise.spec.aggregates.user_functions import JsonValue, ResultType, check_user_functions
 from panewise.spec.column_expressions import ColumnOrName, checked_column
-from panewise.spec.fields import check_choice, check_columns
+from panewise.spec.fields import check_columns
 
 _FUNCTIONS: Final = ("init", "accumulate_left", "accumulate_right", "merge", "finish")
 

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
+from panewise.choices import check_choice, is_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import DEDUPLICATE, Family
-from panewise.spec.fields import check_choice, set_fields, several, skew_of
+from panewise.spec.fields import set_fields, several, skew_of
 from panewise.spec.operators.row_operator import RowOperator, check_input
 from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.source_position import Position
@@ -125,7 +126,7 @@ def _within(value: Any) -> Duration | Literal["unlimited"]:
 
 
 def _default_emit(keep: Any, by: Any) -> Emit:
-    return "at_once" if (keep, by) == ("first", "arrival") else "complete"
+    return "at_once" if is_choice(keep, ("first",)) and is_choice(by, ("arrival",)) else "complete"
 
 
 def _check_choices(spec: DeduplicateOperator) -> None:

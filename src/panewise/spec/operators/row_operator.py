@@ -2,9 +2,10 @@
 
 from typing import Any, ClassVar, Literal, Self
 
+from panewise.choices import check_choice
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spec.fields import check_choice, check_columns, check_once, refuse_fields
+from panewise.spec.fields import check_columns, check_once, refuse_fields
 from panewise.spec.protocol import Shown
 from panewise.spec.source_position import Position, check_position
 from panewise.spec.watermarks import Watermark, check_input_column, has_key_watermarks, input_columns

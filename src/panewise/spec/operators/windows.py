@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
+from panewise.choices import check_choice, check_flag, is_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import DataLossWarning, IdleTriggerWarning, ManyWindowsWarning, SpecError, explain
 from panewise.families import INPUT, WINDOWS, Family
 from panewise.spec.aggregates.aggregate import Aggregate, check_some
 from panewise.spec.evictors import Evictor, check_evictor, evictor_columns
-from panewise.spec.fields import check_choice, check_columns, not_negative, set_fields, several, skew_of
+from panewise.spec.fields import check_columns, not_negative, set_fields, several, skew_of
 from panewise.spec.max_windows import MaxWindows, check_max_windows
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.panes import PANE_COLUMNS, check_names, default_accumulation, with_timestamp
@@ -158,6 +159,7 @@ class WindowOperator(Shown):
     ) -> None:
         values = dict(locals())
         del values["self"], values["strict"]
+        check_flag("strict", strict)
         values["aggregates"] = several("aggregates", aggregates)
         values["keys"], values["order"] = several("keys", keys), several("order", order)
         values["null_keys"] = bool(values["keys"]) if null_keys is None else null_keys
@@ -261,7 +263,7 @@ def default_event_time(window: Any) -> str | None:
 
 def lateness_of(value: Any) -> Any:
     """Returns an allowed lateness: a duration that is 0 or more, or "unlimited"."""
-    return UNLIMITED if value == UNLIMITED else not_negative(value, "allowed_lateness")
+    return UNLIMITED if is_choice(value, (UNLIMITED,)) else not_negative(value, "allowed_lateness")
 
 
 _CHOICES = {

@@ -18,6 +18,7 @@ A preset is only a trigger. The accumulation is set on the operator:
 from datetime import timedelta
 from typing import Literal
 
+from panewise.choices import check_flag, is_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.triggers.composite import AfterAny, AfterWatermark, Repeatedly, Trigger
@@ -87,11 +88,12 @@ def samza_join(
 
 
 def _early(period: DurationLike | Literal["each"]) -> Trigger:
-    return Always() if period == "each" else Every(period, aligned=True)
+    return Always() if is_choice(period, ("each",)) else Every(period, aligned=True)
 
 
 def _late(period: DurationLike | Literal["each"], *, aligned: bool) -> Trigger:
-    if period != "each":
+    check_flag("late_aligned", aligned)
+    if not is_choice(period, ("each",)):
         return Every(period, aligned=True) if aligned else AfterProcessingTime(period)
     if aligned:
         rule = "late_aligned aligns the multiples of a period, and 'each' has no period"
@@ -134,6 +136,7 @@ def apex(
 
     Source: S4 TriggerOption; semantics 17.2.
     """
+    check_flag("at_watermark", at_watermark)
     early, late = _firings(early_every, early_count), _firings(late_every, late_count)
     if at_watermark:
         return AfterWatermark(early=early, late=late or Never())

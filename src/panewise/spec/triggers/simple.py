@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar, TypeAlias
 
+from panewise.choices import check_flag
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.fields import (
-    check_flag,
     is_count,
     is_finite_number,
     is_name,

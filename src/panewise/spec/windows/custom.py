@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
+from panewise.choices import is_choice
 from panewise.errors import SpecError
 from panewise.spec.fields import is_name, set_fields
 
@@ -72,7 +73,7 @@ class Custom:
         _check_function(function, "a polars.DataFrame")
         if not is_name(name):
             raise SpecError(f"name={name!r}", "a custom window has a name", "give a non-empty string")
-        if merge not in (True, False, "touching") or not isinstance(merge, (bool, str)):
+        if not is_choice(merge, (True, False, "touching")):
             rule = "windows are not merged, merged if they overlap, or also merged if they touch"
             raise SpecError(f"merge={merge!r}", rule, "give False, True or 'touching'")
         set_fields(self, function=function, name=name, columns=_columns(columns), merge=merge)

@@ -8,9 +8,10 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
+from panewise.choices import check_choice, check_flag, is_choice
 from panewise.chrono import Duration, DurationLike, InstantLike, instant_us, looks_iso, time_zone
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, check_flag, is_count, is_whole, set_fields
+from panewise.spec.fields import is_count, is_whole, set_fields
 from panewise.spec.windows.custom import Custom
 from panewise.spec.windows.size_in_rows import Rows, length
 from panewise.spec.windows.sliding import Sliding
@@ -146,6 +147,7 @@ class Hopping:
         start = _origin(origin, measured)
         set_fields(self, size=measured, hop=step, origin=start, gaps=gaps, only_when_full=only_when_full)
         check_flag("only_when_full", only_when_full)
+        check_flag("gaps", gaps)
         if only_when_full and not isinstance(measured, Rows):
             rule = "a window of time may contain any number of rows, and is never full"
             remedy = "leave only_when_full out, or give sizes in rows"
@@ -298,14 +300,14 @@ class Session:
         touching: Literal["separate", "merge"] = "separate",
         closed: Literal["left", "both"] = "left",
     ) -> None:
-        if touching not in ("separate", "merge"):
+        if not is_choice(touching, ("separate", "merge")):
             rule = "touching sessions are separate or merged"
             raise SpecError(f"touching={touching!r}", rule, "give 'separate' or 'merge'")
         if isinstance(gap, Rows) and touching == "merge":
             rule = f"{gap.n} rows of other keys end the session, so the next row of its key starts a new one"
             remedy = f"leave touching out; to include that row, give rows({gap.n + 1})"
             raise SpecError(f"gap={gap!r}, touching='merge'", rule, remedy)
-        if closed not in ("left", "both"):
+        if not is_choice(closed, ("left", "both")):
             rule = "a session is closed at its start, or at both ends"
             raise SpecError(f"closed={closed!r}", rule, "give 'left' or 'both'")
         if closed == "both" and touching == "merge":

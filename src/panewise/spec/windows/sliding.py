@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, TypeAlias, get_args
 
+from panewise.choices import check_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, set_fields
+from panewise.spec.fields import set_fields
 from panewise.spec.windows.size_in_rows import Rows
 
 Anchor: TypeAlias = Literal["end", "start", "both"]

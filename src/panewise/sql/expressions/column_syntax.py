@@ -10,7 +10,7 @@ from sqlglot import exp
 from panewise.sql.expressions.function_calls import column_name, columns_in, function_name
 from panewise.sql.parsing.parser import parse_expression
 
-Names: TypeAlias = tuple[str, ...]  # a column, behind the names of its table or before those of its fields
+Names: TypeAlias = tuple[str, ...]  # a column, after the names of its table or before those of its fields
 
 _WITH_UNIT: Final = frozenset(
     {"timestampadd", "timestampdiff", "dateadd", "datediff", "date_add", "date_diff"}

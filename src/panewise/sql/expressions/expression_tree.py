@@ -56,9 +56,8 @@ _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
     exp.IntDiv: "div",
 }
 
-_READ: Final = frozenset(
-    {"this", "expression", "typed", "safe"}
-)  # the last two say how other dialects divide
+# The parts of a node that are read, or say how other dialects divide.
+_READ: Final = frozenset({"this", "expression", "typed", "safe"})
 
 
 def tree_of(text: str) -> Node:

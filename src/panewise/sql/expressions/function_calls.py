@@ -31,8 +31,9 @@ OPERATORS: Final[Mapping[type[exp.Expr], str]] = {
 }
 
 
-CASTS: Final = (  # Spark's functions that are casts
-    *("boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp"),
+# Spark's functions that are casts.
+CASTS: Final = frozenset(
+    {"boolean", "tinyint", "smallint", "int", "bigint", "float", "double", "string", "date", "timestamp"}
 )
 
 
@@ -87,7 +88,7 @@ def aggregate_call(node: exp.Expr, parser: QueryParser) -> CallSyntax | None:
 
 
 def _check_arguments(name: str, arguments: tuple[exp.Expr, ...], node: exp.Expr, parser: QueryParser) -> None:
-    """Refuses an order of the rows, and DISTINCT behind the first argument."""
+    """Refuses an order of the rows, and DISTINCT after the first argument."""
     for argument in arguments:
         if isinstance(argument, (exp.Order, exp.Limit, exp.HavingMax)):
             rule = "the rows of an aggregate come in the order of their arrival"
@@ -98,12 +99,12 @@ def _check_arguments(name: str, arguments: tuple[exp.Expr, ...], node: exp.Expr,
 
 
 def _without_nulls(node: exp.Expr) -> exp.Expr:
-    """Returns an argument without IGNORE NULLS or RESPECT NULLS behind it."""
+    """Returns an argument without IGNORE NULLS or RESPECT NULLS after it."""
     return node.this if isinstance(node, (exp.IgnoreNulls, exp.RespectNulls)) else node
 
 
 def inner_call(node: exp.Expr) -> exp.Expr:
-    """Returns a call without FILTER, IGNORE NULLS and RESPECT NULLS behind it."""
+    """Returns a call without FILTER, IGNORE NULLS and RESPECT NULLS after it."""
     while isinstance(node, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
         node = node.this
     return node
@@ -133,7 +134,7 @@ def constant(node: exp.Expr) -> tuple[Any] | None:
 
 
 def column_name(node: exp.Expr, aliases: frozenset[str]) -> str | None:
-    """Returns the name of a plain column, which may stand behind the name of its table; else None.
+    """Returns the name of a plain column, which may stand after the name of its table; else None.
 
     >>> known = frozenset({"t"})
     >>> column_name(exp.column("v", "t"), known), column_name(exp.column("v", "s"), known)

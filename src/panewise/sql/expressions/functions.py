@@ -8,39 +8,15 @@ from panewise import functions as F
 from panewise.errors import SpecError
 from panewise.spec import Aggregate
 
+# Aggregates that have the same name here, and read columns only.
+_SAME = (
+    "sum avg mean min max count_if bool_and every bool_or some median bit_and bit_or bit_xor stddev "
+    "stddev_samp std stddev_pop variance var_samp var_pop skewness kurtosis mode collect_list array_agg "
+    "collect_set corr covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope "
+    "regr_sxx regr_sxy regr_syy max_by min_by"
+)
 _PLAIN: Final[Mapping[str, Callable[..., Aggregate]]] = {
-    **{
-        name: getattr(F, name)
-        for name in (
-            *(
-                "sum",
-                "avg",
-                "mean",
-                "min",
-                "max",
-                "count_if",
-                "bool_and",
-                "every",
-                "bool_or",
-                "some",
-                "median",
-            ),
-            *(
-                "bit_and",
-                "bit_or",
-                "bit_xor",
-                "stddev",
-                "stddev_samp",
-                "std",
-                "stddev_pop",
-                "variance",
-                "mode",
-            ),
-            *("var_samp", "var_pop", "skewness", "kurtosis", "collect_list", "array_agg", "collect_set"),
-            *("corr", "covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept"),
-            *("regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "max_by", "min_by"),
-        )
-    },
+    **{name: getattr(F, name) for name in _SAME.split()},
     "any": F.bool_or,
 }
 _FIRST: Final[Mapping[str, Callable[..., Aggregate]]] = {
@@ -60,11 +36,7 @@ _DISTINCT: Final[Mapping[str, Callable[..., Aggregate]]] = {
     **{name: _PLAIN[name] for name in ("min", "max", "bool_and", "every", "bool_or", "some", "any")},
     **{name: _PLAIN[name] for name in ("bit_and", "bit_or", "collect_set")},
 }
-_NUMBERS: Final = {
-    "percentile": 1,
-    "percentile_cont": 1,
-    "approx_count_distinct": 1,
-}  # constants they end with
+_WITH_NUMBER: Final = frozenset({"percentile", "percentile_cont", "approx_count_distinct"})
 # Aggregates of other systems, and what says the same here.
 FOREIGN: Final[Mapping[str, str]] = {
     "latest_by_offset": "last(v, true)",
@@ -80,7 +52,12 @@ FOREIGN: Final[Mapping[str, str]] = {
     "arg_min": "min_by(v, w)",
 }
 _REFUSED: Final = frozenset(F._REFUSED) | {"approx_percentile"}
-AGGREGATES: Final = frozenset({*_PLAIN, *_FIRST, *_NUMBERS, "count"})
+# Names that panewise refuses where an aggregate belongs, and that are no aggregates.
+_SCALAR: Final = frozenset({"col", "column", "expr", "lit", "when", "grouping", "grouping_id", "ntile"}) | {
+    *("cume_dist", "percent_rank"),
+    *("asc_nulls_first", "asc_nulls_last", "desc_nulls_first", "desc_nulls_last"),
+}
+AGGREGATES: Final = frozenset({*_PLAIN, *_FIRST, *_WITH_NUMBER, "count"})
 _PAIRS: Final = frozenset(
     name for name in _PLAIN if name.startswith(("regr_", "cov", "corr", "max_by", "min_by"))
 )
@@ -96,31 +73,6 @@ def is_aggregate(name: str) -> bool:
     return lower in AGGREGATES or (lower in _REFUSED and lower not in _SCALAR)
 
 
-_SCALAR: Final = frozenset(
-    {
-        "grouping",
-        "grouping_id",
-        "col",
-        "column",
-        "expr",
-        "lit",
-        "when",
-        "countDistinct",
-        "sumDistinct",
-        "approxCountDistinct",
-        "ntile",
-    }
-    | {
-        "cume_dist",
-        "percent_rank",
-        "asc_nulls_first",
-        "asc_nulls_last",
-        "desc_nulls_first",
-        "desc_nulls_last",
-    }
-)
-
-
 @dataclass(frozen=True)
 class AggregateCall:
     """A call of an aggregate.
@@ -128,7 +80,7 @@ class AggregateCall:
     Attributes:
         name: the function, in lower case.
         columns: the names of the columns that it reads; empty for count(*).
-        constants: the constants behind them.
+        constants: the constants after them.
         distinct: whether DISTINCT was written.
         ignore_nulls: whether IGNORE NULLS was written.
         condition: the name of a Boolean column, that of FILTER; None if there is none.

@@ -63,7 +63,7 @@ def type_of(text: str) -> Type:
     lower = re.sub(r"\s*([<>(),:])\s*", r"\1", " ".join(text.split()).lower())
     word = re.match(r"\w+", lower)
     name = first_name(word[0]) if word is not None else lower
-    behind = lower[len(word[0]) :] if word is not None else ""
+    digits = lower[len(word[0]) :] if word is not None else ""
     if name in _TEXTS:
         return Type("string")
-    return Type(f"{name}{behind or ('(10,0)' if name == 'decimal' else '')}")
+    return Type(f"{name}{digits or ('(10,0)' if name == 'decimal' else '')}")

@@ -20,7 +20,7 @@ def rows_of_values(text: str) -> list[tuple[Node, ...]]:
     """Returns the rows of VALUES.
 
     Raises:
-        SqlError: for rows of several lengths, and a name behind them.
+        SqlError: for rows of several lengths, and a name after them.
 
     >>> rows_of_values("VALUES (1, 'a'), (2, 'b')")[1]
     (ConstantNode(value=2), ConstantNode(value='b'))

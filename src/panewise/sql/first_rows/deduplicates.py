@@ -9,7 +9,7 @@ from panewise.spec import DeduplicateOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.function_calls import column_name, is_arrival, windows_in
 from panewise.sql.first_rows.pattern import Pattern, is_row_number, same_text
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
 from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.emit import CHANGES, PLAIN
 from panewise.sql.parsing.parser import QueryParser
@@ -62,7 +62,7 @@ class DeduplicateCompiler:
         options: dict[str, Any],
     ) -> None:
         self.parser, self.select, self.source, self.emit, self.options = parser, select, source, emit, options
-        self.columns = Columns(parser, source.names)
+        self.columns = InputColumns(parser, source.names)
 
     def first_rows(self, pattern: Pattern, by: str, keep: str) -> DeduplicateStage:
         """Returns the first or the last row of each key.

@@ -8,8 +8,8 @@ from panewise.sql.expressions.stars import check_stars
 from panewise.sql.first_rows.deduplicates import DeduplicateCompiler, order_of_first
 from panewise.sql.first_rows.pattern import Pattern, pattern_is_possible, pattern_of
 from panewise.sql.first_rows.top_n import TopNCompiler
-from panewise.sql.joins.behind_joins import BehindJoin
 from panewise.sql.joins.join_queries import join_query, probe_of
+from panewise.sql.joins.selects_over_joins import SelectOverJoin
 from panewise.sql.options import options_of
 from panewise.sql.parsing.emit import check_plain
 from panewise.sql.parsing.syntax import Derived, Emit, Join, NamedTable, Select, TableFunction, TextSpan
@@ -65,7 +65,7 @@ def _numbered_join(select: Select, emit: Emit | None, scope: QueryScope) -> Quer
     if join_query(probe_of(numbered.source, numbered.where), None, scope) is None:
         return None
     tables = table_names(numbered.source)
-    text = BehindJoin(scope.parser, numbered, None, tables).written()
+    text = SelectOverJoin(scope.parser, numbered, None, tables).written()
     return compiled_again(with_part(select, emit, numbered.span, text, scope.parser.sql), scope)
 
 
@@ -116,9 +116,9 @@ def groups_of_first_rows(select: Select, emit: Emit | None, scope: QueryScope) -
         return None
     text, sql = WrittenText(), scope.parser.sql
     text.add("(SELECT * FROM ", source.span.start)
-    text.copy(sql, select.source_span, {})
+    text.copy(sql, select.source_span)
     text.add(" WHERE ", where.span.start)
-    text.copy(sql, where.span, {})
+    text.copy(sql, where.span)
     text.add(")", where.span.end)
     text.add("" if source.alias is None else f" AS {in_backticks(source.alias)}", source.span.end)
     span = TextSpan(select.source_span.start, where.span.end)

@@ -16,10 +16,10 @@ from panewise.sql.first_rows.pattern import Pattern
 from panewise.sql.first_rows.row_list import check_distinct, number_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import SelectItem
+from panewise.sql.retracted import retracts
 from panewise.sql.stages import Place, Ranked, Ties, WindowsStage
 from panewise.sql.windows.bound_columns import STRUCT_TEXT
 from panewise.sql.windows.chained import ChainCompiler, emitting
-from panewise.sql.windows.compiler import retracts
 
 
 def first_panes(

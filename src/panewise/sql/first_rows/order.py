@@ -6,13 +6,13 @@ from sqlglot import exp
 
 from panewise import functions as F
 from panewise.spec.aggregates.order_columns import OrderColumn
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
 from panewise.sql.parsing.syntax import Expr
 
 ALL_ROWS: Final = 2**31 - 1  # the longest list that Spark has
 
 
-def order_of(described: exp.Expr, columns: Columns, window: exp.Expr) -> list[OrderColumn]:
+def order_of(described: exp.Expr, columns: InputColumns, window: exp.Expr) -> list[OrderColumn]:
     """Returns the columns of an order, with nulls where the query has them.
 
     Args:

@@ -18,17 +18,17 @@ from panewise.sql.first_rows.of_panes import first_panes
 from panewise.sql.first_rows.order import ALL_ROWS, order_of
 from panewise.sql.first_rows.pattern import Pattern
 from panewise.sql.first_rows.row_list import RowList
-from panewise.sql.input_columns import Columns
-from panewise.sql.options import options_of
+from panewise.sql.input_columns import InputColumns
+from panewise.sql.options import options_of, with_options
 from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.syntax import Source, TableFunction
+from panewise.sql.retracted import retracts
 from panewise.sql.scope import QueryScope
 from panewise.sql.sources import OperatorInput, operator_input, single_input
 from panewise.sql.stage_columns import over_rows
 from panewise.sql.stages import OutputColumn, QueryStage, Ties, WindowsStage
 from panewise.sql.windows.bound_columns import STRUCT, bound_columns, folded
-from panewise.sql.windows.compiler import retracts
 from panewise.sql.windows.panes import BOUND_OF, BOUND_TEXTS
 from panewise.sql.windows.window_functions import WindowSyntax, identifies, window_of_table
 from panewise.sql.windows.window_rows import window_rows
@@ -150,7 +150,10 @@ class TopNCompiler:
     def _of_rows(self, rows: OperatorInput, windows: "_RankedWindows | None") -> WindowsStage:
         """Returns the first rows of each key: in windows, or without them in one global window."""
         texts = {} if windows is None or windows.of_panes else windows.ends
-        columns, where = Columns(self.parser, rows.names, bounds=frozenset(texts)), self.pattern.inner.where
+        columns, where = (
+            InputColumns(self.parser, rows.names, bounds=frozenset(texts)),
+            self.pattern.inner.where,
+        )
         keys, ties = self._keys(columns, windows), self.pattern.ties
         listed = self._listed(rows, windows)
         fields = [_field(output) for output in listed.fields]
@@ -194,7 +197,7 @@ class TopNCompiler:
         self, windows: "_RankedWindows | None", keys: list[str], aggregate: Aggregate, names: frozenset[str]
     ) -> WindowOperator:
         fields = emission(self.pattern.emit, self.parser.fail)
-        options = options_of(self.pattern.inner.source, self.parser)
+        options = options_of(self.pattern.inner.source, self.parser, windowed=True)
         if windows is None:
             if not fields:
                 fields = {"trigger": AfterWatermark(early=Always(), late=Always()), "on_time": "if_pending"}
@@ -203,10 +206,11 @@ class TopNCompiler:
             fields["window"] = windows.syntax.window
             if windows.syntax.time is not None:
                 fields["event_time"] = column_name(windows.syntax.time.node, names)
+        fields = with_options(fields, options, self.parser, self.pattern.inner.span)
         with self.parser.placing(self.parser.span_of(self.pattern.window)):
-            return WindowOperator(keys=keys, aggregates=[aggregate], **fields, **options)
+            return WindowOperator(keys=keys, aggregates=[aggregate], **fields)
 
-    def _keys(self, columns: Columns, windows: "_RankedWindows | None") -> list[str]:
+    def _keys(self, columns: InputColumns, windows: "_RankedWindows | None") -> list[str]:
         keys, bounds = list[str](), set[str]()
         for node in self.described.args.get("partition_by") or ():
             name = plain_name(node, columns.aliases)

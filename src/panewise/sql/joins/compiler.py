@@ -13,7 +13,7 @@ from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.expressions.stars import check_left_out
-from panewise.sql.joins.comparisons import ConditionReader, Conditions, is_always_true
+from panewise.sql.joins.comparisons import ConditionReader, is_always_true
 from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
 from panewise.sql.joins.one_sided import OneSidedConditions
@@ -23,7 +23,7 @@ from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds_keys
-from panewise.sql.options import DELETES
+from panewise.sql.options import DELETES, LATENESS, TWICE
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Join, Select
@@ -85,7 +85,7 @@ class JoinCompiler:
         stages, times = self._of_results(stages, match)
         keys, condition = self._keys()
         one_sided = OneSidedConditions(self.columns, self.conditions, applies=match.one_sided)
-        rest, selecting = self._rest(self.conditions, how)
+        rest, selecting = self._rest(how)
         selecting += one_sided.of_left(how)
         condition = rest if condition is None else condition if rest is None else condition & rest
         self._check_version(condition)
@@ -134,10 +134,21 @@ class JoinCompiler:
     def _lateness(self) -> Duration | None:
         """Returns the allowed lateness of both sides; that of a window join is one of its match."""
         said = None if self.windows is not None else lateness_of(self.emit, self.parser)
+        self._check_options(said)
         if said is not None and self.join.grace is not None:
             rule = "the lateness of a join is given once, as GRACE PERIOD or in EMIT"
             raise self._fail("WITH LATENESS", rule, "leave one of them out")
         return said or self.join.grace
+
+    def _check_options(self, said: Duration | None) -> None:
+        """Refuses the lateness of a side if the join has another one, or one of both sides."""
+        if not any(LATENESS in side.options for side in self.sides):
+            return
+        if self.windows is not None:
+            rule = "the windows of a window join have the rows of both sides, and so one lateness"
+            raise self._fail(LATENESS, rule, "write EMIT WITH LATENESS behind the join")
+        if said is not None or self.join.grace is not None:
+            raise self._fail(LATENESS, *TWICE)
 
     def _deletes(self) -> tuple[str | None, str | None]:
         """Returns the columns of both sides in which null deletes the row of a key."""
@@ -349,8 +360,9 @@ class JoinCompiler:
         )
         return (first[0], second[0]), (first[1], second[1])
 
-    def _rest(self, conditions: Conditions, how: str) -> tuple[object, list[Referring]]:
+    def _rest(self, how: str) -> tuple[object, list[Referring]]:
         """Returns the condition of the join, and conditions on its rows."""
+        conditions = self.conditions
         if self._selects_rows(how):
             return None, [self.columns.referring(self.parser.expr_of(node), None) for node in conditions.rest]
         rest = [node for node in conditions.rest if not is_open(node)]

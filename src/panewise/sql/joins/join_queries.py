@@ -9,10 +9,11 @@ from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
-from panewise.sql.joins.behind_joins import BehindJoin, over_joined
 from panewise.sql.joins.kinds import HOWS, system_time
+from panewise.sql.joins.selects_over_joins import SelectOverJoin, over_joined
 from panewise.sql.joins.side_columns import WITH_TABLES
 from panewise.sql.joins.subqueries import as_join, subquery_of
+from panewise.sql.joins.time_order import in_time_order, without_order
 from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
 from panewise.sql.parsing.parser import QueryParser
@@ -40,18 +41,29 @@ def join_query(select: Select, emit: Emit | None, scope: QueryScope) -> QuerySta
     Raises:
         SqlError: if a part breaks a rule.
     """
+    rest = without_order(emit)
+    if rest is not emit and isinstance(select.source, Join) and _is_plain(select):
+        rows = _join_query(select, rest, scope)
+        ordered = None if rows is None else in_time_order(rows)
+        if rows is None or ordered is not None:
+            return ordered
+    return _join_query(select, emit, scope)
+
+
+def _join_query(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     join = select.source
     if join is not None and not select.others and (subquery := subquery_of(select)) is not None:
-        embedded = dict(scope.parser.embedded)
+        unread = [*scope.parser.unread.embedded.values()]
         stage = compiled_again(as_join(scope.parser, select, emit, subquery), scope)
         if any(isinstance(inner, JoinStage) for inner in walk(stage)):
             return stage
-        scope.parser.embedded.update(embedded)  # no operator reads them
+        for table in unread:  # no operator reads them
+            scope.parser.unread.add_embedded(table)
         return None
     if not isinstance(join, Join):
         return None
     if not _is_plain(select):
-        return _behind(select, join, emit, scope)
+        return _over_rows(select, join, emit, scope)
     _check_right(join, scope.parser)
     if isinstance(join.right, Join) or _has_one_window(join):
         return None
@@ -93,7 +105,7 @@ def _right_input(join: Join, scope: QueryScope) -> JoinInput:
     return JoinInput(simple_rows(versions.select, inner), name, versions.time)
 
 
-def _behind(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
+def _over_rows(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> QueryStage | None:
     """Returns GROUP BY, OVER or DISTINCT over the rows of a join, None if the join is Spark's."""
     own = any(is_join(inner) for inner in _joins(join))
     windows = [isinstance(leaf, TableFunction) for leaf in leaves(join)]
@@ -106,7 +118,7 @@ def _behind(select: Select, join: Join, emit: Emit | None, scope: QueryScope) ->
     if (any(windows) or not own) and join_query(probe, None, scope) is None:
         return None
     tables = table_names(join)
-    return compiled_again(BehindJoin(scope.parser, select, emit, tables).written(), scope)
+    return compiled_again(SelectOverJoin(scope.parser, select, emit, tables).written(), scope)
 
 
 def _nested(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> QueryStage | None:

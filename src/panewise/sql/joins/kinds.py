@@ -25,7 +25,7 @@ HOWS: Final[Mapping[str, Any]] = {
 
 
 def system_time(join: Join) -> Expr | None:
-    """Returns the time of FOR SYSTEM_TIME AS OF behind the right table, None if there is none."""
+    """Returns the time of FOR SYSTEM_TIME AS OF after the right table, None if there is none."""
     right = join.right
     return right.system_time if isinstance(right, (NamedTable, Derived)) else None
 

@@ -57,7 +57,8 @@ def policy_of(
         return None
     if emit is not None and (len(policies) > 1 or (policies and not takes_policy)):
         rule = _POLICY if takes_policy else _RULE
-        raise parser.fail("EMIT", rule, "leave it out, or write EMIT WITH LATENESS", emit.span)
+        remedy = "leave it out, or write EMIT ON WINDOW CLOSE or EMIT WITH LATENESS"
+        raise parser.fail("EMIT", rule, remedy, emit.span)
     if policies:
         return UpdateSyntax(_period(policies[0], parser), lateness)
     if update is None or not takes_policy:

@@ -68,7 +68,7 @@ class SideColumns:
         self.computed: dict[str, dict[str, str]] = {side: {} for side in SIDES}
 
     def side_of(self, node: exp.Expr) -> tuple[str, str] | None:
-        """Returns side and name of a column that stands behind the name of its side, None for all else."""
+        """Returns side and name of a column that stands after the name of its side, None for all else."""
         node = without_parentheses(node)
         if not isinstance(node, exp.Column) or not node.table:
             return None

@@ -20,7 +20,7 @@ from panewise.sql.expressions.function_calls import (
     is_arrival,
     windows_in,
 )
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
 from panewise.sql.over.frames import ROW_FUNCTIONS, FrameReader, OverKey, order_terms
 from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.error_places import Placing
@@ -39,7 +39,7 @@ class _OverCompiler:
     ) -> None:
         self.parser, self.frames = parser, FrameReader(parser)
         self.select, self.aliases, self.options = select, names, options
-        self.columns = Columns(parser, names)
+        self.columns = InputColumns(parser, names)
         self.names: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
         self.time: str | None = None  # the column of the event time, if the rows call it otherwise
         self.operators: dict[OverKey, list[OverColumn]] = {}

@@ -18,9 +18,10 @@ from panewise.sql.parsing.emit import FIRST_WORDS
 from panewise.sql.parsing.error_places import Placing
 from panewise.sql.parsing.intervals import duration
 from panewise.sql.parsing.syntax import Expr, TextSpan
+from panewise.sql.parsing.unread_tables import UnreadTables
 from panewise.sql.parsing.written_text import Origin
 
-# Words behind a table that are no alias of it.
+# Words after a table that are no alias of it.
 STOPS: Final = frozenset(
     {"ON", "USING", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "SEMI", "ANTI", "ASOF"}
     | {"FROM", "WHERE", "GROUP", "HAVING", "QUALIFY", "WINDOW", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE"}
@@ -76,9 +77,7 @@ class ExpressionParser(SparkParser):
     def begin(self, sql: str, tokens: list[Token], origin: Origin | None = None) -> None:
         """Sets the text, its tokens and where it comes from, and starts at the first token."""
         self.reset()
-        # What no operator has read yet, by its place: tables with options, and our tables in expressions.
-        self.optional: dict[int, Any] = {}
-        self.embedded: dict[int, Any] = {}
+        self.unread = UnreadTables()
         self.sql, self._tokens, self._tokens_size = sql, tokens, len(tokens)
         self.origin = origin or Origin(sql)
         self._advance(0)
@@ -134,12 +133,12 @@ class ExpressionParser(SparkParser):
         return 0 if missing else index - self._index
 
     def at(self, *token_types: TokenType, ahead: int = 0) -> bool:
-        """Returns whether the present token, or one behind it, is of one of these types."""
+        """Returns whether the present token, or one after it, is of one of these types."""
         place = self._index + ahead
         return place < self._tokens_size and self._tokens[place].token_type in token_types
 
     def word(self, ahead: int = 0) -> str:
-        """Returns the present token, or one behind it, in upper case; "" behind the end of the text."""
+        """Returns the present token, or one after it, in upper case; "" after the end of the text."""
         place = self._index + ahead
         return self._tokens[place].text.upper() if place < self._tokens_size else ""
 
@@ -304,7 +303,7 @@ class ExpressionParser(SparkParser):
         return self.at_word("EMIT") and (self.word(1) in FIRST_WORDS or self._odd_emit())
 
     def _odd_emit(self) -> bool:
-        """Returns whether the word behind EMIT shows that it is no name."""
+        """Returns whether the word after EMIT shows that it is no name."""
         follows_a_name = (TokenType.COMMA, TokenType.R_PAREN, TokenType.DOT, TokenType.SEMICOLON)
         return bool(self._next) and self._next.token_type not in follows_a_name and self.word(1) not in STOPS
 
@@ -344,7 +343,7 @@ def _spanned(name: str) -> Callable[..., exp.Expr | None]:
     def parse(self: ExpressionParser, *args: Any, **named: Any) -> exp.Expr | None:
         index = self._index
         node = inner(self, *args, **named)
-        # A call that gets the left side of an operator begins behind it.
+        # A call that gets the left side of an operator begins after it.
         if isinstance(node, exp.Expr) and not args and not named.get("this") and self._index > index:
             node.meta[SPAN] = (index, self._index)
         return node

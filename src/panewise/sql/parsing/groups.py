@@ -13,7 +13,7 @@ _Set: TypeAlias = tuple[int, ...]  # the positions of its expressions
 
 
 def group_by(parser: ExpressionParser) -> Group:
-    """Parses the expressions and the sets behind GROUP BY."""
+    """Parses the expressions and the sets after GROUP BY."""
     index = parser.index
     if parser.take_words("ALL"):
         return Group((), None, True, parser.span_from(index))
@@ -69,7 +69,7 @@ class _GroupClause:
         )
 
     def _suffix(self) -> list[_Set] | None:
-        """Parses WITH CUBE, WITH ROLLUP, or GROUPING SETS behind the expressions."""
+        """Parses WITH CUBE, WITH ROLLUP, or GROUPING SETS after the expressions."""
         numbers = tuple(range(len(self.expressions)))
         if self.parser.take_words("WITH", "ROLLUP"):
             return _rollup([(number,) for number in numbers])

@@ -73,6 +73,18 @@ def duration(text: str) -> Duration:
     return Duration(factor * _sum(text, inner))
 
 
+def length_of(text: str) -> Duration:
+    """Returns the duration that the value of an option says, with or without the word INTERVAL.
+
+    Raises:
+        SpecError: if it says none.
+
+    >>> length_of("10 minutes"), length_of("INTERVAL '1' HOUR")
+    (Duration('10 minutes'), Duration('1 hour'))
+    """
+    return duration(f"'{text}'" if not text.upper().startswith("INTERVAL") else text)
+
+
 def _sum(text: str, inner: str) -> int:
     total, at = 0, 0
     while at < len(inner):

@@ -32,8 +32,8 @@ from panewise.sql.parsing.syntax import (
 from panewise.sql.parsing.window_tables import at_window_clause, window_clause
 from panewise.sql.parsing.written_text import Origin
 
-# What to do about tokens behind the end of a query.
 STATEMENTS: Final = frozenset({"SELECT", "INSERT", "CREATE", "SET", "WITH"})  # words that begin a statement
+# What to do about tokens after the end of a query.
 _REMEDIES: Final[Mapping[Any, str]] = {
     TokenType.STRING: "write a name in backticks",
     TokenType.ARROW: "write get_json_object(column, '$.name') for a field of JSON",
@@ -72,7 +72,7 @@ class QueryParser(RelationParser):
     depth = 0
 
     def query(self) -> Query:
-        """Parses a query, with WITH before it and EMIT behind it."""
+        """Parses a query, with WITH before it and EMIT after it."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.unexpected(f"queries are nested at most {MAX_DEPTH} deep", "use WITH")
@@ -194,7 +194,7 @@ class QueryParser(RelationParser):
             raise self.unexpected(rule, "leave STREAM out")
 
     def _others(self) -> tuple[tuple[str, TextSpan], ...]:
-        """Skips clauses behind FROM that only Spark reads."""
+        """Skips clauses after FROM that only Spark reads."""
         others: list[tuple[str, TextSpan]] = []
         while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
             others.append((word, self._skipped(word)))
@@ -261,7 +261,7 @@ class QueryParser(RelationParser):
         return tuple(clauses), order
 
     def _ordered(self) -> Expr:
-        """Parses an expression of ORDER BY, and the words behind it. Spark sorts by them."""
+        """Parses an expression of ORDER BY, and the words after it. Spark sorts by them."""
         expr = self.expr("an expression follows ORDER BY")
         if not self.take_words("DESC"):
             self.take_words("ASC")

@@ -26,11 +26,13 @@ from panewise.sql.parsing.window_tables import WINDOWS, at_window, check_name, w
 
 # Options of WITH for the operator that reads the table: fields of its specification, and how Spark runs it.
 RUN_OPTIONS: Final = frozenset({"finish", "shards", "clock"})
-OPTIONS: Final = RUN_OPTIONS | {"order", "position", "null_keys", "max_future_skew", "deletes"}
+OPTIONS: Final = RUN_OPTIONS | {
+    *("order", "position", "null_keys", "max_future_skew", "allowed_lateness", "deletes")
+}
 _WINDOW: Final = "a table may have a window of CQL in brackets"
 _WINDOWS: Final = "write [ROWS 3], [RANGE 2 MINUTES], [RANGE UNBOUNDED], [NOW] or [PARTITION BY k ROWS 100]"
 UNNAMED: Final = "subquery"  # the name of a table of a query in an expression that gives it none
-# Words behind FROM that only other systems have: the rule, and what to do.
+# Words after FROM that only other systems have: the rule, and what to do.
 _OTHERS: Final = (
     (("MATCH_RECOGNIZE",), "patterns of rows are not matched", "compare rows with LAG(...) OVER (...)"),
     (
@@ -163,12 +165,12 @@ class RelationParser(ExpressionParser):
         return self.at_word("TABLE") and self.at(TokenType.L_PAREN, ahead=1) and self.word(2) in WINDOWS
 
     def _data(self) -> Source:
-        """Parses the table of a window function: a name or a query, behind TABLE or without it."""
+        """Parses the table of a window function: a name or a query, after TABLE or without it."""
         bare = self.take_words("TABLE")
         return self._derived() if bare and self.at(TokenType.L_PAREN) else self._source()
 
     def _aliased(self, window: TableFunction, index: int) -> TableFunction:
-        """Parses the name behind a window function that begins at a token."""
+        """Parses the name after a window function that begins at a token."""
         alias, columns = self._alias_and_columns()
         if columns:
             rule = "the columns of a window function have the names of its table"
@@ -211,7 +213,7 @@ class RelationParser(ExpressionParser):
             text, name, alias, columns, watermark, span, tuple(options.items()), system, window
         )
         if options:
-            self.optional[span.start] = table
+            self.unread.add_optional(table)
         return table
 
     def _system_time(self) -> Expr | None:
@@ -377,7 +379,7 @@ class RelationParser(ExpressionParser):
     def _own_table(self) -> exp.Table:
         source = self._source()
         assert isinstance(source, (NamedTable, TableFunction))
-        self.embedded[source.span.start] = source
+        self.unread.add_embedded(source)
         name = source.alias or (source.name if isinstance(source, NamedTable) else None)
         alias = exp.TableAlias(this=exp.to_identifier(source.alias)) if source.alias else None
         return exp.Table(this=exp.to_identifier(name or UNNAMED), alias=alias)

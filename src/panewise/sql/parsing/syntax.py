@@ -58,7 +58,7 @@ class Watermark:
 
 @dataclass(frozen=True)
 class CqlWindow:
-    """A window of CQL behind a table.
+    """A window of CQL after a table.
 
     Attributes:
         kind: "rows", "range", "unbounded" or "now".
@@ -137,7 +137,7 @@ class TableFunction:
 
 @dataclass(frozen=True)
 class JoinedRows:
-    """Which rows of a table are joined: `OVER (...)` behind it.
+    """Which rows of a table are joined: `OVER (...)` after it.
 
     Attributes:
         kind: "rows", "range" or "latest".
@@ -163,7 +163,7 @@ class Join:
         span: its characters.
         match_condition: the condition of MATCH_CONDITION.
         within: the lengths of WITHIN: how far the right row may be before and after the left one.
-        grace: the length of GRACE PERIOD behind it, the allowed lateness of both sides.
+        grace: the length of GRACE PERIOD after it, the allowed lateness of both sides.
         last: the rows of `OVER (...)`.
     """
 

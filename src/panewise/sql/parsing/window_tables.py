@@ -67,7 +67,7 @@ def at_window_clause(parser: ExpressionParser) -> bool:
 
 
 def window_clause(parser: ExpressionParser, data: Source) -> TableFunction:
-    """Parses WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 10 MINUTES) behind the source that it is of."""
+    """Parses WINDOW TUMBLING (SIZE 1 HOUR, GRACE PERIOD 10 MINUTES) after the source that it is of."""
     index, word = parser.index, parser.word(1)
     parser.move_to(index + 2)
     name = parser.span_from(index + 1)

@@ -1,61 +1,80 @@
 """Texts that are written again from the characters of a text of the user, with the places of these.
 
-Invariant: a written text knows where each of its pieces comes from, and so each character that was copied. So
-errors show the text of the user, whatever is compiled in its place.
+Invariant: a written text knows where each character comes from that was copied, and about which place each
+other one is. So errors show the text of the user, whatever is compiled in its place.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TypeAlias
 
 from panewise.errors import SqlError
 from panewise.sql.parsing.syntax import TextSpan
 
 
+@dataclass(frozen=True)
+class _Part:
+    """Characters of a written text.
+
+    Attributes:
+        begin: where they begin in it.
+        place: where they begin in the old text. If they are not copied, all of them are about this place.
+        copied: whether they stand side by side in the old text, too.
+    """
+
+    begin: int
+    place: int
+    copied: bool
+
+
 @dataclass
 class WrittenText:
-    """A text that is written in pieces.
+    """A text that is written in parts, some of which are copied from an old text.
 
     Attributes:
         sql: the text.
-        places: where each piece begins in it, and where it begins in the old text.
+        parts: where the parts come from, in their order.
     """
 
     sql: str = ""
-    places: list[tuple[int, int]] = field(default_factory=list)
+    parts: list[_Part] = field(default_factory=list)
+
+    @property
+    def place(self) -> int:
+        """Where the first character comes from."""
+        return self.parts[0].place
 
     def add(self, text: str, place: int) -> None:
-        """Adds a piece that stands at a place of the old text, or whose first character is about it."""
-        if text:
-            self.places.append((len(self.sql), place))
-            self.sql += text
+        """Adds characters that are about a place of the old text."""
+        self._add(text, place, copied=False)
 
-    def copy(self, sql: str, span: TextSpan, changes: Mapping[TextSpan, str]) -> None:
+    def copy(self, sql: str, span: TextSpan, changes: Mapping[TextSpan, str] | None = None) -> None:
         """Adds characters of the old text, in which other texts stand for some spans."""
         at = span.start
-        inside = [part for part in changes if span.start <= part.start and part.end <= span.end]
+        inside = [part for part in changes or {} if span.start <= part.start and part.end <= span.end]
         for part in sorted(inside, key=lambda part: part.start):
-            self.add(sql[at : part.start], at)
-            self.add(changes[part], part.start)
+            self._add(sql[at : part.start], at, copied=True)
+            self.add((changes or {})[part], part.start)
             at = part.end
-        self.add(sql[at : span.end], at)
-
-    def covers(self, place: int) -> bool:
-        """Returns whether a character of the old text is in this one."""
-        ends = [*(begin for begin, _ in self.places[1:]), len(self.sql)]
-        pieces = zip(self.places, ends, strict=True)
-        return any(old <= place < old + end - begin for (begin, old), end in pieces)
+        self._add(sql[at : span.end], at, copied=True)
 
     def append(self, other: "WrittenText") -> None:
         """Adds another written text."""
-        begins = [begin for begin, _ in other.places] + [len(other.sql)]
-        for (begin, place), end in zip(other.places, begins[1:], strict=True):
-            self.add(other.sql[begin:end], place)
+        for part, end in other._ends():
+            self._add(other.sql[part.begin : end], part.place, copied=part.copied)
+
+    def covers(self, place: int) -> bool:
+        """Returns whether a character of the old text is copied into this one."""
+        return any(
+            part.copied and part.place <= place < part.place + end - part.begin for part, end in self._ends()
+        )
 
     def place_of(self, offset: int) -> int:
         """Returns the place in the old text of a character of this one."""
-        begin, place = max((piece for piece in self.places if piece[0] <= offset), default=(0, 0))
-        return place + offset - begin
+        nothing = _Part(0, 0, copied=True)
+        part = max((part for part in self.parts if part.begin <= offset), key=_begin, default=nothing)
+        return part.place + (offset - part.begin if part.copied else 0)
 
     def span_of(self, span: TextSpan) -> TextSpan:
         """Returns the place in the old text of characters of this one.
@@ -65,6 +84,20 @@ class WrittenText:
         start, last = self.place_of(span.start), self.place_of(span.end - 1)
         together = last - start == span.end - 1 - span.start
         return TextSpan(start, last + 1 if together else start + 1)
+
+    def _add(self, text: str, place: int, *, copied: bool) -> None:
+        if text:
+            self.parts.append(_Part(len(self.sql), place, copied))
+            self.sql += text
+
+    def _ends(self) -> Iterator[tuple[_Part, int]]:
+        """Returns the parts with their ends in this text."""
+        end = _Part(len(self.sql), 0, copied=False)
+        return ((part, behind.begin) for part, behind in pairwise([*self.parts, end]))
+
+
+def _begin(part: _Part) -> int:
+    return part.begin
 
 
 Piece: TypeAlias = WrittenText | str
@@ -77,8 +110,7 @@ def written(place: int, *pieces: Piece) -> WrittenText:
         if isinstance(piece, WrittenText):
             text.append(piece)
         else:
-            for character in piece:
-                text.add(character, place)
+            text.add(piece, place)
     return text
 
 

@@ -4,9 +4,9 @@ A column whose type depends on a function of Spark has no known type. A query th
 known columns. What is not known is not checked, so that nothing is refused that Spark would run.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from panewise.errors import SpecError, SqlError
 from panewise.families import INPUT
@@ -36,6 +36,7 @@ from panewise.sql.text.named_places import first_place, placed
 from panewise.sql.windows.panes import BOUND_OF, WINDOW_COLUMNS
 
 _TIMESTAMP: Final = Type("timestamp")
+T = TypeVar("T")
 
 
 class ColumnCheck:
@@ -221,13 +222,13 @@ class ColumnCheck:
         )
         if None in names.values() or mixed or None in times or not self.operators:
             return replace(UNKNOWN, streaming=streaming)
-        join: Any = self._placing(lambda: resolved(stage, names, times))  # type: ignore[arg-type]
+        join = self._placing(lambda: resolved(stage, names, times))  # type: ignore[arg-type]
         self._check_spec(join.spec, sides)
         return KnownTable(_emitted(join.outputs), streaming, None)
 
     # Errors
 
-    def _placing(self, work: Any) -> Any:
+    def _placing(self, work: Callable[[], T]) -> T:
         """Returns what `work` returns; an error of an operator gets the place of its column."""
         try:
             return work()

@@ -7,7 +7,7 @@ from typing import Final
 from panewise.chrono import Duration
 from panewise.source_options import meant_option
 from panewise.sql.expressions.type_names import check_type, type_of
-from panewise.sql.options import length_of
+from panewise.sql.parsing.intervals import length_of
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.script.known_tables import KnownColumn, KnownColumns, KnownTable, Tables
 from panewise.sql.script.script_settings import at_end_of, trigger_of

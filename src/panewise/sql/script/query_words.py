@@ -72,7 +72,7 @@ def _columns(outputs: Iterable[OutputColumn | Referring] | None) -> str:
 
 
 def _operator_words(stage: SingleInputStage) -> Iterator[str]:
-    """Yields what an operator does, with the conditions before and behind it, and its columns."""
+    """Yields what an operator does, with the conditions before and after it, and its columns."""
     if stage.where is not None:
         yield f"WHERE: the operator takes the rows with {one_line(stage.where)}."
     yield describe(stage.spec)

@@ -28,9 +28,9 @@ PASSED: Final = frozenset(
     {"ADD", "ALTER", "ANALYZE", "CACHE", "CLEAR", "COMMENT", "CREATE", "DECLARE", "DROP", "LIST", "MSCK"}
     | {"REFRESH", "RESET", "UNCACHE", "USE"}
 )
-_SETS_OF_SPARK: Final = (("TIME", "ZONE"), ("VAR",), ("VARIABLE",), ("CATALOG",))  # behind SET
+_SETS_OF_SPARK: Final = (("TIME", "ZONE"), ("VAR",), ("VARIABLE",), ("CATALOG",))  # after SET
 QUERIES: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "TABLE", "FROM", *STREAMED})
-_BEHIND_TYPES: Final = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})
+_AFTER_TYPES: Final = frozenset({"NOT", "COMMENT", "DEFAULT", "GENERATED"})
 _TABLE_FORM: Final = "write CREATE TABLE name USING parquet LOCATION 'path', or with OPTIONS (path 'path')"
 _VIEW_FORM: Final = "write CREATE TEMPORARY VIEW name (ts TIMESTAMP, v BIGINT) USING json OPTIONS (path 'p')"
 
@@ -272,7 +272,7 @@ class _ScriptParser(ExpressionParser):
         begin = self._index
         name = self.name("a column has a name")
         first = self._index
-        self._skip_type(stop=_BEHIND_TYPES)
+        self._skip_type(stop=_AFTER_TYPES)
         type_ = self.characters(self.span_from(first))
         if not type_:
             raise self.unexpected(f"the column {name} has a type", f"write {name} BIGINT")

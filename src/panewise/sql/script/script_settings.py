@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from panewise.errors import SetupError, SpecError
-from panewise.sql.parsing.intervals import duration
+from panewise.sql.parsing.intervals import length_of
 from panewise.sql.script.steps import Trigger
 
 # The settings of a script. All others are those of the session.
@@ -98,7 +98,7 @@ def trigger_of(text: str) -> Trigger:
     if text.strip().lower() in _AVAILABLE:
         return Trigger(available_now=True)
     try:
-        length = duration(text if text.upper().startswith("INTERVAL") else f"'{text}'")
+        length = length_of(text)
     except SpecError:
         rule = "a trigger is 'available now', or the interval between micro-batches"
         raise SpecError(f"trigger {text!r}", rule, "write for example '10 seconds'") from None

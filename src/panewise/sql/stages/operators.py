@@ -27,8 +27,8 @@ class SingleInputStage(FollowingStage):
         spec: the operator.
         outputs: the SELECT list over what it emits; None if all of that is selected.
         having: the condition of HAVING or QUALIFY on what it emits, None if there is none.
-        naming: a text for Spark from which it gives names to columns without an alias; `{}` stands for the
-            table.
+        naming: what stands before and after the table in a text for Spark, from which it gives names to
+            columns without an alias.
     """
 
     alias: str | None

@@ -130,10 +130,10 @@ class _Rewriter:
             if token.text == "(" and depth == 1:
                 opened = place
             if token.text == ")" and depth == 0 and place > opened + 1:
-                text.add(self.sql[at : self.tokens[opened].end + 1], at)
+                text.copy(self.sql, TextSpan(at, self.tokens[opened].end + 1))
                 text.append(self.query(opened + 1, place))
                 at = token.start
-        text.add(self.sql[at : self.tokens[last - 1].end + 1], at)
+        text.copy(self.sql, TextSpan(at, self.tokens[last - 1].end + 1))
         return text
 
     def _behind_with(self, first: int, last: int) -> int:

@@ -9,7 +9,7 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
 from panewise.sql.expressions.function_calls import column_name, function_name
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, TextSpan
@@ -20,7 +20,7 @@ from panewise.sql.windows.panes import END, Panes, PaneWindow
 from panewise.sql.windows.window_functions import WindowSyntax, identifies
 
 
-class _OfPanes(Columns):
+class _OfPanes(InputColumns):
     """The columns of a stage of a chain: keys and aggregates of the stage before it."""
 
     def __init__(self, parser: QueryParser, aliases: frozenset[str], known: dict[str, str]) -> None:
@@ -73,7 +73,7 @@ class ChainCompiler(WindowCompiler):
                 self.known[name] = columns[text.lower()]
         super().__init__(parser, select, emit, None, names, ends=ends)
 
-    def _columns(self, names: frozenset[str]) -> Columns:
+    def _columns(self, names: frozenset[str]) -> InputColumns:
         return _OfPanes(self.parser, names, self.known)
 
     def _window(self) -> WindowSyntax | None:
@@ -95,7 +95,7 @@ def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParse
     """Returns the operator, whose panes come as EMIT of a query over them says.
 
     Raises:
-        SqlError: if there are stages behind the operator already.
+        SqlError: if there are stages after the operator already.
     """
     if emit is None:
         return spec

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeGuard
 
+from panewise import functions as F
 from panewise.families import INPUT
-from panewise.spec import PANE_COLUMNS, Aggregate, Chain, Global, WindowOperator, counted
+from panewise.spec import PANE_COLUMNS, Chain, Global, WindowOperator, counted
 from panewise.sql.expressions.function_calls import (
     aggregate_call,
     check_no_window,
@@ -14,10 +15,12 @@ from panewise.sql.expressions.function_calls import (
     function_name,
     has_aggregate,
 )
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
+from panewise.sql.options import with_options
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TableFunction, TextSpan
+from panewise.sql.retracted import retracts
 from panewise.sql.stages import WATERMARKED, OutputColumn, QueryStage, WindowsStage
 from panewise.sql.text.pieces import normal
 from panewise.sql.windows.group_keys import GroupKeys
@@ -67,8 +70,8 @@ class WindowCompiler:
         called = table is None and ends is None
         self.group = GroupKeys(select, self.columns, self.sets, None if called else self.ends)
 
-    def _columns(self, names: frozenset[str]) -> Columns:
-        return Columns(self.parser, names, bounds=frozenset(self.ends))
+    def _columns(self, names: frozenset[str]) -> InputColumns:
+        return InputColumns(self.parser, names, bounds=frozenset(self.ends))
 
     def compile(self, input: QueryStage, alias: str | None) -> WindowsStage:  # noqa: A002 - the field's name
         """Returns the stage over this input.
@@ -199,7 +202,7 @@ class WindowCompiler:
 
     def _spec(self, window: WindowSyntax | None, keys: list[str], panes: Panes) -> WindowOperator | Chain:
         fields = self._fields(window)
-        aggregates = list(panes.aggregates.values()) or [_count()]
+        aggregates = list(panes.aggregates.values()) or [F.count().alias("count(*)")]
         kind = Global() if window is None else window.window
         if isinstance(kind, Global) and self.time is None:
             fields["time"] = "processing"
@@ -211,7 +214,8 @@ class WindowCompiler:
 
     def _fields(self, window: WindowSyntax | None) -> dict[str, Any]:
         """Returns the fields that EMIT, the options of the table and the window say."""
-        fields = {**emission(self.emit, self.parser.fail), **self.options}
+        said = emission(self.emit, self.parser.fail)
+        fields = with_options(said, self.options, self.parser, self.select.span)
         if window is None:
             clock = {"time": "processing"} if self.time is None else {"event_time": self.time}
             fields = {**fields, **clock}
@@ -235,8 +239,8 @@ class WindowCompiler:
     def _naming(self) -> tuple[str, str]:
         items = ", ".join(self.parser.characters(item.span) for item in self.select.items)
         group = self.select.group
-        behind = "" if group is None else f"GROUP BY {self.parser.characters(group.span)}"
-        return f"SELECT {items} FROM", behind
+        groups = "" if group is None else f"GROUP BY {self.parser.characters(group.span)}"
+        return f"SELECT {items} FROM", groups
 
 
 def all_of(conditions: list[str]) -> str | None:
@@ -246,13 +250,8 @@ def all_of(conditions: list[str]) -> str | None:
     return " AND ".join(f"({condition})" for condition in conditions)
 
 
-def retracts(spec: WindowOperator | Chain) -> bool:
-    """Returns whether an operator emits retractions."""
-    return spec.ports[INPUT].accumulation == "retracting"
-
-
 def is_first(spec: WindowOperator | Chain) -> TypeGuard[WindowOperator]:
-    """Returns whether an operator has no stages behind it."""
+    """Returns whether an operator has no stages after it."""
     return spec.ports[INPUT] is spec
 
 
@@ -261,9 +260,3 @@ def respecified(spec: WindowOperator, **fields: Any) -> WindowOperator:
     if not spec.accumulation_given:
         fields = {"accumulation": None, **fields}
     return replace(spec, **fields)
-
-
-def _count() -> Aggregate:
-    from panewise import functions as F  # noqa: PLC0415
-
-    return F.count().alias("count(*)")

@@ -1,7 +1,6 @@
 """GROUP BY: the keys, and the window that stands among them (semantics 46.4)."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from sqlglot import exp
 
@@ -14,7 +13,7 @@ from panewise.sql.expressions.function_calls import (
     has_aggregate,
     plain_name,
 )
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
 from panewise.sql.parsing.syntax import Expr, Select, SelectItem
 from panewise.sql.text.pieces import normal, one_line
 from panewise.sql.windows.grouping_sets import Sets
@@ -37,7 +36,7 @@ class GroupKeys:
     """
 
     def __init__(
-        self, select: Select, columns: Columns, sets: Sets, ends: Mapping[str, str] | None = None
+        self, select: Select, columns: InputColumns, sets: Sets, ends: Mapping[str, str] | None = None
     ) -> None:
         self.select, self.columns, self.sets, self.ends = select, columns, sets, ends
         self.parser = columns.parser
@@ -115,7 +114,7 @@ class GroupKeys:
                 return item.expr
         return expr
 
-    def _numbered(self, number: Any, expr: Expr) -> Expr:
+    def _numbered(self, number: int, expr: Expr) -> Expr:
         items = self.select.items
         if not 1 <= number <= len(items):
             rule = f"a number in GROUP BY is that of a column of the SELECT list, 1 to {len(items)}"

@@ -17,7 +17,7 @@ from panewise.sql.expressions.function_calls import (
     function_name,
 )
 from panewise.sql.expressions.functions import FOREIGN
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
 from panewise.sql.parsing.syntax import Expr, TextSpan
 from panewise.sql.text.pieces import normal, one_line, replaced, with_aliases
 from panewise.sql.windows.grouping_sets import Sets
@@ -26,6 +26,7 @@ WINDOW_COLUMNS: Final = (*BOUNDS, "window_time")  # which a window function in F
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
 CALLS: Final = ("window", "session_window", "tumble", "hop", "cumulate", "session")  # in GROUP BY
 STRUCTS: Final = ("window", "session_window")
+JOINED: Final = ("listagg", "string_agg")  # aggregates that join texts
 _ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
 _META: Final = frozenset(PANE_COLUMNS) - {*BOUNDS}
 BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(WINDOW_COLUMNS, (*BOUNDS, END), strict=True))
@@ -59,9 +60,6 @@ def bound_in_struct(node: exp.Expr, struct: str | None, ends: Mapping[str, str])
     return _FIELDS.get(field) if table in known else None
 
 
-JOINED: Final = ("listagg", "string_agg")  # aggregates that join texts
-
-
 @dataclass(frozen=True)
 class PaneWindow:
     """How expressions over panes call the window.
@@ -93,7 +91,7 @@ class Panes:
         aggregates: the aggregates, by their normal texts.
     """
 
-    columns: Columns
+    columns: InputColumns
     keys: dict[str, str]
     names: dict[str, str]
     window: PaneWindow

@@ -2,7 +2,7 @@
 
 from panewise.sql.event_times import instant_window, rows_once
 from panewise.sql.expressions.function_calls import plain_name
-from panewise.sql.input_columns import Columns
+from panewise.sql.input_columns import InputColumns
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Select
 from panewise.sql.stages import QueryStage, WindowsStage
@@ -21,7 +21,7 @@ def groups_of_windows(
     """
     if emit is not None or select.group is None:
         return None
-    columns = Columns(parser, names)
+    columns = InputColumns(parser, names)
     keys = GroupKeys(select, columns, Sets(parser, select.group.sets))
     grouped = {plain_name(expr.node, names) for expr in keys.grouped()}
     structs = {name for name, bound in bound_columns(stage).items() if bound == STRUCT}

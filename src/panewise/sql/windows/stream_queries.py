@@ -32,7 +32,7 @@ def syntax_of(window: CqlWindow, time: str | None, parser: QueryParser) -> Windo
     """Returns the windows over which a query aggregates.
 
     Args:
-        window: the window behind the table.
+        window: the window after the table.
         time: the column of WATERMARK, None if there is none.
         parser: the parser, for errors.
 

@@ -119,8 +119,8 @@ def _same_window(spec: JoinOperator, table: str) -> str:
     ]
     bounds = [f"a.{name} = b.{name}" for name in BOUNDS]
     emit = emit_parts(match, "discarding")
-    behind = f"\nEMIT {', '.join(emit)}" if emit else ""
-    return f"{sources[0]} {_WORDS[spec.how]} {sources[1]}{_on(spec, bounds)}{behind}"
+    emission = f"\nEMIT {', '.join(emit)}" if emit else ""
+    return f"{sources[0]} {_WORDS[spec.how]} {sources[1]}{_on(spec, bounds)}{emission}"
 
 
 def _options(side: Side, deletes: str | None = None) -> str:

@@ -28,10 +28,11 @@ class JoinWindowOperator(RetainedWindows):
     each message it reads the messages of the other stream with `get_messages`. To join two streams without
     code of your own, use a `JoinOperator` with `WindowedStreams`.
 
+    The keyword arguments are those of a `WindowedAggregator`.
+
     Args:
         settings: the windows, their retention, their update policies, and the keys of messages.
         schema: the columns of messages, each with a type, as for a `StandaloneOperator`.
-        mode, downstream, error_output, store, callbacks: as for a `WindowedAggregator`.
 
     Raises:
         SpecError: if a column does not fit the settings.

@@ -1,7 +1,7 @@
 """Deletes the messages of expired windows from a message store, once no stored window needs them any more.
 
 A flush commits messages before metadata. If it fails in between, the stored windows are older than the
-messages. They emit again when the caller repeats the messages behind the position. So a flush first commits
+messages. They emit again when the caller repeats the messages after the position. So a flush first commits
 the metadata, which say which messages are retired, and deletes these messages afterwards. Until then they are
 hidden: no read of the operator returns them.
 

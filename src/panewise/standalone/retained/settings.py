@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Final, Literal, TypeAlias, get_args
 
+from panewise.choices import check_flag, is_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec import AfterProcessingTime, Always, Every
 from panewise.spec.column_values import is_long
-from panewise.spec.fields import check_flag, is_count, is_whole
+from panewise.spec.fields import is_count, is_whole
 from panewise.stores.message_layout import KeyLayout, Measure, WindowScale, message_key_layout
 
 FullSize: TypeAlias = Literal["past_end", "at_size"]
@@ -254,13 +255,13 @@ class JoinWindowSettings(AggregatorSettings):
 
 
 def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    if value not in known:
+    if not is_choice(value, known):
         raise SpecError(f"{name}={value!r}", f"{name} is one of {list(known)}", f"give {known[0]!r}")
 
 
 def _update_policy(policy: Any, name: Literal["early", "late"]) -> UpdatePolicy:
     """Returns an update policy. Periods are aligned for `early`, and begin with a message for `late`."""
-    if policy == "each":
+    if is_choice(policy, ("each",)):
         return Always()
     if isinstance(policy, Every):
         if not policy.aligned:

@@ -122,7 +122,7 @@ class RetainedWindow:
         self.pending_since, self.incomplete = None, self.incomplete or incomplete
 
     def add_fresh(self, arrival: Arrival, join_keys: bytes) -> None:
-        """Adds a message that is to be emitted, behind the others."""
+        """Adds a message that is to be emitted, after the others."""
         self.fresh.append(FreshMessage(arrival.time, arrival.offset, join_keys))
 
     def is_fresh(self, offset: int) -> bool:

@@ -48,7 +48,7 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     return value.expr.cast(wanted) if cast is None else cast
 
 
-def _of_number(value: Typed, wanted: Any) -> pl.Expr | None:
+def _of_number(value: Typed, wanted: pl.DataType) -> pl.Expr | None:
     """Returns a number or a Boolean in a type, None if it is none or the type has others."""
     boolean, target = isinstance(value.dtype, pl.Boolean), Typed(value.expr, wanted)
     if value.is_integer and target.is_integer and _BITS[type(wanted)] < _BITS[type(value.dtype)]:
@@ -63,7 +63,7 @@ def _of_number(value: Typed, wanted: Any) -> pl.Expr | None:
     return value.expr.cast(wanted) if (value.is_integer or boolean) and simple else None
 
 
-def _of_time(value: Typed, wanted: Any) -> pl.Expr | None:
+def _of_time(value: Typed, wanted: pl.DataType) -> pl.Expr | None:
     """Returns an instant as its date in UTC, or a date as its first instant; None for other values."""
     if value.is_time and isinstance(wanted, pl.Date):
         return value.expr.dt.convert_time_zone("UTC").dt.date()
@@ -72,7 +72,7 @@ def _of_time(value: Typed, wanted: Any) -> pl.Expr | None:
     return None
 
 
-def _of_text(text: str, wanted: Any) -> Any:
+def _of_text(text: str, wanted: pl.DataType) -> Any:
     """Returns the value of a constant text."""
     try:
         if isinstance(wanted, pl.Date) and _DAY.fullmatch(text):

@@ -29,7 +29,6 @@ from panewise.standalone.streaming_sql.sql_time_functions import field_of_time, 
 from panewise.standalone.streaming_sql.sql_time_patterns import formatted, parsed
 from panewise.standalone.streaming_sql.sql_typed import Function, Typed, refused
 
-Columns = Mapping[str, pl.DataType]
 _REPLACED: Final = ("extract", "date_part", "datepart")
 PATTERNS: Final[Mapping[str, Callable[[str], Function]]] = {
     "date_format": formatted,
@@ -49,7 +48,7 @@ class Scope:
         alias: the name of the table, None if it has none.
     """
 
-    columns: Columns
+    columns: Mapping[str, pl.DataType]
     alias: str | None = None
 
     def typed(self, text: str) -> Typed:
@@ -268,7 +267,7 @@ def _constant(node: Node) -> Any:
     return node.value if isinstance(node, ConstantNode) else None
 
 
-def _dtype(value: Any) -> pl.DataType | None:
+def _dtype(value: object) -> pl.DataType | None:
     """Returns the type of a constant if it is not the one that Polars takes."""
     if isinstance(value, Decimal):
         _, digits, exponent = value.as_tuple()

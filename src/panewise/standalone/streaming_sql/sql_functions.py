@@ -37,7 +37,7 @@ def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
     return function
 
 
-def in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
+def in_range(wide: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Returns whole numbers in a type; one beyond its range is an error when it is computed, as on Spark."""
 
     def checked(values: pl.Series) -> pl.Series:
@@ -50,7 +50,7 @@ def in_range(wide: pl.Expr, dtype: Any) -> pl.Expr:
     return wide.map_batches(checked, return_dtype=dtype)
 
 
-def whole(value: Typed, dtype: Any) -> pl.Expr:
+def whole(value: Typed, dtype: pl.DataType) -> pl.Expr:
     """Returns floating-point numbers without their fractions; one out of range is an error, as on Spark."""
 
     def checked(values: pl.Series) -> pl.Series:

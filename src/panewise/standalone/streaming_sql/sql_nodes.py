@@ -1,7 +1,7 @@
 """Stages of a text in process that need no operator: tables, watermarks, selections and bounds of windows.
 
 A step passes rows through the nodes, then moves the clocks, and may then end the inputs. So what an operator
-emits enters the operator behind it in the same step.
+emits enters the operator after it in the same step.
 """
 
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ from panewise.sql.windows.panes import WINDOW_COLUMNS
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 from panewise.standalone.streaming_sql.sql_selection import (
     ELEMENT,
-    behind_explode,
+    after_explode,
     exploded_list,
     schema_of,
     selected,
@@ -289,7 +289,7 @@ class RowsNode(FollowingNode):
         outputs = stage.outputs
         self._list = None if outputs is None else exploded_list(scope, outputs)
         if outputs is not None and self._list is not None:
-            scope, outputs = behind_explode(scope, outputs, self._list)
+            scope, outputs = after_explode(scope, outputs, self._list)
         self._columns = None if outputs is None else selected(scope, outputs, frozenset({ELEMENT}))
         self.schema = schema_of(dict(scope.columns), self._columns)
         self.event_time = source.event_time if source.event_time in self.schema else None

@@ -101,7 +101,7 @@ def plain(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.select(row, *(pl.col(name).alias(name.removeprefix("__")) for name in own))
 
 
-def output_time(spec: Any) -> str | None:
+def output_time(spec: Specification) -> str | None:
     """Returns the column of the event time of emitted rows, None if there is none."""
     time = parts(spec).output_time(spec)
     return time if isinstance(time, str) else None

@@ -60,7 +60,7 @@ def exploded_list(scope: Scope, outputs: Sequence[OutputColumn]) -> Typed | None
     return value
 
 
-def behind_explode(
+def after_explode(
     scope: Scope, outputs: Sequence[OutputColumn], elements: Typed
 ) -> tuple[Scope, tuple[OutputColumn, ...]]:
     """Returns the rows with an element of a list each, and the SELECT list over them."""

@@ -1,9 +1,9 @@
 """UNION, DISTINCT and VALUES in process (semantics 46.160)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
@@ -33,7 +33,7 @@ class UnionNode(SqlNode):
         self.event_time = left.event_time
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
-        """Returns the rows of the first node, and behind them those of the second."""
+        """Returns the rows of the first node, and after them those of the second."""
         names = list(self.schema)
         frames = [side.step(event, rejected) for side in self.sides]
         same = [frame.rename(dict(zip(frame.columns, names, strict=True))) for frame in frames]
@@ -96,7 +96,7 @@ class DistinctNode(FollowingNode):
         return rows.unique(maintain_order=True)
 
 
-def _has_inner_float(dtype: Any) -> bool:
+def _has_inner_float(dtype: pl.DataType | DataTypeClass) -> bool:
     inner = [dtype.inner] if isinstance(dtype, pl.List) else []
     inner += [field.dtype for field in dtype.fields] if isinstance(dtype, pl.Struct) else []
     return any(part.is_float() or _has_inner_float(part) for part in inner)

@@ -1,6 +1,5 @@
 """Makes the nodes of the stages of a compiled text: expressions by Polars, windows and joins by operators."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,13 +40,16 @@ class NodeBuilder:
         schemas: the columns of the tables, by lower-case names.
         follows: whether watermarks follow rows, as on a stream. On a batch they have no effect.
         text: the text of the query, for errors.
-        made: the nodes that several others read, by the identity of their stages.
+        shared: the stages that several others read. Equal stages have one node, so a row that it rejects is
+            rejected once.
+        made: the nodes of shared stages, by the place of the first equal one.
     """
 
     schemas: Mapping[str, Dtypes]
     follows: bool
     text: str
-    made: dict[int, SqlNode | None] = field(default_factory=dict)
+    shared: list[QueryStage] = field(default_factory=list)
+    made: dict[int, SqlNode] = field(default_factory=dict)
 
     def last_node(self, stage: QueryStage) -> SqlNode:
         """Returns the node of the last stage.
@@ -55,17 +57,18 @@ class NodeBuilder:
         Raises:
             SqlError: if there is a stage that only Spark runs.
         """
-        uses = Counter(map(id, _read(stage)))
-        self.made = {stage_id: None for stage_id, count in uses.items() if count > 1}
+        stages = [*_read(stage)]
+        self.shared = [each for each in stages if stages.count(each) > 1]
         return self.node(stage)
 
     def node(self, stage: QueryStage) -> SqlNode:
         """Returns the node of a stage, which is made once."""
-        if id(stage) not in self.made:
+        if stage not in self.shared:
             return self._node(stage)
-        node = self.made[id(stage)] or SharedNode(self._node(stage))
-        self.made[id(stage)] = node
-        return node
+        place = self.shared.index(stage)
+        if place not in self.made:
+            self.made[place] = SharedNode(self._node(stage))
+        return self.made[place]
 
     def _node(self, stage: QueryStage) -> SqlNode:
         makers: dict[type[Any], Callable[[Any], SqlNode]] = {

@@ -61,7 +61,7 @@ class Typed:
 Function: TypeAlias = Callable[[str, Sequence[Typed]], pl.Expr]
 
 
-def digits_of(dtype: Any) -> tuple[int, int] | None:
+def digits_of(dtype: pl.DataType) -> tuple[int, int] | None:
     """Returns the precision and the scale that Spark gives to exact numbers, None for other values."""
     if isinstance(dtype, pl.Decimal):
         return dtype.precision or MAX_DIGITS, dtype.scale

@@ -186,7 +186,7 @@ def _by_table(watermarks: Any) -> dict[str, int]:
     return {name: instant_us(instant, "watermark") for name, instant in (watermarks or {}).items()}
 
 
-def _polars(name: str, frame: Any) -> pl.DataFrame:
+def _polars(name: str, frame: object) -> pl.DataFrame:
     if isinstance(frame, (pa.Table, pa.RecordBatch)):
         frame = from_arrow(frame)
     if not isinstance(frame, pl.DataFrame):

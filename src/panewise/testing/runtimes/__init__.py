@@ -6,6 +6,7 @@ A module is imported only when its runtime is used, because each needs libraries
 from importlib import import_module
 from typing import Any, Final, Protocol, TypeAlias
 
+from panewise.choices import is_choice
 from panewise.errors import InputError
 from panewise.extras import from_extra
 from panewise.testing.events import Script
@@ -29,7 +30,7 @@ def runtime(name: str) -> Play:
     Raises:
         InputError: if there is no such runtime.
     """
-    if name not in RUNTIMES:
+    if not is_choice(name, RUNTIMES):
         raise InputError(f"runtime={name!r}", f"the runtimes are {list(RUNTIMES)}", "give one of these")
     with from_extra("spark", f"the runtime {name} needs it"):
         play: Play = import_module(f"panewise.testing.runtimes.{name}").play

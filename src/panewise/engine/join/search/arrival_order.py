@@ -1,4 +1,9 @@
-"""Rows in the order of their arrival for each key, in which a range of arrival is a range of positions."""
+"""Rows in the order of their arrival for each key, in which a range of arrival is a range of positions.
+
+Invariant: the rows of a key are neighbours, in the order of their arrival. So bisection finds those that
+arrived between two rows, and a condition on a second value makes them points of a rectangle
+(:mod:`panewise.engine.kernels.rectangles`). Cost: one sort of the rows, and two bisections for each look-up.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -3,6 +3,10 @@
 A look-up has new rows of one side. Before the tables change, it determines the positions of the rows that
 each of them finds. It reads these rows when the pairs are requested, in pieces of a bounded number of
 candidates. So the memory of a step does not grow with the number of pairs.
+
+Invariant: the pairs are in the order of the numbers of their new rows (40.3), in one piece or in many. For
+each new row finds rows in one look-up, and its candidates follow each other. Cost: linear in the candidates;
+the new rows are searched once for each piece.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,11 @@
 """Sliding windows that get a row in the window table only when they are complete, or that are not made yet.
 
 A window is made when a move of the clocks passes its end. Its partials are then computed from its slices.
+
+Invariant: a move from the watermark `low` to `high` makes the windows that are not empty with
+low < end <= high. So each window is made once, by one move, however its rows arrived. Cost: a move reads the
+slices that such windows contain, or blocks of them (:mod:`panewise.engine.windows.sliding.slices`), sorts
+them, and computes one range aggregate for each window.
 """
 
 from collections.abc import Callable

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
+from panewise.choices import check_choice
 from panewise.chrono import Duration, DurationLike, signed_duration
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, set_fields
+from panewise.spec.fields import set_fields
 from panewise.spec.operators.windows import UNLIMITED
 from panewise.spec.windows.kinds import positive
 from panewise.spec.windows.size_in_rows import MOST_ROWS, is_number_of_rows

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
+from panewise.choices import check_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spec.fields import check_choice, is_count, is_name, set_fields
+from panewise.spec.fields import is_count, is_name, set_fields
 from panewise.spec.operators.join.interval import Interval
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.streams import WindowedStreams

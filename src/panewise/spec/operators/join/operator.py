@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
+from panewise.choices import check_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import JOIN, Family
 from panewise.spec.aggregates.aggregate import Aggregate
 from panewise.spec.conditions import Node, as_condition, columns_of
-from panewise.spec.fields import check_choice, set_fields, several
+from panewise.spec.fields import set_fields, several
 from panewise.spec.operators.join.checks import (
     check_event_times,
     check_keys,
@@ -42,7 +43,6 @@ from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.kinds import AnyWindow, positive
 
 _CHOICES: Final = {
-    "how": HOWS,
     "unmatched": ("final", "early"),
     "timestamp": ("left", "right", "later", "earlier", "window"),
     "evaluate": ("batch", "record"),
@@ -118,6 +118,7 @@ class JoinOperator(TwoSided):
     ) -> None:
         values = dict(locals())
         del values["self"]
+        check_choice("how", how, HOWS)
         values["condition"] = None if condition is None else as_condition(condition)
         values["select"] = None if select is None else several("select", select)
         values["idle_after"] = None if idle_after is None else positive(idle_after, "idle_after")
@@ -220,8 +221,8 @@ class JoinOperator(TwoSided):
         return WindowedJoin(self, WindowOperator(**{**fields, **options}))
 
 
-def _emits_unmatched(how: Any) -> bool:
-    return how in HOWS and how not in ("inner", "semi")
+def _emits_unmatched(how: How) -> bool:
+    return how not in ("inner", "semi")
 
 
 def _check_kinds(spec: JoinOperator) -> None:

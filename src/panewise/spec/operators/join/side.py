@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from panewise.choices import check_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.fields import (
-    check_choice,
     check_columns,
     check_once,
     not_negative,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from panewise.choices import is_choice
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.spec.fields import set_fields
@@ -166,7 +167,7 @@ def _update_policy(policy: Any, name: str) -> UpdatePolicy | None:
             rule = "a row is released at the multiples of a period, which are the same for all rows"
             raise SpecError(f"{name}={policy!r}", rule, "give aligned=True")
         return policy
-    if policy == EACH:
+    if is_choice(policy, (EACH,)):
         return Always()
     if isinstance(policy, bool) or not isinstance(policy, (str, int, timedelta, Duration)):
         rule = "an update policy is 'each' or a period of processing time"

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from panewise.choices import check_flag
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.spec.aggregates.aggregate import Aggregate, default_name
@@ -138,4 +139,5 @@ def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls
 
 def _suffix(ignorenulls: bool) -> str:
     """Returns what a default name says about nulls, in Spark's words."""
+    check_flag("ignorenulls", ignorenulls)
     return " ignore nulls" if ignorenulls else ""

@@ -3,9 +3,10 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from panewise.choices import check_flag
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
-from panewise.spec.fields import check_alias, check_flag, is_count
+from panewise.spec.fields import check_alias, is_count
 from panewise.spec.window_spec import Over, WindowSpec
 
 NUMBERINGS: Final = ("row_number", "rank", "dense_rank")

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
+from panewise.choices import check_flag
 from panewise.errors import SpecError
 from panewise.families import INPUT, POLICY, Family
 from panewise.spec.aggregates.aggregate import Aggregate, check_made
-from panewise.spec.fields import check_columns, check_flag, set_fields, several
+from panewise.spec.fields import check_columns, set_fields, several
 from panewise.spec.operators.panes import PANE_COLUMNS
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.listener import WindowListener

@@ -1,6 +1,6 @@
 """A SELECT whose functions over windows, or QUALIFY, read its groups, as two SELECTs (semantics 46.82).
 
-SQL computes functions over windows behind the groups. So the inner SELECT has the groups with all that the
+SQL computes functions over windows after the groups. So the inner SELECT has the groups with all that the
 outer one reads of them, and the outer one has the functions.
 """
 
@@ -13,13 +13,13 @@ from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.function_calls import function_name, inner_call, windows_in
 from panewise.sql.expressions.functions import is_aggregate
 from panewise.sql.parsing.parser import QueryParser
-from panewise.sql.parsing.syntax import Emit, Expr, Select, SelectItem, TextSpan
+from panewise.sql.parsing.syntax import Emit, Select, SelectItem, TextSpan
 from panewise.sql.parsing.written_text import WrittenText
-from panewise.sql.rewriting import add_emit
+from panewise.sql.rewriting import add_emit, clauses
 from panewise.sql.text.pieces import normal, one_line
 
 
-class GroupedSelect:
+class SelectOverGroups:
     """Writes the two SELECTs."""
 
     def __init__(self, parser: QueryParser, select: Select, emit: Emit | None) -> None:
@@ -48,11 +48,11 @@ class GroupedSelect:
         for number, item in enumerate(self.select.items):
             text.add(", " if number else "", item.span.start)
             self._item(text, item)
-        clauses = self._clauses()  # which may add columns to the inner SELECT
+        after_from = self._clauses()  # which may add columns to the inner SELECT
         text.add(" FROM (", self.select.span.start)
         self._inner(text)
         text.add(") ", self.select.span.start)
-        text.append(clauses)
+        text.append(after_from)
         return text
 
     def _clauses(self) -> WrittenText:
@@ -65,9 +65,9 @@ class GroupedSelect:
             self._replaced(condition, self.select.qualify.node, self.select.qualify.span)
         for word, clause in (("", windows), ("QUALIFY ", condition)):
             if clause.sql:
-                text.add(word, clause.places[0][1])
+                text.add(word, clause.place)
                 text.append(clause)
-                text.add(" ", clause.places[0][1])
+                text.add(" ", clause.place)
         return text
 
     def _name(self, item: SelectItem) -> str:
@@ -91,13 +91,9 @@ class GroupedSelect:
 
     def _replaced(self, text: WrittenText, node: exp.Expr, span: TextSpan) -> None:
         """Adds an expression, with names of the inner columns in the places of what the groups have."""
-        at = span.start
-        for part in sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start):
-            place = self.parser.span_of(part)
-            text.add(self.parser.sql[at : place.start], at)
-            text.add(in_backticks(self._column(part)), place.start)
-            at = place.end
-        text.add(self.parser.sql[at : span.end], at)
+        parts = sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start)
+        names = {self.parser.span_of(part): in_backticks(self._column(part)) for part in parts}
+        text.copy(self.parser.sql, span, names)
 
     def _of_groups(self, node: exp.Expr) -> Iterator[exp.Expr]:
         """Yields the largest parts of an expression that the groups have: aggregates, keys and columns."""
@@ -144,18 +140,14 @@ class GroupedSelect:
         text.add("SELECT ", select.span.start)
         for number, (name, span) in enumerate(self.columns.values()):
             text.add(", " if number else "", span.start)
-            text.add(self.parser.characters(span), span.start)
+            text.copy(self.parser.sql, span)
             text.add(f" AS {in_backticks(name)}", span.end)
-        clauses: list[tuple[str, Expr | TextSpan | None]] = [
+        spans: list[tuple[str, TextSpan | None]] = [
             ("FROM", select.source_span),
             *(("", span) for _, span in select.others),
-            ("WHERE", select.where),
+            ("WHERE", None if select.where is None else select.where.span),
             ("GROUP BY", None if select.group is None else select.group.span),
-            ("HAVING", select.having),
+            ("HAVING", None if select.having is None else select.having.span),
         ]
-        for word, clause in clauses:
-            place = clause.span if isinstance(clause, Expr) else clause
-            if place is not None:
-                text.add(f" {word} ", place.start)
-                text.add(self.parser.characters(place), place.start)
+        clauses(text, self.parser.sql, spans)
         add_emit(text, self.parser.sql, self.emit)

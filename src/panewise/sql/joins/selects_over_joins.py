@@ -16,7 +16,7 @@ from panewise.sql.rewriting import add_emit, clauses
 _OWN = frozenset({*PANE_COLUMNS, "window_time", "window", "session_window"})
 
 
-class BehindJoin:
+class SelectOverJoin:
     """Writes a SELECT whose FROM is a join as two SELECTs: the inner one has the columns of the join.
 
     Args:
@@ -49,11 +49,10 @@ class BehindJoin:
         text.add(" FROM (", select.span.start)
         self._inner(text)
         text.add(") AS joined", select.span.start)
-        named = None if select.windows_span is None else select.windows_span
         spans: list[tuple[str, TextSpan | None]] = [
             ("GROUP BY", None if select.group is None else select.group.span),
             ("HAVING", None if select.having is None else select.having.span),
-            ("", named),
+            ("", select.windows_span),
             ("QUALIFY", None if select.qualify is None else select.qualify.span),
         ]
         clauses(text, self.parser.sql, spans, changes)
@@ -65,9 +64,9 @@ class BehindJoin:
         select = self.select
         exprs = [expr for expr in (select.having, select.qualify) if expr is not None]
         exprs += select.group.expressions if select.group is not None else ()
-        behind = [*(expr.node for expr in exprs), *select.windows]
+        others = [*(expr.node for expr in exprs), *select.windows]
         listed = [item.expr.node for item in select.items]
-        for node, of_list in (*((node, True) for node in listed), *((node, False) for node in behind)):
+        for node, of_list in (*((node, True) for node in listed), *((node, False) for node in others)):
             for column in columns_in(node):
                 if self._is_of_join(column, of_list=of_list):
                     yield column
@@ -75,7 +74,7 @@ class BehindJoin:
     def _is_of_join(self, node: exp.Column, *, of_list: bool) -> bool:
         """Returns whether a column, or a field of one, is of the join.
 
-        Behind the SELECT list names may be of that.
+        In clauses after the SELECT list a name may be that of a column of the list.
         """
         if node.table:
             first = node.parts[0].name.lower()
@@ -121,7 +120,7 @@ class BehindJoin:
         if first:
             text.add("1 AS `row`", select.span.start)
         where = None if select.where is None else select.where.span
-        clauses(text, self.parser.sql, [("FROM", select.source_span), ("WHERE", where)], {})
+        clauses(text, self.parser.sql, [("FROM", select.source_span), ("WHERE", where)])
 
 
 def _prefix(node: exp.Column) -> str:
@@ -150,7 +149,7 @@ def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: fro
     columns = {joined_name(node): parser.characters_of(node) for node in nodes}
     text.add(", ".join(f"{column} AS {in_backticks(name)}" for name, column in columns.items()), span.start)
     text.add(" FROM ", span.start)
-    text.copy(sql, span, {})
+    text.copy(sql, span)
     text.add(") AS joined", span.start)
     text.copy(sql, TextSpan(span.end, select.span.end), names)
     return text

@@ -4,17 +4,9 @@ import pytest
 
 from panewise.errors import SqlError
 from panewise.sql import compile_sql
-from panewise.sql.parsing.written_text import WrittenText
 from panewise.sql.stages import OverStage, WindowsStage
 
 GROUPED = "FROM TUMBLE(t, ts, INTERVAL '1' HOUR) GROUP BY k, window_start, window_end"
-
-
-def test_places_of_a_written_text() -> None:
-    text = WrittenText()
-    text.add("SELECT ", 40)
-    text.add("v", 90)
-    assert (text.sql, [text.place_of(place) for place in (0, 2, 7)]) == ("SELECT v", [40, 42, 90])
 
 
 def test_the_groups_are_an_inner_query() -> None:
