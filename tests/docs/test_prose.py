@@ -13,7 +13,9 @@ from tools.reference_pages import MARK
 from tools.site_pages import DOCS
 
 MOST = 110_000
-WRITTEN = {DOCS / "reference" / f"{name}.md" for name in ("cli", "errors", "features", "state-tables")}
+WRITTEN = {
+    DOCS / "reference" / f"{name}.md" for name in ("cli", "errors", "features", "sql-forms", "state-tables")
+}
 PAGES = [
     path
     for path in (

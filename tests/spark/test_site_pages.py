@@ -27,8 +27,11 @@ def failures(page: Path, names: dict[str, Any]) -> int:
 
 
 @pytest.fixture(autouse=True)
-def in_an_empty_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pages write below `out`, relative to the folder of the JVM, which is that of the project."""
+def in_an_empty_folder(restored_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages write below `out`, relative to the folder of the JVM, which is that of the project.
+
+    They may change settings of the session, as the session of the demo does.
+    """
     monkeypatch.chdir(ROOT)
     for name in ("tutorial", "how-to"):
         shutil.rmtree(ROOT / "out" / name, ignore_errors=True)

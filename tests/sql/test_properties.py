@@ -60,9 +60,9 @@ _EARLY = st.one_of(_LATE, st.just(pw.AfterProcessingTime("1 minute")))
 
 SPECS = st.fixed_dictionaries(
     {
-        "window": st.sampled_from(["tumbling", "hopping", "cumulating", "session", "calendar"]).flatmap(
-            windows
-        ),
+        "window": st.sampled_from(
+            ["tumbling", "hopping", "cumulating", "session", "calendar", "sliding"]
+        ).flatmap(windows),
         "trigger": st.one_of(st.just(pw.Never()), st.builds(pw.AfterWatermark, _EARLY, _LATE)),
         "accumulation": st.sampled_from(["discarding", "accumulating", "retracting"]),
         "allowed_lateness": st.sampled_from([0, 5, "1 hour", "unlimited"]),

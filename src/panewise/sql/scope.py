@@ -44,9 +44,9 @@ class QueryScope:
         compile_query: returns the stage of a query in a scope. Each part compiles the queries in it by this.
         known: the queries of WITH, by their lower-case names.
         update: the update policy of joins that say none.
-        written: the stages of queries that were written again. An outer join compiles its inner join twice:
-            to see whether that is an operator, and when it is written again. Without stored stages the
-            innermost of n joins would be compiled some 2^n times.
+        written: the stages of queries that were written again. A query may be compiled twice: to see whether
+            it is an operator, and when it is a part of a text that is written again. Without stored stages
+            the innermost of n queries would be compiled some 2^n times.
         sides: the stages of the parts of UNION in this text, by identity.
     """
 

@@ -89,6 +89,11 @@ def test_spark_joins_the_rows_of_a_join_with_a_further_table() -> None:
     assert isinstance(
         compile_sql("SELECT * FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k").stage, SparkStage
     )
+    named = compile_sql(
+        f"WITH joined AS (SELECT k FROM d) SELECT a.v FROM {both} JOIN joined ON a.k = joined.k"
+    )
+    assert isinstance(named.stage, SparkStage)
+    assert named.stage.parts[-1] == " ON joined_.`a.k` = joined.k"
 
 
 def test_spark_has_queries_in_where_without_a_range_of_time() -> None:

@@ -7,9 +7,19 @@ import pytest
 from hypothesis import assume, given
 
 import panewise as pw
-from panewise.chrono import Duration
 from panewise.errors import SpecError, SqlError
-from panewise.spec import AsOf, Interval, JoinOperator, LastRows, Latest, SameWindow, Selected, Side
+from panewise.spec import (
+    AsOf,
+    Interval,
+    JoinOperator,
+    JoinWindow,
+    LastRows,
+    Latest,
+    SameWindow,
+    Selected,
+    Side,
+    WindowedStreams,
+)
 from panewise.spec.conditions import left, right
 from panewise.sql import compile_sql, to_sql
 from panewise.sql.joins import resolved
@@ -33,7 +43,7 @@ def specification(text: str, spec: JoinOperator) -> JoinOperator:
 
 def plain(spec: JoinOperator) -> JoinOperator:
     """Returns a join without fields that SQL refuses most often; the test needs others, too."""
-    fields = {"watermark": None, "allowed_lateness": Duration(0), "prefix": ""}
+    fields = {"watermark": None, "prefix": ""}
     sides: dict[str, Any] = {
         name: replace(side, **fields) for name, side in (("left", spec.left), ("right", spec.right))
     }
@@ -59,6 +69,44 @@ def test_a_join_is_the_same_after_a_round_trip(drawn: JoinOperator) -> None:
     again = specification(text, spec)
     assert to_sql(again) == text
     assert again == spec
+
+
+SAME_TIME: Any = {
+    "left": Side(keys=["id"], event_time="t", allowed_lateness="1 minute"),
+    "right": Side(keys=["key"], event_time="t", allowed_lateness="1 minute"),
+}
+EACH_MINUTE: Any = pw.Every("1 minute", aligned=True)
+
+
+@pytest.mark.parametrize(
+    ("match", "text"),
+    [
+        (Interval("-1 hour", None, retain_for="unlimited"), "[UNBOUNDED ON `t`] a JOIN u"),
+        (Interval(None, 0, retain_for="unlimited"), "[NOW ON `t`] a JOIN u"),
+        (
+            WindowedStreams(JoinWindow(pw.rows(3)), JoinWindow(pw.Tumbling("1 hour"))),
+            "[PARTITION BY `id` ROWS 3] a JOIN u",
+        ),
+        (
+            WindowedStreams(JoinWindow(early=EACH_MINUTE), JoinWindow(pw.rows(3), early=EACH_MINUTE)),
+            "b OVER (ROWS 3 PRECEDING)\nON a.`id` = b.`key`\nEMIT EVERY INTERVAL '1 minute'",
+        ),
+        (
+            WindowedStreams(
+                JoinWindow(early=EACH_MINUTE),
+                JoinWindow(pw.Tumbling("1 hour"), early=EACH_MINUTE, late=EACH_MINUTE),
+            ),
+            "EMIT EVERY INTERVAL '1 minute', WITH LATENESS INTERVAL '1 minute'",
+        ),
+        (WindowedStreams(JoinWindow(), JoinWindow(pw.Tumbling("1 hour"))), "EMIT CHANGES"),
+        (AsOf("backward", "1 minute"), "t WITH (allowed_lateness = '1 minute') a ASOF JOIN u"),
+    ],
+)
+def test_each_match_of_streams(match: Any, text: str) -> None:
+    """semantics 46.24, 46.25, 46.70, 46.182"""
+    spec = JoinOperator(**SAME_TIME, match=match, select=[Selected("left", "v", "x")])
+    assert text in to_sql(spec)
+    assert specification(to_sql(spec), spec) == spec
 
 
 SIDES: Any = {"left": Side(keys=["id"], event_time="t"), "right": Side(keys=["key"], event_time="s")}
@@ -135,6 +183,13 @@ def test_each_match(match: Any, more: dict[str, Any], text: str) -> None:
             "select",
         ),
         ({"match": SameWindow(pw.Session("5 minutes"))}, "match=SameWindow"),
+        ({"match": Interval("1 hour", None, retain_for="unlimited")}, "match=Interval"),
+        ({"match": WindowedStreams()}, "match=WindowedStreams"),
+        ({"match": WindowedStreams(right=JoinWindow(pw.Tumbling("1 hour")))}, "match=WindowedStreams"),
+        (
+            {"match": WindowedStreams(right=JoinWindow(pw.rows(3), early="1 minute"))},
+            "match=WindowedStreams",
+        ),
     ],
 )
 def test_what_sql_cannot_say_of_a_join(fields: dict[str, Any], given: str) -> None:

@@ -92,6 +92,25 @@ def test_windows_that_to_sql_does_not_write(window: pw.Sliding) -> None:
         to_sql(spec)
 
 
+@pytest.mark.parametrize(
+    ("window", "text"),
+    [
+        (pw.Sliding("1 hour", "both"), "[RANGE INTERVAL '1 hour' ON `my ts`]"),
+        (pw.Sliding(0), "[NOW ON `my ts`]"),
+    ],
+)
+@pytest.mark.parametrize("keys", [[], ["k"]])
+def test_sliding_windows_are_those_of_cql(window: pw.Sliding, text: str, keys: list[str]) -> None:
+    """semantics 46.23, 46.104"""
+    late = pw.AfterWatermark(pw.AfterCount(3), late=pw.Always())
+    spec = pw.WindowOperator(
+        window=window, event_time="my ts", keys=keys, aggregates=[F.sum("v").alias("s")], trigger=late
+    )
+    written = to_sql(spec)
+    assert f"FROM t {text}" in written
+    assert compile_sql(written).last.spec == spec  # type: ignore[union-attr]
+
+
 TOP = "SELECT v, ROW_NUMBER() OVER (PARTITION BY k{} ORDER BY v DESC, w NULLS LAST) AS n FROM {}"
 
 

@@ -111,7 +111,7 @@ def delaying(plan: str) -> list[str]:
     []
     >>> delaying("~Join Inner\n:- ~StreamingRelationV2 rate\n+- ~StreamingRelationV2 rate")
     ['Join']
-    >>> delaying("~TransformWithStateInPySpark\n+- ~Filter forall(rand(1))\n   +- ~MapInArrow panewise(a)")
+    >>> delaying("~TransformWithStateInPySpark\n+- ~Filter zip_with(rand(1))\n   +- ~MapInArrow panewise(a)")
     []
     """
     return [node.name for node in _of_spark(plan) if node.name in _DELAYING or _transforms(node)]

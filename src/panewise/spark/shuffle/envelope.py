@@ -225,6 +225,6 @@ def used_once(packed: "DataFrame") -> "DataFrame":
     does not take the two plans for the same. The condition is always true, which Spark must not know.
 
     Spark compiles `rand()` to code that contains the seed, so each micro-batch would have new code. It does
-    not compile a function of arrays with a lambda, nor its arguments (docs/decisions/0080-fixed-costs.md).
+    not compile `zip_with`, nor its arguments; `forall` only before 4.3 (docs/decisions/0080-fixed-costs.md).
     """
-    return packed.where("forall(array(rand()), number -> NOT isnan(number))")
+    return packed.where("NOT isnan(zip_with(array(rand()), array(0), (number, other) -> number)[0])")

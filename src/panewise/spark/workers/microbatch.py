@@ -6,7 +6,7 @@ commits the state and sets the timer.
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -24,13 +24,12 @@ from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import PanewiseError, StateError
 from panewise.spark.activity import StepActivity
-from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
-from panewise.spark.shuffle.envelope import encode, groups, pieces
+from panewise.spark.metrics import LENGTHS, Tally, figures_of, metrics_of
 from panewise.spark.shuffle.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
+from panewise.spark.workers.output_frames import direct_frames, envelope_frames, live_payload
 from panewise.spark.workers.processor_settings import Settings
 from panewise.spark.workers.state_pieces import StatePieces
 from panewise.spark.workers.step import OutputBuffer, ShardBatch, StepOutput, encoded, step
-from panewise.spark.workers.unpack import Unpack
 from panewise.spark.workers.worker import hide_traceback, settle
 from panewise.state import Mirror, RunStore
 from panewise.state.arrow_streams import shares_text
@@ -153,10 +152,10 @@ class ShardRunner:
         self._commit(stored, watermark, feeds)
         metrics = self._metrics(stored, shard, counts, tally)
         if self._settings.direct is not None:
-            yield from _direct(self._settings.direct, emitted.get(self._settings.direct.kind), metrics)
+            yield from direct_frames(self._settings.direct, emitted.get(self._settings.direct.kind), metrics)
             return
         more = [*self._live(operator, shard), *self._report(operator, shard)]
-        yield from _envelopes(chain(shard_batch.carried, envelopes, more), metrics)
+        yield from envelope_frames(chain(shard_batch.carried, envelopes, more), metrics)
 
     def _tally(self, operator: Operator, shard_batch: ShardBatch) -> Tally:
         """Returns the tally of a step that begins; with a journal it has the activity of the step."""
@@ -207,9 +206,9 @@ class ShardRunner:
         """Yields panes as frames for Spark, without metrics."""
         direct = self._settings.direct
         if direct is None:
-            yield from _envelopes(encoded([("panes", panes)]), None)
+            yield from envelope_frames(encoded([("panes", panes)]), None)
         elif direct.kind == "panes":
-            yield from _direct(direct, panes, None)
+            yield from direct_frames(direct, panes, None)
 
     def _ended(self, stored: StoredOperator) -> Iterator[Output]:
         """Ends the inputs of static sides, whose rows are all in the state (semantics 36.8).
@@ -220,7 +219,7 @@ class ShardRunner:
 
     def _live(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
         """Returns the envelope with the live windows, if they are wanted."""
-        return [("live", _live_windows(operator.live(), shard))] if self._settings.live else []
+        return [("live", live_payload(operator.live(), shard))] if self._settings.live else []
 
     def _report(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
         """Returns the envelope with the output watermark, if a second operator wants it and there is one.
@@ -298,18 +297,6 @@ def _mirror() -> Mirror:
     return Mirror(Path(local) / "panewise")
 
 
-def _direct(unpack: Unpack, table: pl.DataFrame | None, metrics: str | None) -> Iterator[pd.DataFrame]:
-    """Yields one kind of output in real columns, in frames of bounded size.
-
-    The first frame has the metrics. Without rows and metrics there is no frame.
-    """
-    if table is None and metrics is not None:
-        yield unpack.frame(None, metrics)
-    for piece in () if table is None else pieces(table):
-        yield unpack.frame(piece, metrics)
-        metrics = None
-
-
 def _before_commit(emitted: dict[str, pl.DataFrame]) -> Iterator[tuple[str, bytes]]:
     """Returns tables as envelopes. Where a table shares text with the state, encodes and removes all at once.
 
@@ -321,36 +308,6 @@ def _before_commit(emitted: dict[str, pl.DataFrame]) -> Iterator[tuple[str, byte
         envelopes = iter(list(envelopes))
         emitted.clear()
     return envelopes
-
-
-def _envelopes(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
-    """Yields envelopes as frames for Spark.
-
-    The first envelope has the metrics. Without envelopes and metrics there is no frame.
-    """
-    empty = True
-    for rows in groups(envelopes):
-        empty, numbers = False, [metrics, *[None] * (len(rows) - 1)]
-        yield pd.DataFrame(
-            [(*row, number) for row, number in zip(rows, numbers, strict=True)],
-            columns=["kind", "payload", COLUMN],
-        )
-        metrics = None
-    if empty and metrics is not None:
-        yield pd.DataFrame([("metrics", b"", metrics)], columns=["kind", "payload", COLUMN])
-
-
-def _live_windows(windows: pl.DataFrame, shard: int) -> bytes:
-    """Encodes the live windows with their shard as a payload.
-
-    A row of nulls stands for no windows, so that the reader sees that the shard has none.
-    """
-    rows = (
-        windows
-        if windows.height
-        else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
-    )
-    return encode(rows.with_columns(pl.lit(shard).alias("shard")))
 
 
 def check_state_size(size: int | None, most_mb: int, shard: int) -> None:

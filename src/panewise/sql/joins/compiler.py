@@ -1,6 +1,5 @@
 """A SELECT from a join with a range of time, windows or an order of time (semantics 46.20)."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -12,7 +11,6 @@ from panewise.spec import Interval, SameWindow, Session, left, right
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate
-from panewise.sql.expressions.stars import check_left_out
 from panewise.sql.joins.comparisons import ConditionReader, is_always_true
 from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
@@ -20,6 +18,7 @@ from panewise.sql.joins.one_sided import OneSidedConditions
 from panewise.sql.joins.open_conditions import is_open
 from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
 from panewise.sql.joins.row_conditions import row_condition
+from panewise.sql.joins.select_list import JoinSelectList
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds_keys
@@ -27,7 +26,6 @@ from panewise.sql.options import DELETES, LATENESS, TWICE
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Join, Select
-from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import JoinStage, OpenCondition, QueryStage, Referring, SparkStage, is_ours
 from panewise.sql.windows.window_rows import WindowRows
 
@@ -83,16 +81,12 @@ class JoinCompiler:
         self._check_type(match, how)
         self._check_keys(match)
         stages, times = self._of_results(stages, match)
-        keys, condition = self._keys()
         one_sided = OneSidedConditions(self.columns, self.conditions, applies=match.one_sided)
-        rest, selecting = self._rest(how)
-        selecting += one_sided.of_left(how)
-        condition = rest if condition is None else condition if rest is None else condition & rest
-        self._check_version(condition)
-        selecting += self._conditions_on_bounds(how)
-        if self.select.where is not None and not self._where_is_on():
-            selecting.append(self.columns.referring(self.select.where, None))
+        keys, condition, selecting = self._conditions(how, one_sided)
         opened = self._open(how)
+        listed = JoinSelectList(
+            self.select, self.join, self.columns, self.windows, panes=self.panes is not None
+        )
         return JoinStage(
             self.columns.with_computed(stages[0], "left"),
             self.columns.with_computed(one_sided.of_right(stages[1]), "right"),
@@ -103,7 +97,7 @@ class JoinCompiler:
             how,
             condition,
             tuple(selecting),
-            self._items(),
+            listed.items(),
             self.spark,
             lateness=self._lateness(),
             options=(_without_deletes(self.sides[0]), _without_deletes(self.sides[1])),
@@ -114,6 +108,20 @@ class JoinCompiler:
             added_times=_added(times, match.times),
             ends=({}, {}) if self.windows is None else (self.windows[0].ends, self.windows[1].ends),
         )
+
+    def _conditions(
+        self, how: str, one_sided: OneSidedConditions
+    ) -> tuple[tuple[tuple[str, str], ...], Any, list[Referring]]:
+        """Returns the keys and the condition of the join, and the conditions on its rows."""
+        keys, condition = self._keys()
+        rest, selecting = self._rest(how)
+        selecting += one_sided.of_left(how)
+        condition = rest if condition is None else condition if rest is None else condition & rest
+        self._check_version(condition)
+        selecting += self._conditions_on_bounds(how)
+        if self.select.where is not None and not self._where_is_on():
+            selecting.append(self.columns.referring(self.select.where, None))
+        return keys, condition, selecting
 
     def _conditions_on_bounds(self, how: str) -> list[Referring]:
         """Returns the conditions on bounds that the queries of both sides have, for the rows of the join."""
@@ -209,64 +217,6 @@ class JoinCompiler:
         if names[0] == names[1] or not all(names):
             rule = "the sides of a join have different names"
             raise self._fail("a join", rule, "add AS and a name to each")
-
-    def _items(self) -> tuple[Referring, ...]:
-        using, items = self.join.using, list[Referring]()
-        for item in self.select.items:
-            whole = self.columns.referring(item.expr, item.alias, using)
-            if not item.is_star or whole.with_tables:
-                items.append(whole)
-            elif self.panes is not None:
-                items += self._columns_of_panes(whole)
-            else:
-                items += [whole] if self.windows is None else self._columns_of_windows(whole)
-        return tuple(items)
-
-    def _columns_of_panes(self, whole: Referring) -> list[Referring]:
-        """Returns the columns for which `*` stands, without the event times that the query does not have."""
-        once = self._once(whole)
-        named = [
-            (side.name, name)
-            for _, side in self._sides_of(whole)
-            for name in names_of_outputs(side.stage) or ()
-        ]
-        check_left_out(whole.original, [name for _, name in named])
-        columns = [(table, name) for table, name in named if name.lower() not in once]
-        return [*self._using_of(whole), *(Referring(("", ""), (pair,), pair[1], pair[1]) for pair in columns)]
-
-    def _using_of(self, whole: Referring) -> list[Referring]:
-        """Returns the columns of USING that a `*` has first; `t.*` has none."""
-        using = (name for name in whole.parts[1:] if name.lower() not in whole.without)
-        return [Referring(("", ""), ((None, name),), name, name) for name in using]
-
-    def _once(self, whole: Referring) -> frozenset[str]:
-        """Returns the columns, in lower case, that a `*` does not have from each side."""
-        return whole.without | {name.lower() for name in whole.parts[1:]}
-
-    def _sides_of(self, whole: Referring) -> Iterator[tuple[int, JoinInput]]:
-        """Yields the sides of which a `*` has columns, with their places."""
-        one_side, table = HOWS[self.join.kind] in ("semi", "anti"), whole.columns[0][0]
-        for place, side in enumerate(self.sides[: 1 if one_side else 2]):
-            if table is None or table.lower() == (side.name or "").lower():
-                yield place, side
-
-    def _columns_of_windows(self, whole: Referring) -> Iterator[Referring]:
-        """Yields the columns for which `*` stands, with the bounds of the windows in their places."""
-        assert self.windows is not None, "a window join"
-        once = self._once(whole)
-        yield from self._using_of(whole)
-        for place, side in self._sides_of(whole):
-            rows = self.windows[place]
-            named = rows.columns if None not in rows.columns else rows.columns[1:]
-            if None in named or (named != rows.columns and not {*named} <= {*rows.ends}):
-                rule = "`*` of a window join has columns that the text names, or those of a table"
-                raise self._fail(whole.original, rule, "name the columns")
-            if named != rows.columns:
-                own = once - {*map(str.lower, filter(None, named))}
-                yield Referring(("*",), ((side.name, "*"),), None, whole.original, without=own)
-            for name in filter(None, named):
-                if name.lower() not in once:
-                    yield Referring(("", ""), ((side.name, name),), name, name)
 
     def _fail(self, given: str, rule: str, remedy: str) -> SqlError:
         return self.parser.fail(given, rule, remedy, self.join.span)

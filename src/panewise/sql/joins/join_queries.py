@@ -29,7 +29,7 @@ from panewise.sql.parsing.syntax import (
     TableFunction,
 )
 from panewise.sql.rewriting import compiled_again
-from panewise.sql.scope import QueryScope
+from panewise.sql.scope import QueryScope, WithQuery
 from panewise.sql.sources import assigned_rows, cut_at_tables, leaves, single_input, table_names
 from panewise.sql.spark_queries import simple_rows, spark_query
 from panewise.sql.stages import JoinStage, QueryStage, walk
@@ -147,7 +147,17 @@ def _nested(select: Select, join: Join, emit: Emit | None, scope: QueryScope) ->
         return outer
     if whole:
         raise _unnamed(join, "`*`" if stars else "a column without its table", scope.parser)
-    return compiled_again(over_joined(scope.parser, select, left.span, members), scope)
+    return _with_spark(select, join, inner, scope)
+
+
+def _with_spark(select: Select, join: Join, inner: QueryStage, scope: QueryScope) -> QueryStage:
+    """Returns Spark's join of the rows of a join, which its text reads as a query with a name of its own."""
+    name = "joined"
+    while name in {*scope.known, *table_names(join.right)}:
+        name += "_"
+    known = {**scope.known, name: WithQuery(None, scope, inner)}
+    written = over_joined(scope.parser, select, join.left.span, table_names(join.left), name)
+    return compiled_again(written, scope.within(known))
 
 
 def _check_spark_joins(join: Join, probe: Select, scope: QueryScope) -> None:

@@ -128,29 +128,27 @@ def _prefix(node: exp.Column) -> str:
     return ".".join(part.name.lower() for part in node.parts[:-1])
 
 
-def over_joined(parser: QueryParser, select: Select, span: TextSpan, tables: frozenset[str]) -> WrittenText:
+def over_joined(
+    parser: QueryParser, select: Select, span: TextSpan, tables: frozenset[str], joined: str
+) -> WrittenText:
     """Returns a SELECT from a join of a join with a table that only Spark can join.
 
     Args:
         parser: the parser.
         select: the SELECT.
-        span: the characters of the inner join, which becomes a query in FROM.
+        span: the characters of the inner join.
         tables: the names of its tables.
+        joined: the name of the inner join, which stands in the place of its characters.
     """
     nodes = [node for node in _read(select) if node.table.lower() in tables]
-    names = {parser.span_of(node): f"joined.{in_backticks(joined_name(node))}" for node in nodes}
+    names = {parser.span_of(node): f"{joined}.{in_backticks(joined_name(node))}" for node in nodes}
     text, sql = WrittenText(), parser.sql
     text.add("SELECT ", select.span.start)
     for number, item in enumerate(select.items):
         text.add(", " if number else "", item.span.start)
         text.copy(sql, item.expr.span, names)
         text.add(f" AS {in_backticks(item.name)}" if item.name else "", item.span.end)
-    text.add(" FROM (SELECT ", span.start)
-    columns = {joined_name(node): parser.characters_of(node) for node in nodes}
-    text.add(", ".join(f"{column} AS {in_backticks(name)}" for name, column in columns.items()), span.start)
-    text.add(" FROM ", span.start)
-    text.copy(sql, span)
-    text.add(") AS joined", span.start)
+    text.add(f" FROM {joined}", span.start)
     text.copy(sql, TextSpan(span.end, select.span.end), names)
     return text
 

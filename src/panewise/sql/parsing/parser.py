@@ -155,13 +155,30 @@ class QueryParser(RelationParser):
             )
         return True
 
-    def _select(self) -> Select:
+    def _streamed_list(self) -> Any:
+        """Parses the word and the parenthesis of ISTREAM(...) around a list. Returns the word, or None."""
+        word = next((word for word in STREAMED if self.at_word(word)), None)
+        if word is None or not self.at(TokenType.L_PAREN, ahead=1):
+            return None
+        depth, ahead = 1, 2
+        while depth and self._index + ahead < len(self._tokens):
+            depth += self.at(TokenType.L_PAREN, ahead=ahead) - self.at(TokenType.R_PAREN, ahead=ahead)
+            ahead += 1
+        if self.word(ahead) != "FROM":
+            return None
+        self._advance(2)
+        return word
+
+    def _select(self) -> Select | Streamed:
         index = self._index
         self._advance()
         self.take(TokenType.HINT)  # it has no effect on rows
         self._check_stream()
         distinct = self._distinct()
+        streamed = self._streamed_list()
         items = self.separated(self._item)
+        if streamed is not None:
+            self.required(TokenType.R_PAREN, f"{streamed} has a SELECT list", "close the parenthesis")
         source, source_span = None, None
         if self.take_words("FROM"):
             begin = self._index
@@ -180,7 +197,8 @@ class QueryParser(RelationParser):
         qualify = qualify or self._after("QUALIFY")
         span = self.span_from(index)
         clauses = items, distinct, source, where, group, having, qualify, others
-        return Select(*clauses, span, source_span, windows, windows_span)
+        select = Select(*clauses, span, source_span, windows, windows_span)
+        return select if streamed is None else Streamed(streamed, Query((), select, (), None, span), span)
 
     def _check_stream(self) -> None:
         """Refuses the word STREAM before a SELECT list, unless it can be a column."""

@@ -43,6 +43,7 @@ def _plain_side(side: Side) -> Side:
         position=side.position,
         null_keys=side.null_keys,
         max_future_skew=side.max_future_skew,
+        allowed_lateness=side.allowed_lateness,
     )
 
 

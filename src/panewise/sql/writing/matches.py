@@ -1,14 +1,33 @@
 """Each match as FROM and ON: what stands between the tables, and the comparisons of their times."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from panewise.chrono import Duration
-from panewise.spec import AsOf, Hopping, Interval, JoinOperator, LastRows, Latest, SameWindow, Side, Tumbling
+from panewise.spec import (
+    Always,
+    AsOf,
+    Calendar,
+    Cumulating,
+    Every,
+    Hopping,
+    Interval,
+    JoinOperator,
+    JoinWindow,
+    LastRows,
+    Latest,
+    SameWindow,
+    Session,
+    Side,
+    Tumbling,
+    WindowedStreams,
+)
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.policy.policies import CountPolicy
 from panewise.spec.windows.size_in_rows import MOST_ROWS
+from panewise.sql.joins.stream_matches import updated_match
 from panewise.sql.text.parameters import literal
 from panewise.sql.writing.conditions import condition
 from panewise.sql.writing.emission import emit_parts
@@ -72,7 +91,7 @@ def _times(spec: JoinOperator) -> tuple[str, str]:
 def _interval(spec: JoinOperator, table: str) -> str:
     match: Any = spec.match
     if match.lower is None or match.upper is None:
-        raise unsaid("match", match)
+        return _open_interval(spec, table)
     check_plain(match, Interval(match.lower, match.upper, match.closed), "match.")
     left, right = _times(spec)
     least = ">=" if match.closed in ("both", "left") else ">"
@@ -85,6 +104,87 @@ def _interval(spec: JoinOperator, table: str) -> str:
     return f"{first} {_WORDS[spec.how]} {second}{_on(spec, times)}"
 
 
+def _open_interval(spec: JoinOperator, table: str) -> str:
+    """Returns a join of windows of CQL of which one is, or both are, unbounded."""
+    match: Any = spec.match
+    unlimited = match == Interval(match.lower, match.upper, retain_for="unlimited")
+    if (
+        not unlimited
+        or (match.lower is not None and match.lower.us > 0)
+        or (match.upper is not None and match.upper.us < 0)
+    ):
+        raise unsaid("match", match)
+    _times(spec)
+    lengths = match.upper, None if match.lower is None else Duration(-match.lower.us)
+    first, second = (_range(size, side) for size, side in zip(lengths, (spec.left, spec.right), strict=True))
+    return _of_streams(spec, table, [first, second])
+
+
+def _range(size: Duration | None, side: Side) -> str:
+    """Returns the window of time of a table, None being without a bound."""
+    column = "" if side.event_time is None else f" ON {in_backticks(side.event_time)}"
+    if size is None:
+        return f"[UNBOUNDED{column}]"
+    return f"[NOW{column}]" if size == Duration(0) else f"[RANGE {length(size)}{column}]"
+
+
+def _of_streams(spec: JoinOperator, table: str, windows: list[str]) -> str:
+    """Returns a join of tables with windows of CQL."""
+    options = (_options(spec.left), _options(spec.right))
+    first, second = (
+        f"{name}{option} {window} {alias}"
+        for name, option, window, alias in zip((table, "u"), options, windows, ("a", "b"), strict=True)
+    )
+    return f"{first} {_WORDS[spec.how]} {second}{_on(spec, [])}"
+
+
+def _windowed_streams(spec: JoinOperator, table: str) -> str:
+    match: Any = spec.match
+    windows = [_stream_window(match.left, spec.left), _stream_window(match.right, spec.right)]
+    kinds = {isinstance(part.window, Tumbling) for part in (match.left, match.right)}
+    if None in windows or len(kinds) == 1:
+        return _updated(spec, table)
+    return _of_streams(spec, table, [window or "" for window in windows])
+
+
+def _stream_window(part: Any, side: Side) -> str | None:
+    """Returns the window of CQL of a side, None if it has none or releases its rows otherwise."""
+    window: Any = part.window
+    if window is None or part != JoinWindow(window):
+        return None
+    if isinstance(window, Tumbling):
+        sized: Any = window.size
+        return None if window.origin else _range(sized, side)
+    return _rows(window.n, side.keys)
+
+
+def _updated(spec: JoinOperator, table: str) -> str:
+    """Returns a join OVER (...) with its update policy in EMIT."""
+    match: Any = spec.match
+    window, early = match.right.window, match.left.early
+    periodic = isinstance(early, Every)
+    if window is None or not (periodic or isinstance(early, Always)):
+        raise unsaid("match", match)
+    ranged, period = isinstance(window, Tumbling), early.period if periodic else None
+    kind, size = ("range", window.size) if ranged else ("rows", window.n)
+    texts = {late: updated_match(kind, size, period, late=late) for late in (False, True)}
+    said = next((late for late, streams in texts.items() if streams == match), None)
+    times = {spec.left.event_time, spec.right.event_time}
+    if said is None or (ranged and len(times) > 1):
+        raise unsaid("match", match)
+    over = f"ORDER BY {in_backticks(times.pop() or '')} RANGE {length(size)}" if ranged else f"ROWS {size}"
+    emit = [f"EVERY {length(period)}" if periodic else "CHANGES"]
+    late, other = spec.left.allowed_lateness, spec.right.allowed_lateness
+    left, right, none = spec.left, spec.right, Duration(0)
+    if said:
+        if late != other:
+            raise unsaid("allowed_lateness", late)
+        emit.append(f"WITH LATENESS {length(late)}")
+        left, right = replace(left, allowed_lateness=none), replace(right, allowed_lateness=none)
+    first, second = f"{table}{_options(left)} a", f"u{_options(right)} b"
+    return f"{first} JOIN {second} OVER ({over} PRECEDING){_on(spec, [])}\nEMIT {', '.join(emit)}"
+
+
 def _shift(duration: Duration) -> str:
     """Returns what is added to a time."""
     return f"{'-' if duration.us < 0 else '+'} {length(Duration(abs(duration.us)))}"
@@ -92,7 +192,12 @@ def _shift(duration: Duration) -> str:
 
 def _as_of(spec: JoinOperator, table: str) -> str:
     match: Any = spec.match
-    words = {"inner": "ASOF JOIN", "left": "LEFT ASOF JOIN"}
+    words = {
+        "inner": "ASOF JOIN",
+        "left": "LEFT ASOF JOIN",
+        "semi": "ASOF SEMI JOIN",
+        "anti": "ASOF ANTI JOIN",
+    }
     if match.strategy == "nearest":
         raise unsaid("match", match)
     if spec.how not in words:
@@ -110,11 +215,12 @@ def _as_of(spec: JoinOperator, table: str) -> str:
 
 def _same_window(spec: JoinOperator, table: str) -> str:
     match: Any = spec.match
-    fixed = isinstance(match.window, (Tumbling, Hopping)) and not getattr(match.window, "gaps", False)
-    if not fixed or match.drop_by != "window":
+    merging = isinstance(match.window, Session) and match.window == Session(match.window.gap, "merge")
+    known = isinstance(match.window, (Tumbling, Hopping, Cumulating, Calendar)) or merging
+    if not known or getattr(match.window, "gaps", False) or match.drop_by != "window":
         raise unsaid("match", match)
     sources = [
-        f"{table_function(match.window, f'TABLE {name}{_options(side)}', side.event_time)} {alias}"
+        f"{table_function(match.window, _data(spec, name, side), side.event_time)} {alias}"
         for name, side, alias in ((table, spec.left, "a"), ("u", spec.right, "b"))
     ]
     bounds = [f"a.{name} = b.{name}" for name in BOUNDS]
@@ -123,12 +229,23 @@ def _same_window(spec: JoinOperator, table: str) -> str:
     return f"{sources[0]} {_WORDS[spec.how]} {sources[1]}{_on(spec, bounds)}{emission}"
 
 
+def _data(spec: JoinOperator, name: str, side: Side) -> str:
+    """Returns the table of a window function; sessions are those of the keys."""
+    match: Any = spec.match
+    keys = ", ".join(map(in_backticks, side.keys)) if isinstance(match.window, Session) else ""
+    return f"TABLE {name}{_options(side)}{f' PARTITION BY {keys}' if keys else ''}"
+
+
 def _options(side: Side, deletes: str | None = None) -> str:
+    more = []
+    if side.allowed_lateness != Duration(0):
+        more.append(f"allowed_lateness = {literal(str(side.allowed_lateness))}")
+    if deletes is not None:
+        more.append(f"deletes = {literal(deletes)}")
     options = options_of(side, side.order, nulls=True)
-    if deletes is None:
+    if not more:
         return options
-    option = f"deletes = {literal(deletes)}"
-    return f"{options[:-1]}, {option})" if options else f" WITH ({option})"
+    return f"{options[:-1]}, {', '.join(more)})" if options else f" WITH ({', '.join(more)})"
 
 
 def _last_rows(spec: JoinOperator, table: str) -> str:
@@ -144,12 +261,7 @@ def _last_rows(spec: JoinOperator, table: str) -> str:
     windows = [_rows(count, side.keys) for count, side in zip(counts, (spec.left, spec.right), strict=True)]
     if not any("ROWS " in window for window in windows):
         raise unsaid("match", match)
-    options = (_options(spec.left), _options(spec.right))
-    named = [
-        f"{name}{option} {window} {alias}"
-        for name, option, window, alias in zip((table, "u"), options, windows, ("a", "b"), strict=True)
-    ]
-    return f"{named[0]} {_WORDS[spec.how]} {named[1]}{_on(spec, [])}"
+    return _of_streams(spec, table, windows)
 
 
 def _count(policy: Any, match: Any) -> int:
@@ -182,4 +294,5 @@ _WRITERS: Final[Mapping[str, Callable[[JoinOperator, str], str]]] = {
     SameWindow.kind: _same_window,
     LastRows.kind: _last_rows,
     Latest.kind: _latest,
+    WindowedStreams.kind: _windowed_streams,
 }

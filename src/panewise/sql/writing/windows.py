@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Calendar, Chain, Global, Session, WindowOperator
+from panewise.spec import AnyWindow, Calendar, Chain, Global, Session, Sliding, WindowOperator
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.parsing.intervals import EXACT
@@ -34,12 +34,14 @@ def windows(spec: WindowOperator, table: str) -> str:
     """
     check_windows(spec)
     keys = [in_backticks(name) for name in spec.keys]
-    endless = isinstance(spec.window, Global)
-    group = [*keys, *([] if endless else BOUNDS)]
+    endless, sliding = isinstance(spec.window, Global), isinstance(spec.window, Sliding)
+    bounds = [] if endless else [*BOUNDS]
+    group = keys if sliding else [*keys, *bounds]
     source = f"{table}{options_of(spec, spec.order)}"
+    plain = f"{source} {_sliding(spec)}" if sliding else source
     lines = [
-        f"SELECT {', '.join([*group, *named_aggregates(spec.aggregates)])}",
-        f"FROM {source}" if endless else f"FROM TABLE({function(spec, source, keys)})",
+        f"SELECT {', '.join([*keys, *bounds, *named_aggregates(spec.aggregates)])}",
+        f"FROM {plain}" if endless or sliding else f"FROM TABLE({function(spec, source, keys)})",
         *([f"GROUP BY {', '.join(group)}"] if group else []),
     ]
     emit = emit_parts(spec, "accumulating", on_time=spec.on_time)
@@ -63,6 +65,17 @@ def chain(spec: Chain, table: str) -> str:
         columns = ", ".join([*group, *named_aggregates(stage.aggregates)])
         text = f"SELECT {columns}\nFROM (\n{inner}\n)\nGROUP BY {', '.join(group)}"
     return text
+
+
+def _sliding(spec: WindowOperator) -> str:
+    """Returns the window of CQL behind a table, with its event time."""
+    window: Any = spec.window
+    column = "" if spec.event_time is None else f" ON {in_backticks(spec.event_time)}"
+    if window == Sliding(0):
+        return f"[NOW{column}]"
+    if window.size == Duration(0) or window != Sliding(window.size, "both") or not spec.aggregates:
+        raise unsaid("window", window)
+    return f"[RANGE {length(window.size)}{column}]"
 
 
 def check_windows(spec: WindowOperator) -> None:

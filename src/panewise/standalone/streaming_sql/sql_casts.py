@@ -15,7 +15,7 @@ from panewise.errors import InputError
 from panewise.sql.expressions.expression_tree import ConstantNode, Node
 from panewise.sql.expressions.type_names import first_name
 from panewise.standalone.schema import dtype_of
-from panewise.standalone.streaming_sql.sql_functions import in_range, whole
+from panewise.standalone.streaming_sql.sql_numbers import in_range, whole
 from panewise.standalone.streaming_sql.sql_typed import Typed, refused
 
 COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "in"})
