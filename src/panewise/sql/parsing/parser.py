@@ -61,8 +61,9 @@ MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stac
 class QueryParser(EmitParser):
     """Parses a whole text.
 
-    It is four classes of ours, EMIT among them: sqlglot's methods for expressions call the one for tables in
-    them, which RelationParser overrides. What they do not call, such as GROUP BY, is a function of the parser.
+    It is four classes of ours, one of them for EMIT. sqlglot's methods for expressions call the one for
+    tables in them, which RelationParser overrides. What they do not call, such as GROUP BY, is a function of
+    the parser.
     """
 
     depth = 0
