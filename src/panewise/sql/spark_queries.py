@@ -75,7 +75,7 @@ def _side_rows(body: Body, scope: QueryScope) -> QueryStage | None:
         return union if union is None or body.every else DistinctStage(union)
     if isinstance(body, SetOperation):
         left, right = (_side_rows(side, scope) for side in (body.left, body.right))
-        return None if left is None or right is None else SetStage(body.word, body.every, left, right)
+        return None if left is None or right is None else SetStage(left, right, body.word, body.every)
     if isinstance(body, Query) and not (body.ctes or body.tail or body.emit):
         return _side_rows(body.body, scope)
     if isinstance(body, Opaque):

@@ -84,8 +84,8 @@ class SparkStage(QueryStage):
 
 
 @dataclass(frozen=True)
-class UnionStage(QueryStage):
-    """The rows of two stages, one after the other, with the names of the first.
+class PairStage(QueryStage):
+    """A stage that reads two others.
 
     Attributes:
         left: the first stage.
@@ -102,25 +102,23 @@ class UnionStage(QueryStage):
 
 
 @dataclass(frozen=True)
-class SetStage(QueryStage):
+class UnionStage(PairStage):
+    """The rows of two stages, one after the other, with the names of the first."""
+
+
+@dataclass(frozen=True)
+class SetStage(PairStage):
     """The rows of one whole input that are, or are not, those of another one. Nulls are equal.
+
+    The columns have the names of the first stage.
 
     Attributes:
         word: EXCEPT or INTERSECT.
         every: whether each row counts; otherwise equal rows are one.
-        left: the first stage, whose names the columns have.
-        right: the second stage.
     """
 
     word: str
     every: bool
-    left: QueryStage
-    right: QueryStage
-
-    @property
-    def inputs(self) -> tuple[QueryStage, ...]:
-        """The stages before it."""
-        return (self.left, self.right)
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,11 @@ from panewise.sql.stages import (
     AssignedStage,
     Computed,
     FollowingStage,
-    JoinStage,
     OutputColumn,
+    PairStage,
     QueryStage,
     Ranked,
-    SetStage,
     SparkStage,
-    UnionStage,
     WindowsStage,
 )
 from panewise.sql.windows.panes import BOUND_TEXTS
@@ -54,7 +52,7 @@ def _with_inputs(stage: QueryStage, before: list[QueryStage], plain: QueryStage 
     """Returns a stage with other stages before it."""
     if isinstance(stage, FollowingStage):
         return replace(stage, input=before[0])
-    if isinstance(stage, (UnionStage, SetStage, JoinStage)):
+    if isinstance(stage, PairStage):
         return replace(stage, left=before[0], right=before[1])
     assert isinstance(stage, SparkStage), "a table has no stage before it"
     tables = zip(before, (name for _, name in stage.tables), strict=True)
