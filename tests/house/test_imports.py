@@ -25,7 +25,18 @@ from tests.house.sources import (
     shown,
 )
 
-FOUNDATION = {"errors", "extras", "replaced_names", "chrono", "choices", "families", "matches", "spec"}
+FOUNDATION = {
+    "errors",
+    "extras",
+    "replaced_names",
+    "chrono",
+    "paths",
+    "source_options",
+    "choices",
+    "families",
+    "matches",
+    "spec",
+}
 RUNTIME = FOUNDATION | {"calls", "", "functions", "streamwindow", "state", "stores", "engine"}
 FRONT = RUNTIME | {"oracle", "sql", "standalone", "checkpoints", "observe", "spark"}
 
@@ -37,6 +48,8 @@ MAY_IMPORT = {
     "calls": {"errors"},
     "replaced_names": {"errors"},
     "chrono": {"errors"},
+    "paths": {"errors"},
+    "source_options": set(),
     "choices": {"errors"},
     "families": set(),
     "matches": set(),

@@ -100,7 +100,6 @@ ELSEWHERE = {
     "spark/session/standard_error.py": "demo/test_job.py",
     "spark/workers/whole_batch.py": "spark/test_batch.py",
     "spark/workers/microbatch.py": "spark/test_micro_batches.py",
-    "spark/workers/output_frames.py": "spark/test_bounded.py",
     "spark/builders/apply_spec.py": "spark/inputs/test_checks.py",
     "spark/queries/selection.py": "spark/streaming_sql/test_streaming_sql.py",
     "spark/results": "spark/sinks/test_arguments.py",

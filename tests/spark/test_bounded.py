@@ -15,7 +15,7 @@ from panewise.families import INPUT
 from panewise.spark.columns.types import spark_schema
 from panewise.spark.metrics import COLUMN
 from panewise.spark.shuffle.envelope import LARGEST, decode, encode, groups, pieces
-from panewise.spark.workers.output_frames import direct_frames, envelope_frames
+from panewise.spark.workers.microbatch import envelope_frames
 from panewise.spark.workers.pack import Pack
 from panewise.spark.workers.step import ShardBatch, encoded, step
 from panewise.spark.workers.unpack import Unpack
@@ -109,15 +109,15 @@ def test_the_envelopes_of_a_step_have_its_metrics_once() -> None:
 
 def test_the_real_columns_of_a_step_have_its_metrics_once() -> None:
     unpack = Unpack("panes", spark_schema(LONG.schema), {name: name for name in LONG.columns})
-    frames = list(direct_frames(unpack, LONG, "1,2"))
+    frames = list(unpack.frames(LONG, "1,2"))
     assert len(frames) > 3
     assert [number for frame in frames for number in frame[COLUMN].dropna()] == ["1,2"]
     tables = [pl.DataFrame(pa.Table.from_pandas(frame, preserve_index=False)) for frame in frames]
     assert all(table.estimated_size() <= 2 * ROOM for table in tables)
     rows = pl.concat(tables).filter(pl.col(COLUMN).is_null()).drop(COLUMN)
     assert rows.equals(LONG)
-    assert [len(frame) for frame in direct_frames(unpack, None, "1,2")] == [1]
-    assert list(direct_frames(unpack, None, None)) == []
+    assert [len(frame) for frame in unpack.frames(None, "1,2")] == [1]
+    assert list(unpack.frames(None, None)) == []
 
 
 def test_the_columns_of_a_frame_have_one_chunk() -> None:

@@ -15,6 +15,7 @@ Columns: TypeAlias = list[str | None]
 TOKEN = re.compile(r"--[^\n]*|/\*.*?\*/|'(?:[^'\\]|\\.|'')*'|`[^`]*`|\"[^\"]*\"|[\w]+|\|>|[^\s\w]", re.DOTALL)
 WINDOWS = {"TUMBLE", "HOP", "CUMULATE", "SESSION"}
 BOUNDS: Columns = ["window_start", "window_end", "window_time"]
+STREAMED = {"ISTREAM", "DSTREAM", "RSTREAM"}
 SETS = {"UNION", "INTERSECT", "EXCEPT", "MINUS"}
 BEHIND = {
     "WHERE",
@@ -47,7 +48,7 @@ def _query(tokens: list[str], tables: Mapping[str, Columns]) -> Columns:
     if not tokens or "|>" in tokens:
         raise UnknownColumnsError
     first = tokens[0].upper()
-    if first in ("ISTREAM", "DSTREAM", "RSTREAM", "("):
+    if first in STREAMED or first == "(":
         return _query(_inside(tokens, tokens.index("(")), tables)
     if first == "WITH":
         tokens, tables = _with(tokens, tables)
@@ -59,7 +60,8 @@ def _query(tokens: list[str], tables: Mapping[str, Columns]) -> Columns:
     if "FROM" not in places:
         raise UnknownColumnsError
     source = tokens[places["FROM"] + 1 :]
-    items = _split(tokens[start : places["FROM"]])
+    streamed = tokens[start].upper() in STREAMED and tokens[start + 1] == "("
+    items = _split(_inside(tokens, start + 1) if streamed else tokens[start : places["FROM"]])
     return [name for item in items for name in _item(item, source, tables)]
 
 

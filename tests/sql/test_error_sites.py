@@ -12,6 +12,7 @@ import pytest
 
 from panewise.errors import SpecError, SpecWarning, SqlError
 from panewise.sql import compile_sql
+from panewise.sql.compile import compile_whole
 from tests.sql.test_mutations import mutated
 
 SOURCES: Final = Path(__file__).resolve().parents[2] / "src" / "panewise" / "sql"
@@ -380,6 +381,15 @@ def texts() -> list[str]:
     return [*listed, *map(mutated, range(1_500))]
 
 
+WHOLE: Final = (  # which whole inputs refuse, too
+    "SELECT sum(v) OVER (ORDER BY a, b RANGE BETWEEN 1 PRECEDING AND CURRENT ROW) AS s FROM t",
+    "SELECT sum(v) OVER (ORDER BY a RANGE BETWEEN 0.5 PRECEDING AND CURRENT ROW) AS s FROM t",
+    "SELECT ntile(0) OVER (ORDER BY v) AS n FROM t",
+    "SELECT v FROM t SORT BY v",
+    "SELECT v FROM t LIMIT 1 + 1",
+)
+
+
 def test_each_error_site_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
     """semantics 46.13"""
     reached: set[tuple[str, int]] = set()
@@ -403,6 +413,9 @@ def test_each_error_site_is_reached(monkeypatch: pytest.MonkeyPatch) -> None:
                 compile_sql(sql)
             except SqlError:
                 continue
+        for sql in WHOLE:
+            with pytest.raises(SqlError):
+                compile_whole(sql)
     missed = [
         site
         for site in sorted(sites())

@@ -263,3 +263,12 @@ def test_the_limit_of_sets() -> None:
     for group in (f"CUBE ({names})", pairs, f"GROUPING SETS (CUBE ({names}))"):
         with pytest.raises(SqlError, match="at most 1,024 times"):
             compile_sql(f"SELECT count(*) AS n FROM t GROUP BY window(ts, '1 hour'), {group}")
+
+
+@pytest.mark.parametrize("sign", ["-", "+", "~", "NOT"])
+def test_many_signs_are_refused_quickly(sign: str) -> None:
+    """semantics 46.60, 46.61: sqlglot takes time that grows with the square of their number."""
+    text = f"SELECT k FROM t WHERE v > INTERVAL {' '.join([sign] * 150)} 1 MINUTE"
+    with pytest.raises(SqlError, match="nested at most 100 deep"):
+        compile_sql(text)
+    assert is_quick(text)

@@ -3,6 +3,7 @@
 import ast
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -74,6 +75,7 @@ ERRORS = [
         "initial_state 'f' | only a query over a stream that panewise runs begins with a state",
     ),
     ("CREATE TEMPORARY VIEW s (a INT) USING json OPTIONS (streming 'false')", "write streaming"),
+    ("CREATE TEMP VIEW s (a INT) USING kafka OPTIONS (startingOfsets 'x')", "write startingOffsets"),
     ("CREATE TABLE t USING memory OPTIONS (streaming 'true')", "write it in the view of a source"),
     ("CREATE TABLE t USING delta OPTIONS (path 'p', checkpointLocation 'c')", "write checkpoint"),
     ("CREATE TABLE t USING delta OPTIONS (path 'p', outputMode 'complete')", "say with EMIT"),
@@ -109,6 +111,23 @@ def test_an_error_has_a_place(script: str, message: str) -> None:
     shown, caret = str(error).rsplit("\n", 2)[1:]
     assert shown.strip() == script.split("\n")[error.line - 1].strip()
     assert caret.strip(" ").startswith("^")
+
+
+def test_what_queries_write_is_apart(tmp_path: Path) -> None:
+    """semantics 49.56"""
+    tables = "CREATE TABLE a USING json LOCATION '{0}/o'; CREATE TABLE b USING json LOCATION '{0}/o/in'; "
+    two = tables + "INSERT INTO a SELECT 1 AS n; INSERT INTO b SELECT 1 AS n;"
+    with pytest.raises(SqlError, match=r"the table b at .*, inside the table a at .* a reader of"):
+        compile_script(two.format(tmp_path))
+    text = (
+        f"SET panewise.checkpoint = '{tmp_path}/o'; {VIEW}"
+        f"CREATE TABLE a USING json LOCATION '{tmp_path}/o'; INSERT INTO a SELECT v FROM s;"
+    )
+    with pytest.raises(SqlError, match=r"the checkpoint of a at .*, inside the table a at"):
+        compile_script(text)
+    (tmp_path / "o" / "a").mkdir(parents=True)
+    (tmp_path / "o" / "a" / "metadata").touch()
+    compile_script(text)  # the query continues
 
 
 def test_the_caret_is_below_the_whole_clause() -> None:

@@ -138,4 +138,23 @@ QUERIES: Final[list[tuple[str, list[tuple[Any, ...]]]]] = [
         GROUP BY t.k EMIT CHANGES""",
         [("a", 1), ("b", 1)],
     ),
+    (
+        "SELECT * FROM SESSION(t, ts, INTERVAL '2' MINUTES)",
+        [
+            (at(1), "a", 1, at(1), at(3), _last(2)),
+            (at(6), "a", 2, at(6), at(9), _last(8)),
+            (at(7), "b", 5, at(6), at(9), _last(8)),
+            (at(11), "b", 3, at(11), at(13), _last(12)),
+        ],
+    ),
+    (
+        """SELECT x.v + 1 AS v, window_end FROM SESSION(t, DESCRIPTOR(ts), DESCRIPTOR(k), INTERVAL '4' MINUTES) x
+        WHERE x.v <> 5""",
+        [(2, at(5)), (3, at(10)), (4, at(15))],
+    ),
+    (
+        """SELECT window_start AS ws, v FROM (SELECT * FROM SESSION(t, ts, INTERVAL '4' MINUTES)) WHERE v > 1
+        UNION ALL SELECT window_start, w FROM TUMBLE(u, ts, INTERVAL '5' MINUTES) WHERE w > 10""",
+        [(at(6), 2), (at(6), 5), (at(6), 3), (at(5), 20), (at(10), 30)],
+    ),
 ]

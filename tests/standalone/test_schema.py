@@ -8,11 +8,12 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from panewise import Tumbling, WindowOperator
+from panewise import Aggregate, Tumbling, WindowOperator
 from panewise import functions as F
-from panewise.errors import InputError
+from panewise.errors import InputError, SpecError
 from panewise.standalone import StandaloneOperator
 from panewise.standalone.schema import dtype_of
+from panewise.testing import run
 
 SPEC = WindowOperator(
     window=Tumbling(10), aggregates=[F.last("c").alias("last"), F.collect_list("c").alias("all")]
@@ -81,3 +82,28 @@ def test_batches_with_maps_of_arrow() -> None:
     operator.finish()
     [row] = [row for emission in operator.drain() for row in emission.rows.to_dicts()]
     assert row["all"] == [[{"key": "a", "value": 1}], []]
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "column"),
+    [
+        (F.sum("v").filter("ok"), "CASE WHEN ok THEN v END"),
+        (F.max_by("v", "ok").filter("ok"), "CASE WHEN ok THEN ok END"),
+        (F.count_distinct("v", "ok"), "v, ok"),
+    ],
+)
+def test_a_column_that_only_spark_computes(aggregate: Aggregate, column: str) -> None:
+    """semantics 24.17, 24.18"""
+    spec = WindowOperator(window=Tumbling(10), aggregates=[aggregate.alias("a")])
+    expected = (
+        f"column {column!r} | only on Spark are columns of expressions added to the input (semantics 24.17, "
+        "24.18) | name a column of the input, which is null in the rows to skip"
+    )
+    schema = {"event_time": "bigint", "v": "bigint", "ok": "boolean"}
+    with pytest.raises(SpecError) as caught:
+        StandaloneOperator(spec, schema)
+    assert caught.value.args[0] == expected
+    rows = [{"event_time": 1, "v": 1, "ok": True}]
+    with pytest.raises(SpecError) as caught:
+        run(spec, [{"op": "add", "rows": rows}], "standalone")
+    assert caught.value.args[0] == expected

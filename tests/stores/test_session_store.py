@@ -68,7 +68,7 @@ class AnySessionStore(AnyStore):
         self.advanced(time)
 
     @rule(
-        key=KEYS, other=KEYS | st.none(), end=TIMES, start=TIMES, backward=st.booleans(), of=st.integers(0, 3)
+        key=KEYS, other=KEYS | st.none(), end=TIMES, start=TIMES, backward=st.booleans(), of=st.integers(0, 4)
     )
     def find(self, key: Any, other: Any, end: int, start: int, backward: bool, of: int) -> None:
         store, low = self.store, ORDER.index(key)
@@ -84,13 +84,18 @@ class AnySessionStore(AnyStore):
             ),
             2: (lambda: store.fetch(key, backward=backward), range(low, low + 1)),
             3: (lambda: store.fetch_keys(None, other, backward=backward), range(high + 1)),
+            4: (
+                lambda: store.find_all(earliest_end=end, latest_end=start, backward=backward),
+                range(len(ORDER)),
+            ),
         }[of]
-        if of > 1:
-            end, start = -MAX_INSTANT, MAX_INSTANT
+        earliest_end = -MAX_INSTANT if of in (2, 3) else end
+        latest_start = start if of < 2 else MAX_INSTANT
+        latest_end = start if of == 4 else MAX_INSTANT
         expected = [
             SessionEntry(ORDER[place], first, last, value)
             for (last, place, first), value in sorted(self.model.items())
-            if place in keys and last >= end and first <= start
+            if place in keys and earliest_end <= last <= latest_end and first <= latest_start
         ]
         self.open.append((found(), expected[::-1] if backward else expected))
 
@@ -118,6 +123,16 @@ def test_sessions_to_merge() -> None:
     assert values(store.find("a", earliest_end=150, latest_start=300)) == [1, 2]
     assert values(store.find("a", earliest_end=150, latest_start=300, backward=True)) == [2, 1]
     assert values(store.find("a", earliest_end=600, latest_start=700)) == []
+
+
+def test_sessions_of_all_keys_by_their_ends() -> None:
+    """semantics 34.14"""
+    store = SessionStore("10 seconds")
+    for number, key in enumerate("abcde"):
+        store.put(key, number, start=0, end=number * 100)
+    assert values(store.find_all(earliest_end=100, latest_end=300)) == [1, 2, 3]
+    assert values(store.find_all(earliest_end=100, latest_end=300, backward=True)) == [3, 2, 1]
+    assert values(store.find_all(earliest_end=301, latest_end=300)) == []
 
 
 def test_exact_keys_far_apart() -> None:

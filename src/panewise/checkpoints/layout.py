@@ -16,6 +16,7 @@ AFTER: Final = (
     "after"  # the field of the record with the last micro-batch before its specification, -1 for none
 )
 ROWS: Final = "rows"  # the field of the record that says which emitted rows are written (semantics 47.22)
+SINKS: Final = "sinks"  # the field of the record with the paths that the query has written files to
 READS: Final = "reads"  # the field of the record that says what of Spark's checkpoint the plan fixes
 STATEFUL: Final = "stateful"  # its field with the names of Spark's own stateful operators
 GIVE_CHECKPOINT: Final = "give the checkpoint= of write()"

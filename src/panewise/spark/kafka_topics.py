@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from panewise.choices import check_flag
 from panewise.errors import SpecError
+from panewise.source_options import meant_option
 from panewise.spark.inputs.names import column_named
 from panewise.spark.kafka_options import checked_options
 from panewise.spark.session.connector_versions import check_connectors
@@ -60,6 +61,10 @@ def kafka_source(
     if not names or not all(map(is_name, names)) or any("," in name for name in names):
         raise SpecError(f"topics={topics!r}", "a topic has a name, without commas", "give one or more")
     checked = {"startingOffsets": "earliest", **checked_options(options)}
+    misspelt = {name: meant for name in checked if (meant := meant_option(name)) is not None}
+    if misspelt:
+        rule = "Spark ignores an option that its Kafka source does not have"
+        raise SpecError(f"options with {[*misspelt]}", rule, f"write {[*misspelt.values()]}")
     check_connectors(session, ["kafka"])
     reader = session.readStream if stream else session.read
     records = reader.format("kafka").options(**checked).option("subscribe", ",".join(names)).load()

@@ -112,3 +112,15 @@ def checked_column(column: Any) -> str:
         rule, remedy = "an aggregate reads a column", "give its name, or a column of pyspark.sql.functions"
         raise SpecError(f"column={column!r}", rule, remedy)
     return name
+
+
+def check_given(name: str) -> None:
+    """Refuses the name of an expression where the input does not have a column with it.
+
+    Raises:
+        SpecError: if the name is that of an expression.
+    """
+    if isinstance(name, Expression):
+        rule = "only on Spark are columns of expressions added to the input (semantics 24.17, 24.18)"
+        remedy = "name a column of the input, which is null in the rows to skip"
+        raise SpecError(f"column {str(name)!r}", rule, remedy)

@@ -27,6 +27,8 @@ from panewise.sql.stages import (
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.pieces import replaced
 from panewise.sql.text.pipes import without_pipes
+from panewise.sql.whole_tails import with_tail
+from panewise.sql.windows.session_rows import with_session_rows
 from panewise.sql.windows.stream_queries import streamed_rows, with_accumulation
 
 
@@ -45,9 +47,22 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
     >>> compile_sql(text).stage.spec.window
     Tumbling(size=Duration('1 hour'), origin=0)
     """
+    return _guarded(sql, update, whole=False)
+
+
+def compile_whole(sql: str, *, update: DurationLike | None = None) -> CompiledQuery:
+    """Returns the stages of a query over whole inputs in process, which may need their last rows.
+
+    Raises:
+        SqlError: as :func:`compile_sql`.
+    """
+    return _guarded(sql, update, whole=True)
+
+
+def _guarded(sql: str, update: DurationLike | None, *, whole: bool) -> CompiledQuery:
     with compiling():
         try:
-            return _compiled(sql, update)
+            return _compiled(sql, update, whole=whole)
         except RecursionError:
             raise too_deep(Origin(sql), TextSpan(0, len(sql))) from None
         except SqlError as error:
@@ -56,13 +71,14 @@ def compile_sql(sql: str, *, update: DurationLike | None = None) -> CompiledQuer
             raise placed(error, sql) from None
 
 
-def _compiled(sql: str, update: DurationLike | None) -> CompiledQuery:
+def _compiled(sql: str, update: DurationLike | None, *, whole: bool) -> CompiledQuery:
     plain, origin = without_pipes(sql), Origin(sql)
     query, parser = parse(sql) if plain is None else parse(plain.sql, origin.behind(plain))
-    scope = QueryScope(parser, query_stage, update=update)
-    stage = scope.query(replace(query, tail=(), order=()))
+    scope = QueryScope(parser, query_stage, update=update, whole=whole)
+    stage = scope.query(query if whole else replace(query, tail=(), order=()))
     parser.unread.check(parser.origin, parser.sql)
-    if not query.tail:
+    stage = with_session_rows(stage)
+    if whole or not query.tail:
         return CompiledQuery(stage, sql=sql)
     span = TextSpan(query.tail[0][1].start, query.tail[-1][1].end)
     if not has_operator(stage):
@@ -116,6 +132,8 @@ def _body_stage(body: Body, emit: Emit | None, scope: QueryScope) -> QueryStage:
 
 def _sorted(stage: QueryStage, query: Query, scope: QueryScope) -> QueryStage:
     """Returns a query with its tail, which is Spark's."""
+    if scope.whole:
+        return with_tail(stage, query, scope.parser)
     first, last, parser = query.tail[0][1], query.tail[-1][1], scope.parser
     if has_operator(stage):
         raise parser.fail(parser.characters(first), *UNSORTED, first)

@@ -48,6 +48,7 @@ class QueryScope:
             it is an operator, and when it is a part of a text that is written again. Without stored stages
             the innermost of n queries would be compiled some 2^n times.
         sides: the stages of the parts of UNION in this text, by identity.
+        whole: whether the tables are whole inputs, which have a last row (semantics 46.50).
     """
 
     parser: QueryParser
@@ -56,6 +57,7 @@ class QueryScope:
     update: DurationLike | None = None
     written: Written = field(default_factory=dict)
     sides: dict[int, QueryStage] = field(default_factory=dict)
+    whole: bool = False
 
     def query(self, query: Query) -> QueryStage:
         """Returns the stage of a query that stands here."""

@@ -1,6 +1,8 @@
 """What each SELECT is: a join, a Top-N, groups in windows, functions over windows, or plain rows."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
@@ -19,6 +21,7 @@ from panewise.sql.joins.join_queries import join_query
 from panewise.sql.options import options_of
 from panewise.sql.over.compiler import over_stage
 from panewise.sql.over.selects_over_groups import SelectOverGroups
+from panewise.sql.over.whole import over_whole
 from panewise.sql.parsing.emit import check_plain, is_changes
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
@@ -34,7 +37,7 @@ from panewise.sql.parsing.syntax import (
 from panewise.sql.rewriting import compiled_again
 from panewise.sql.scope import QueryScope
 from panewise.sql.select_clauses import calls_window, time_of
-from panewise.sql.sources import assigned_rows, leaves, operator_input, single_input, unbounded
+from panewise.sql.sources import OperatorInput, assigned_rows, leaves, operator_input, single_input, unbounded
 from panewise.sql.spark_queries import is_simple, select_over, simple_rows, spark_query
 from panewise.sql.stages import (
     WATERMARKED,
@@ -49,7 +52,7 @@ from panewise.sql.windows.chained import chained
 from panewise.sql.windows.compiler import WindowCompiler
 from panewise.sql.windows.panes import WINDOW_COLUMNS
 from panewise.sql.windows.second_windows import groups_of_windows
-from panewise.sql.windows.stream_queries import changes_of, check_partition, needs_time, syntax_of
+from panewise.sql.windows.stream_queries import changes_of, check_partition, final_of, needs_time, syntax_of
 from panewise.sql.windows.window_functions import identifies, window_of_table
 from panewise.sql.windows.window_rows import groups_of_rows
 
@@ -95,6 +98,8 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage
             return again
     over = any(windows_in(item.expr.node) for item in select.items)
     windowed = table is not None or calls
+    if scope.whole and not windowed and emit is None:
+        return _whole_groups(select, scope, over=over)
     if (windowed or emit is not None) and (over or select.qualify is not None):
         return _over_groups(select, emit, scope, windowed=windowed)
     if windowed or emit is not None:
@@ -105,6 +110,18 @@ def _grouped(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage
     error = EndlessError("GROUP BY without a window", rule, remedy)
     endless = Endless.at(error, scope.parser.origin, span)
     return replace(spark_query(select, scope), endless=endless)
+
+
+def _whole_groups(select: Select, scope: QueryScope, *, over: bool) -> QueryStage:
+    """Returns the groups of a whole input, which end with it. Without GROUP BY there always is one."""
+    if over or select.qualify is not None:
+        return _over_groups(select, None, scope, windowed=True)
+    groups = _windows(select, final_of(select.span), None, scope)
+    group = select.group
+    single = group is None or not (group.expressions or group.sets or group.every)
+    if isinstance(groups, WindowsStage) and single:
+        return replace(groups, one_group=True)
+    return groups
 
 
 def _plain(select: Select, scope: QueryScope) -> QueryStage:
@@ -229,7 +246,7 @@ def _rows_of_windows(select: Select, table: TableFunction, scope: QueryScope, *,
     if select.source is not table or select.others:
         return spark_query(select, scope)
     if over:
-        return over_stage(scope.parser, select, rows.stage, rows.alias, rows.names)
+        return _functions(select, rows, {}, scope)
     return select_over(select, rows.stage, rows.alias, scope.parser)
 
 
@@ -238,8 +255,15 @@ def _over(select: Select, emit: Emit | None, scope: QueryScope) -> QueryStage:
     source = operator_input(select, None, scope)
     check_plain(emit, scope.parser.fail)
     check_stars(select.items, source.names, scope.parser)
-    options = options_of(select.source, scope.parser)
-    return over_stage(scope.parser, select, source.stage, source.alias, source.names, options)
+    return _functions(select, source, options_of(select.source, scope.parser), scope)
+
+
+def _functions(
+    select: Select, rows: OperatorInput, options: Mapping[str, Any], scope: QueryScope
+) -> QueryStage:
+    """Returns functions over windows of the rows of an input."""
+    stages = over_whole if scope.whole else over_stage
+    return stages(scope.parser, select, rows.stage, rows.alias, rows.names, options)
 
 
 def _ordered(select: Select, emit: Emit, scope: QueryScope) -> QueryStage:

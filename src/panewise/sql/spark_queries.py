@@ -30,6 +30,7 @@ from panewise.sql.stages import (
     OutputColumn,
     QueryStage,
     RowsStage,
+    SetStage,
     SparkStage,
     TableStage,
     UnionStage,
@@ -48,6 +49,8 @@ def spark_query(body: Body, scope: QueryScope) -> SparkStage:
 def _plain_rows(body: Body, stage: SparkStage, scope: QueryScope) -> QueryStage | None:
     """Returns the rows of a query of Spark's by stages that need no Spark, None if there are none."""
     if isinstance(body, Select):
+        if body.source is None:
+            return _row_of_constants(body, scope)
         distinct = body.distinct and is_simple(replace(body, distinct=False))
         renamed = isinstance(body.source, Derived) and body.source.columns
         if not distinct or renamed or len(stage.tables) != 1:
@@ -56,12 +59,23 @@ def _plain_rows(body: Body, stage: SparkStage, scope: QueryScope) -> QueryStage 
     return _side_rows(body, scope)
 
 
+def _row_of_constants(select: Select, scope: QueryScope) -> QueryStage | None:
+    """Returns the row of a SELECT without FROM, None if it has other clauses than WHERE."""
+    clauses = [select.distinct, select.others, select.group, select.having, select.qualify]
+    if any(clauses) or any(item.is_star for item in select.items):
+        return None
+    return select_over(select, TableStage("VALUES (0)", None, None), None, scope.parser)
+
+
 def _side_rows(body: Body, scope: QueryScope) -> QueryStage | None:
     """Returns the rows of UNION, VALUES, or a part of a UNION; None if only Spark has them."""
     if isinstance(body, SetOperation) and body.word == "UNION":
         left, right = (_side_rows(side, scope) for side in (body.left, body.right))
         union = None if left is None or right is None else UnionStage(left, right)
         return union if union is None or body.every else DistinctStage(union)
+    if isinstance(body, SetOperation):
+        left, right = (_side_rows(side, scope) for side in (body.left, body.right))
+        return None if left is None or right is None else SetStage(left, right, body.word, body.every)
     if isinstance(body, Query) and not (body.ctes or body.tail or body.emit):
         return _side_rows(body.body, scope)
     if isinstance(body, Opaque):

@@ -11,6 +11,7 @@ from panewise.engine.protocol import Schemas
 from panewise.errors import InputError, SpecError
 from panewise.families import INPUT
 from panewise.spec import Specification, parts
+from panewise.spec.column_expressions import check_given
 from panewise.spec.column_types import Type
 from panewise.spec.column_values import ColumnType
 from panewise.spec.protocol import is_specification
@@ -111,5 +112,6 @@ def _check_columns(spec: Specification, schemas: Schemas) -> None:
             raise SpecError(f"column {patterns[0]!r}", rule, "rename the column")
         for name in entry.columns_read:
             if name not in schemas[port]:
+                check_given(name)
                 rule = "the columns that an operator reads are in its schema"
                 raise SpecError(f"column {name!r}", rule, f"use one of the columns {sorted(schemas[port])}")

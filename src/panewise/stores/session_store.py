@@ -159,6 +159,28 @@ class SessionStore(RetainingStore):
             lambda opened: map(_decoded, layout.read_keys(opened, keys, times, backward, latest))
         )
 
+    @one_thread_at_a_time
+    def find_all(
+        self, *, earliest_end: InstantLike, latest_end: InstantLike, backward: bool = False
+    ) -> Entries[SessionEntry]:
+        """Returns the sessions of all keys with earliest_end <= end <= latest_end.
+
+        These are the sessions that have become final when the time of a stream moves from one end to the
+        other.
+
+        >>> store = SessionStore(retention=1_000)
+        >>> store.put("a", 1, start=0, end=100), store.put("b", 2, start=0, end=200)
+        (True, True)
+        >>> [entry.key for entry in store.find_all(earliest_end=101, latest_end=200)]
+        ['b']
+
+        Source: S3, findSessions by the times of ends.
+        """
+        check_flag("backward", backward, error=InputError)
+        keys, layout = key_range(None, None), self._layout
+        times = self._readable(instant_us(earliest_end, "earliest_end"), instant_us(latest_end, "latest_end"))
+        return self._entries(lambda opened: map(_decoded, layout.read_keys(opened, keys, times, backward)))
+
     def fetch(self, key: KeyValue, *, backward: bool = False) -> Entries[SessionEntry]:
         """Returns all sessions of a key."""
         return self.find(key, earliest_end=MIN_INSTANT, latest_start=MAX_INSTANT, backward=backward)

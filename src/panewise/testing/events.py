@@ -9,6 +9,7 @@ from panewise.errors import InputError
 from panewise.families import INPUT
 from panewise.spec import Entry, Position, Specification, gap_columns, input_columns, parts
 from panewise.spec.codec import to_dict
+from panewise.spec.column_expressions import check_given
 from panewise.spec.column_types import Type
 from panewise.spec.evolution import continuation
 from panewise.testing.columns import Row, infer, inferred
@@ -70,7 +71,7 @@ def script(
         InputError: if an event is malformed or not possible, if no row has a column that the specification
             reads, and for types of unknown columns.
         SpecError: if `spec` is no specification, its dict form is not valid, or a column has a type that the
-            specification cannot use (semantics 24.19).
+            specification cannot use (semantics 24.19), or no row has the column of an expression.
     """
     whole = specification(spec)
     own = parts_for_tests(whole)
@@ -253,6 +254,7 @@ def _check_columns(spec: Entry, rows: list[Row], types: Mapping[str, str]) -> No
     known = {*types, *(name for row in rows for name in row)}
     missing = [name for name in spec.columns_read if name not in known]
     if rows and missing:
+        check_given(missing[0])
         rule = f"the specification reads {list(spec.columns_read)}"
         raise InputError(
             f"no row has a column {missing[0]!r}", rule, "give it in a row, null in all of them, or in types"

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.errors import SpecError, StateError
-from panewise.spark import KafkaSink, ParquetSink, WindowResult, windowed
+from panewise.spark import KafkaSink, ParquetSink, WindowQuery, WindowResult, windowed
 from panewise.spark.sinks.arguments import check_sinks, resolved_sink
 from panewise.spark.sinks.base import PathSink
 from tests.spark.conftest import Feed
@@ -280,3 +280,32 @@ def test_what_cannot_be_written_is_named(feed: Feed) -> None:
     with pytest.raises(SpecError, match=r"checkpoint='' \| a checkpoint is the path"):
         result.write(panes=sink, checkpoint="")
     assert old.exists()  # no rows were deleted
+
+
+@pytest.mark.spark
+def test_two_queries_write_to_different_paths(feed: Feed) -> None:
+    """semantics 49.58, 49.59"""
+    feed.put((1, "a", 1))
+    result = sums_of(feed.stream().withWatermark("ts", "1 second").where("v > 0"))
+
+    def start(checkpoint: str, panes: str, *, overwrite: bool = False, once: bool = True) -> WindowQuery:
+        sink = ParquetSink(feed.sink(panes), overwrite=overwrite)
+        query = result.write(panes=sink, checkpoint=feed.sink(checkpoint), available_now=once)
+        if once:
+            query.awaitTermination()
+        return query
+
+    active = start("one", "p", once=False)
+    with pytest.raises(SpecError, match=rf"the path '{feed.sink('p')}', to which the active query with"):
+        start("two", "p")
+    active.stop()
+    start("two", "q")
+    for overwrite in (False, True):
+        Path(feed.sink("p"), "batch_id=0").mkdir(exist_ok=True)  # before a pane is written
+        with pytest.raises(
+            SpecError, match=r"rows of another query at .* \| a continued query has not written"
+        ):
+            start("two", "p", overwrite=overwrite)
+    start("two", "r")
+    Path(feed.sink("q"), "batch_id=7").mkdir()
+    start("two", "q")  # where it has written before

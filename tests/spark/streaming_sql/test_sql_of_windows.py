@@ -14,7 +14,7 @@ from tests.standalone.streaming_sql.test_sql_of_windows import ordered, tables_i
 
 @pytest.mark.parametrize(("text", "rows"), first_here(QUERIES, 3))
 def test_rows_of_a_batch(spark: SparkSession, text: str, rows: list[tuple[Any, ...]]) -> None:
-    """semantics 46, 46.140, 46.141, 46.143 to 46.147, 46.149, 46.152"""
+    """semantics 46, 46.140, 46.141, 46.143 to 46.147, 46.149, 46.152, 46.169"""
     tables = {name: spark.createDataFrame(df.to_arrow()) for name, df in tables_in(text).items()}
     result: Any = sql(text, **tables)
     emitted = result if isinstance(result, DataFrame) else getattr(result, _output(result))

@@ -7,7 +7,7 @@ from panewise.errors import SqlError
 from panewise.sql import compile_sql
 from panewise.sql.stages import EndlessError, SparkStage
 from panewise.sql.text.pipes import without_pipes
-from panewise.standalone import sql
+from panewise.standalone import SqlQuery, sql
 from tests.standalone.streaming_sql.test_streaming_sql import EMPTY
 
 SAME = {
@@ -62,7 +62,7 @@ def test_errors_have_places_in_the_text_of_the_pipe() -> None:
     stage = compile_sql(text).stage
     assert isinstance(stage, SparkStage)
     with pytest.raises(EndlessError, match=f"line 1, column {text.index('k', 30) + 1}") as endless:
-        sql(text, t=pl.DataFrame(schema=EMPTY))
+        SqlQuery(text, t=EMPTY)
     assert text in str(endless.value)
     joined = "FROM t |> AGGREGATE try_sum(v) AS s GROUP BY window(ts, '1 hour')"
     with pytest.raises(SqlError, match="line 1, column 21"):
@@ -82,7 +82,7 @@ def test_errors_have_places_in_the_text_of_the_pipe() -> None:
 def test_a_place_is_where_the_user_has_written_it(text: str, part: str, length: int) -> None:
     """semantics 46.13, 46.154: not where the same characters stand before."""
     with pytest.raises(SqlError) as raised:
-        sql(text, t=pl.DataFrame(schema=EMPTY))
+        SqlQuery(text, t=EMPTY)
     place = text.rindex(part)
     assert (raised.value.sql, raised.value.start) == (text, place), raised.value
     assert str(raised.value).endswith(" " * (place + 2) + "^" * length)

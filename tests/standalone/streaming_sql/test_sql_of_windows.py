@@ -9,7 +9,7 @@ import pytest
 
 from panewise.errors import SqlError
 from panewise.standalone import SqlQuery, sql
-from tests.sql.window_queries import LEFT, QUERIES, RIGHT, SUMS, T, U
+from tests.sql.window_queries import LEFT, QUERIES, RIGHT, SUMS, T, U, at
 
 TABLES = {"t": LEFT, "u": RIGHT}
 
@@ -27,7 +27,7 @@ def ordered(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize(("text", "rows"), QUERIES)
 def test_rows(text: str, rows: list[tuple[Any, ...]]) -> None:
-    """semantics 46.140, 46.141, 46.143 to 46.147, 46.149, 46.152"""
+    """semantics 46.140, 46.141, 46.143 to 46.147, 46.149, 46.152, 46.169"""
     assert ordered(sql(text, **tables_in(text)).rows.rows()) == ordered(rows)
 
 
@@ -130,3 +130,15 @@ def test_arrays_and_structs_are_no_keys(key: str) -> None:
     words = WORDS.with_columns(l=pl.concat_list("k"))
     with pytest.raises(SqlError, match="a key is a simple value"):
         SqlQuery(f"SELECT count(*) AS n {BY.replace('k,', f'{key},')} EMIT CHANGES", words=dict(words.schema))
+
+
+def test_rows_of_sessions_in_steps() -> None:
+    """semantics 46.169"""
+    text = """SELECT k, v, window_start FROM SESSION(t WATERMARK ts DELAY OF INTERVAL '0' SECONDS PARTITION BY k, ts, INTERVAL '2' MINUTES)
+    WHERE v < 5"""
+    query = SqlQuery(text, t=dict(LEFT.schema))
+    assert query.add(t=LEFT[:3]).rows.rows() == [("a", 1, at(1))]
+    assert query.add(t=LEFT[3:]).rows.rows() == [("a", 2, at(6))]
+    late = query.add(t=LEFT[:1]).late
+    assert late.unnest("row").select("ts", "k", "v", "reason").rows() == [(at(1), "a", 1, "expired")]
+    assert query.finish().rows.rows() == [("b", 3, at(11))]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from panewise.checkpoints.layout import ROWS
+from panewise.checkpoints.layout import ROWS, SINKS
 from panewise.engine.exported_state import StateOwner
 from panewise.engine.protocol import Schemas
 from panewise.paths import check_apart
@@ -27,7 +27,8 @@ from panewise.spark.queries.query_record import (
 from panewise.spark.queries.shown_rows import check_rows, recorded_rows
 from panewise.spark.queries.taken_over import continued_query
 from panewise.spark.queries.write_arguments import WriteOptions
-from panewise.spark.sinks.preparation import check_new, prepare
+from panewise.spark.sinks.places import file_places
+from panewise.spark.sinks.preparation import check_changed, check_new, prepare
 from panewise.spec.evolution import Continuation
 from panewise.spec.row_filter import RowFilter
 from panewise.state.export_file import origin_of
@@ -90,7 +91,7 @@ class QueryCheckpoint:
         # Sinks may delete earlier rows, so that comes after all other checks.
         check_new(session, self.dispatch.sinks)
         self._prepare_sinks(new=True)
-        more = recorded_rows(dataflow, self.rows)
+        more = {**recorded_rows(dataflow, self.rows), SINKS: file_places(self.dispatch.sinks)}
         prepare_record(session, dataflow, self.checkpoint, at_end=self.at_end, more=more)
         return dataflow
 
@@ -116,10 +117,21 @@ class QueryCheckpoint:
         )
         initial = known_state(known.header, checkpoint, self.options.initial_state)
         dataflow, taken = query.dataflow.starting_with(initial), query.taken
+        places = self._checked_places(known)
         self._prepare_sinks(new=False)
-        more = {**query.clock, **recorded_rows(dataflow, self.rows)}
+        more = {**query.clock, **recorded_rows(dataflow, self.rows), SINKS: places}
         continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
         return dataflow
+
+    def _checked_places(self, known: Manifest) -> list[str]:
+        """Returns the places of files that the query has written, after checking those that are new.
+
+        A record of an earlier release does not say where the query has written.
+        """
+        places, before = file_places(self.dispatch.sinks), known.header.get(SINKS)
+        if before is not None:
+            check_changed(self.session, self.dispatch.sinks.values(), before)
+        return sorted({*places, *(before or ())})
 
     def _prepare_sinks(self, *, new: bool) -> None:
         session, dispatch = self.session, self.dispatch

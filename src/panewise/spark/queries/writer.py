@@ -7,6 +7,7 @@ and passed to the sink of that kind (:mod:`panewise.spark.queries.dispatch`).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -20,6 +21,7 @@ from panewise.spark.dataflow.initial_state import (
     check_reached,
     check_streaming,
 )
+from panewise.spark.queries.active_paths import ActivePaths
 from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import WindowQuery, written_batch
@@ -30,9 +32,11 @@ from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
 from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
-from panewise.spark.sinks.places import directories
+from panewise.spark.sinks.places import directories, file_places
 from panewise.spark.sinks.preparation import prepare_batch
 from panewise.spark.workers.pack import note
+
+_ACTIVE: Final = ActivePaths()
 
 
 def start(
@@ -73,6 +77,8 @@ def start(
         return written_batch(dataflow.df)
     session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
     check_sinks(session)
+    places, checkpoint = file_places(dispatch.sinks), str(options.checkpoint)
+    _ACTIVE.check(places, checkpoint)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
     dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end).opened()
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
@@ -81,7 +87,9 @@ def start(
     planned = replace(written, controls=controls)
 
     def begin() -> StreamingQuery:
-        return started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
+        query = started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
+        _ACTIVE.add(places, checkpoint, query)
+        return query
 
     def finish() -> StreamingQuery:
         write_note(session, controls, note(finish=1))

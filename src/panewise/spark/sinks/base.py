@@ -141,6 +141,10 @@ class PathSink(ABC):
     def check_new(self, session: SparkSession) -> None:  # noqa: B027 - a default
         """Checks that a query with a new checkpoint can write there, before it is prepared."""
 
+    def check_changed(self, session: SparkSession) -> None:
+        """Checks that a continued query can write there, which has not done so before. It deletes nothing."""
+        self.check_new(session)
+
     def check_batch(self, session: SparkSession) -> None:  # noqa: B027 - a default
         """Checks that the sink can write a batch DataFrame, for which it is not prepared."""
 

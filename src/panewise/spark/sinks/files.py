@@ -62,6 +62,17 @@ class FileSink(PathSink):
             fault = f"rows of another checkpoint at {self.path}"
             raise SpecError(fault, rule, f"{remedy}, {otherwise}" if otherwise else remedy)
 
+    def check_changed(self, session: SparkSession) -> None:
+        """Checks that the path has no rows of another query (semantics 49.58).
+
+        Raises:
+            SpecError: if it has.
+        """
+        if self._has_rows(session, first=0):
+            rule = "a continued query has not written there before, and would replace some of these rows"
+            remedy = "give another path, or delete the rows"
+            raise SpecError(f"rows of another query at {self.path}", rule, remedy)
+
     def check_batch(self, session: SparkSession, otherwise: str = "") -> None:
         """Checks that the path has no rows of a stream (semantics 49.51).
 

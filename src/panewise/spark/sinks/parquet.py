@@ -84,6 +84,15 @@ class ParquetSink(PathSink):
         self._check_compacted(session)
         self._files.check_new(session, "or give overwrite=True to delete them")
 
+    def check_changed(self, session: SparkSession) -> None:
+        """Checks that the path has no rows of another query, which `overwrite` does not delete here.
+
+        Raises:
+            SpecError: if it has.
+        """
+        self._check_compacted(session)
+        self._files.check_changed(session)
+
     def check_batch(self, session: SparkSession) -> None:
         """Checks that nothing is to be compacted or expire, and that the path has no rows of a stream.
 

@@ -36,6 +36,11 @@ def check_tables(sinks: Mapping[str, AnySink]) -> None:
             check_place(by_place, table.output.name, where, f"sink {table.sink!r}")
 
 
+def file_places(sinks: Mapping[str, AnySink]) -> list[str]:
+    """Returns the places of the outputs that are files, in order."""
+    return sorted(place(sink.path) for sink in sinks.values() if isinstance(sink, PathSink))
+
+
 def directories(sinks: Mapping[str, AnySink], names: Mapping[str, str]) -> dict[str, str]:
     """Returns the directories of outputs by their names in `write`, which `names` has by the keys of `sinks`.
 

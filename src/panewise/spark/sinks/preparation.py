@@ -1,13 +1,14 @@
 """Makes what sinks write to readable before there are rows."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import AtomicType, StructType
 
+from panewise.paths import place
 from panewise.spark.sinks.base import AnySink, BoundSink, PathSink
 from panewise.spark.sinks.places import check_tables
 from panewise.spec.conditions.text import in_backticks
@@ -38,6 +39,13 @@ def check_new(session: SparkSession, sinks: Mapping[str, AnySink]) -> None:
             sink.check_new(session)
 
 
+def check_changed(session: SparkSession, sinks: Iterable[AnySink], known: Collection[str]) -> None:
+    """Checks the paths that a continued query has not written to before. `known` are all others."""
+    for sink in sinks:
+        if isinstance(sink, PathSink) and place(sink.path) not in known:
+            sink.check_changed(session)
+
+
 def prepare(
     session: SparkSession, sinks: Mapping[str, AnySink], targets: Mapping[str, StructType], *, new: bool
 ) -> None:
@@ -51,8 +59,8 @@ def prepare(
         if isinstance(sink, PathSink) and (new or not sink.prepared(session)):
             sink.prepare(empty(session, targets[kind]))
             missing += [] if new else [f"{kind}={sink!r}"]
-    for place in missing:
-        _LOG.warning("%s was missing at the restart: it has only the rows of later micro-batches", place)
+    for output in missing:
+        _LOG.warning("%s was missing at the restart: it has only the rows of later micro-batches", output)
 
 
 def _missing_tables(sinks: Mapping[str, AnySink]) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from pyspark.sql import DataFrame, SparkSession
 
+from panewise.checkpoints.layout import SINKS
 from panewise.engine.exported_state import exported_states
 from panewise.errors import StateError
 from panewise.paths import check_apart
@@ -19,6 +20,7 @@ from panewise.spark.queries.taken_over import continued_query
 from panewise.spark.queries.writer import whole_rows
 from panewise.spark.results.operator_result import OperatorResult, kinds_of
 from panewise.spark.sinks.paths import exists
+from panewise.spark.sinks.preparation import check_changed
 from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink
 from panewise.sql.script.steps import InsertStep, written_paths
@@ -40,6 +42,8 @@ def check_start(
     if known is not None and not isinstance(source, DataFrame):
         at_end = step.at_end or source.at_end
         continued_query(session, known, source.dataflow, checkpoint, source.shown, at_end=at_end)
+        if SINKS in known.header:
+            check_changed(session, sinks, known.header[SINKS])
     elif known is not None:
         rule = "a query that Spark alone runs does not continue the state of an operator (semantics 47.27)"
         remedy = "give another directory, or put the query back"

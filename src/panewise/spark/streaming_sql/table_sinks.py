@@ -122,6 +122,10 @@ class FileTable(TableSink, PathSink):
         """Checks that the path has no rows of another checkpoint."""
         self.files.check_new(session)
 
+    def check_changed(self, session: SparkSession) -> None:
+        """Checks that the path has no rows of another query."""
+        self.files.check_changed(session)
+
     def check_batch(self, session: SparkSession) -> None:
         """Checks that the path has no rows of a stream."""
         self.files.check_batch(session)

@@ -6,7 +6,7 @@ commits the state and sets the timer.
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -24,9 +24,9 @@ from panewise.engine.protocol import Operator
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.errors import PanewiseError, StateError
 from panewise.spark.activity import StepActivity
-from panewise.spark.metrics import LENGTHS, Tally, figures_of, metrics_of
+from panewise.spark.metrics import COLUMN, LENGTHS, Tally, figures_of, metrics_of
+from panewise.spark.shuffle.envelope import encode, groups
 from panewise.spark.shuffle.reports import FEEDS, KIND, Reports, highest_reports, lowest, report
-from panewise.spark.workers.output_frames import direct_frames, envelope_frames, live_payload
 from panewise.spark.workers.processor_settings import Settings
 from panewise.spark.workers.state_pieces import StatePieces
 from panewise.spark.workers.step import OutputBuffer, ShardBatch, StepOutput, encoded, step
@@ -152,7 +152,7 @@ class ShardRunner:
         self._commit(stored, watermark, feeds)
         metrics = self._metrics(stored, shard, counts, tally)
         if self._settings.direct is not None:
-            yield from direct_frames(self._settings.direct, emitted.get(self._settings.direct.kind), metrics)
+            yield from self._settings.direct.frames(emitted.get(self._settings.direct.kind), metrics)
             return
         more = [*self._live(operator, shard), *self._report(operator, shard)]
         yield from envelope_frames(chain(shard_batch.carried, envelopes, more), metrics)
@@ -208,7 +208,7 @@ class ShardRunner:
         if direct is None:
             yield from envelope_frames(encoded([("panes", panes)]), None)
         elif direct.kind == "panes":
-            yield from direct_frames(direct, panes, None)
+            yield from direct.frames(panes, None)
 
     def _ended(self, stored: StoredOperator) -> Iterator[Output]:
         """Ends the inputs of static sides, whose rows are all in the state (semantics 36.8).
@@ -219,7 +219,7 @@ class ShardRunner:
 
     def _live(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
         """Returns the envelope with the live windows, if they are wanted."""
-        return [("live", live_payload(operator.live(), shard))] if self._settings.live else []
+        return [("live", _live_payload(operator.live(), shard))] if self._settings.live else []
 
     def _report(self, operator: Operator, shard: int) -> list[tuple[str, bytes]]:
         """Returns the envelope with the output watermark, if a second operator wants it and there is one.
@@ -320,3 +320,33 @@ def check_state_size(size: int | None, most_mb: int, shard: int) -> None:
             "lateness, fewer keys, or a watermark that moves"
         )
         raise StateError(stored, rule, remedy)
+
+
+def envelope_frames(envelopes: Iterable[tuple[str, bytes]], metrics: str | None) -> Iterator[pd.DataFrame]:
+    """Yields envelopes as frames for Spark.
+
+    The first envelope has the metrics. Without envelopes and metrics there is no frame.
+    """
+    empty = True
+    for rows in groups(envelopes):
+        empty, numbers = False, [metrics, *[None] * (len(rows) - 1)]
+        yield pd.DataFrame(
+            [(*row, number) for row, number in zip(rows, numbers, strict=True)],
+            columns=["kind", "payload", COLUMN],
+        )
+        metrics = None
+    if empty and metrics is not None:
+        yield pd.DataFrame([("metrics", b"", metrics)], columns=["kind", "payload", COLUMN])
+
+
+def _live_payload(windows: pl.DataFrame, shard: int) -> bytes:
+    """Encodes the live windows with their shard as a payload.
+
+    A row of nulls stands for no windows, so that the reader sees that the shard has none.
+    """
+    rows = (
+        windows
+        if windows.height
+        else pl.DataFrame(schema=windows.schema, data=[[None] * windows.width], orient="row")
+    )
+    return encode(rows.with_columns(pl.lit(shard).alias("shard")))

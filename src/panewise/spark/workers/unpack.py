@@ -23,7 +23,7 @@ from panewise.errors import PanewiseError
 from panewise.spark.columns.restored_names import reason, rows_restored
 from panewise.spark.columns.types import arrow_schema, contains, with_maps
 from panewise.spark.metrics import COLUMN, joined
-from panewise.spark.shuffle.envelope import OUT, decode, is_numbered, kind_of
+from panewise.spark.shuffle.envelope import OUT, decode, is_numbered, kind_of, pieces
 from panewise.spark.shuffle.reports import KIND, PROGRESS
 from panewise.spark.workers.worker import hide_traceback, settle
 
@@ -107,6 +107,17 @@ class Unpack:
         rows = pa.Table.from_batches(batches, self.columns.schema)
         frame: pd.DataFrame = joined(rows, metrics).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
         return frame
+
+    def frames(self, table: pl.DataFrame | None, metrics: str | None) -> "Iterator[pd.DataFrame]":
+        """Yields the rows of a table in frames of bounded size.
+
+        The first frame has the metrics. Without rows and metrics there is no frame.
+        """
+        if table is None and metrics is not None:
+            yield self.frame(None, metrics)
+        for piece in () if table is None else pieces(table):
+            yield self.frame(piece, metrics)
+            metrics = None
 
     @property
     def flat(self) -> bool:

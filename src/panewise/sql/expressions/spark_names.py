@@ -15,14 +15,14 @@ from panewise.sql.text.pieces import one_line
 from panewise.sql.windows.panes import STRUCTS, window_call
 
 _OPERATORS: Final[Mapping[type[exp.Expr], str]] = {**OPERATORS, exp.And: "AND", exp.Or: "OR"}
-_UPPER: Final = frozenset({"rank", "dense_rank", "floor", "ceil", "sqrt", "power"})
+_UPPER: Final = frozenset({"rank", "dense_rank", "percent_rank", "floor", "ceil", "sqrt", "power"})
 _OTHER: Final = {"array_agg": "collect_list", "ceiling": "ceil", "pow": "power"}
 # Functions with further arguments that Spark adds or leaves out.
 _ADDED: Final = {"round": "0", "percentile": "1"}
 _FIRST_ARGUMENT: Final = frozenset(
     {"first", "last", "first_value", "last_value", "any_value", "approx_count_distinct"}
 )
-_NUMBERINGS: Final = frozenset({"row_number", "rank", "dense_rank"})
+_NUMBERINGS: Final = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "ntile"})
 _SHIFTS: Final = {"lag": -1, "lead": 1}
 _UNKNOWN: Final = frozenset({"unix_timestamp", "to_timestamp", "make_interval", "date_part", "datepart"})
 _TO_THE_END: Final = "2147483647"  # the length that Spark adds to a substring
@@ -277,6 +277,8 @@ class _Names:
             n = int(self.name(inner.expressions[1])) if len(inner.expressions) > 1 else 1
             return "ROWS BETWEEN {0} FOLLOWING AND {0} FOLLOWING".format(n * _SHIFTS[name])
         if spec is None:
+            if node.args.get("order") is None and node.args.get("alias") is None:
+                return "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"
             kind = "ROWS" if name in _NUMBERINGS else "RANGE"
             return f"{kind} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
         if spec.args.get("exclude") is not None:

@@ -26,14 +26,23 @@ from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.error_places import Placing
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Expr, Select, SelectItem, TextSpan
-from panewise.sql.stages import OutputColumn, OverStage, QueryStage, is_ours
+from panewise.sql.stages import OutputColumn, OverStage, QueryStage, RowPlace, is_ours
 from panewise.sql.text.pieces import normal, one_line, replaced, with_aliases
 
 _OF_PARTITIONS: Final = ("percent_rank", "cume_dist", "ntile")
 _WHOLE_NUMBERS: Final = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
-class _OverCompiler:
+class OverCompiler:
+    """Makes the stages of the functions over windows of a SELECT.
+
+    Args:
+        parser: the parser.
+        select: the SELECT.
+        names: the names by which expressions call the rows.
+        options: the options of the table.
+    """
+
     def __init__(
         self, parser: QueryParser, select: Select, names: frozenset[str], options: Mapping[str, Any]
     ) -> None:
@@ -41,6 +50,7 @@ class _OverCompiler:
         self.select, self.aliases, self.options = select, names, options
         self.columns = InputColumns(parser, names)
         self.names: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
+        self.texts: dict[str, str] = {}  # what stands for calls that are computed from several columns
         self.time: str | None = None  # the column of the event time, if the rows call it otherwise
         self.operators: dict[OverKey, list[OverColumn]] = {}
 
@@ -53,15 +63,20 @@ class _OverCompiler:
                 raise self.parser.fail(text, rule, "write LATERAL VIEW, or a query in FROM", item.expr.span)
 
     def stage(self, input: QueryStage, alias: str | None) -> QueryStage:  # noqa: A002 - the field's name
+        """Returns the stages.
+
+        Raises:
+            SqlError: if a stream cannot have such a result, or a part breaks a rule.
+        """
         self._check_generators()
         qualify = [] if self.select.qualify is None else [self.select.qualify]
-        for expr in (*(item.expr for item in self.select.items), *qualify):
-            for window in windows_in(expr.node):
-                self._add(window)
-        first = next((key.order[0] for key in self.operators if key.order), None)
-        if first is not None and is_ours(input):
-            input, time = timed(input, first)  # noqa: A001
-            self.time = time if time != first else None
+        exprs = [*(item.expr for item in self.select.items), *qualify]
+        windows = [window for expr in exprs for window in windows_in(expr.node)]
+        if len({self._key(self._described(window)) for window in windows}) > 1:
+            self._own_names = {}  # as only the last operator can give its columns other names
+        for window in windows:
+            self._add(window)
+        input = self._timed(input)  # noqa: A001
         specs = [self._operator(key, columns) for key, columns in self.operators.items()]
         where = None if self.select.where is None else self._where(self.select.where)
         having = None if self.select.qualify is None else self._qualify(self.select.qualify)
@@ -80,8 +95,22 @@ class _OverCompiler:
                 having if last else None,
                 self._naming() if last else ("", ""),
                 added_time=self.time,
+                position=self.position(list(self.operators)[number]),
             )
         return stage
+
+    def _timed(self, input: QueryStage) -> QueryStage:  # noqa: A002 - the field's name
+        """Returns the input with the event time of the first order."""
+        first = next((key.order[0] for key in self.operators if key.order), None)
+        if first is None or not is_ours(input):
+            return input
+        timed_input, time = timed(input, first)
+        self.time = time if time != first else None
+        return timed_input
+
+    def position(self, key: OverKey) -> RowPlace | None:
+        """Returns the place that is the event time of an operator; None if this is a column of the rows."""
+        return None
 
     def _span(self, node: exp.Expr) -> TextSpan:
         return self.parser.span_of(node)
@@ -133,9 +162,8 @@ class _OverCompiler:
 
     def _key(self, window: exp.Expr) -> OverKey:
         """Returns the columns of PARTITION BY and ORDER BY."""
-        partition = tuple(
-            self.columns.name_of(self.parser.expr_of(node)) for node in window.args.get("partition_by") or ()
-        )
+        keys = (self.parser.expr_of(node) for node in window.args.get("partition_by") or ())
+        partition = tuple(dict.fromkeys(map(self.columns.name_of, keys)))
         listed = order_terms(window)
         if is_arrival(listed):
             self.frames.check_arrival(window, listed[0])
@@ -230,7 +258,8 @@ class _OverCompiler:
         changes = {}
         for window in windows_in(expr.node):
             text = self.parser.characters_of(window)
-            changes[self._span(window)] = in_backticks(self.names[normal(text)])
+            known = normal(text)
+            changes[self._span(window)] = self.texts.get(known) or in_backticks(self.names[known])
         return changes
 
     def _qualify(self, qualify: Expr) -> str:
@@ -270,7 +299,7 @@ def over_stage(
     Raises:
         SqlError: if a stream cannot have such a result, or a part breaks a rule.
     """
-    return _OverCompiler(parser, select, frozenset(names), options or {}).stage(input, alias)
+    return OverCompiler(parser, select, frozenset(names), options or {}).stage(input, alias)
 
 
 def with_free_names(stage: OverStage, columns: Iterable[str]) -> OverStage:

@@ -19,18 +19,20 @@ MAX_NESTING: Final = 100
 _CALLS: Final = 6_000
 _OPENING: Final = {TokenType.L_PAREN: 1, TokenType.L_BRACKET: 1, TokenType.L_BRACE: 1, TokenType.CASE: 1}
 _CLOSING: Final = {TokenType.R_PAREN: 1, TokenType.R_BRACKET: 1, TokenType.R_BRACE: 1, TokenType.END: 1}
+_PREFIXES: Final = frozenset({TokenType.DASH, TokenType.PLUS, TokenType.TILDE, TokenType.NOT})
 
 
 def check_nesting(origin: Origin, tokens: Sequence[Token]) -> None:
-    """Refuses a text whose parentheses, brackets and CASE are nested too deep.
+    """Refuses a text whose parentheses, brackets, CASE, NOT and signs are nested too deep.
 
     Raises:
         SqlError: at the first one that is too deep.
     """
-    depth = 0
+    depth = prefixes = 0
     for token in tokens:
         depth = max(0, depth + _OPENING.get(token.token_type, 0) - _CLOSING.get(token.token_type, 0))
-        if depth > MAX_NESTING:
+        prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+        if depth + prefixes > MAX_NESTING:
             raise too_deep(origin, TextSpan(token.start, token.end + 1))
 
 

@@ -10,18 +10,15 @@ from sqlglot import TokenType, exp
 from sqlglot.errors import ParseError
 
 from panewise.errors import SqlError
-from panewise.sql.parsing.emit import FORMS, INTERVAL, ROWS
+from panewise.sql.parsing.emit_clause import EmitParser
 from panewise.sql.parsing.expressions import PlacedError, tokens_of
 from panewise.sql.parsing.groups import group_by
 from panewise.sql.parsing.limits import check_nesting, too_deep
-from panewise.sql.parsing.relations import RelationParser
 from panewise.sql.parsing.syntax import (
     Body,
     Cte,
-    Emit,
     Expr,
     Opaque,
-    Phrase,
     Query,
     Select,
     SelectItem,
@@ -58,15 +55,15 @@ _CLAUSES: Final = (
     *_TAIL,
 )
 STREAMED: Final = ("ISTREAM", "DSTREAM", "RSTREAM")
-_LONGEST_FIRST: Final = tuple(sorted(FORMS, key=len, reverse=True))
 MAX_DEPTH: Final = 60  # of queries in queries; more would exhaust Python's stack
 
 
-class QueryParser(RelationParser):
+class QueryParser(EmitParser):
     """Parses a whole text.
 
-    It is three classes of ours: sqlglot's methods for expressions call the one for tables in them, which
-    RelationParser overrides. What they do not call, such as GROUP BY, is a function of the parser.
+    It is four classes of ours, one of them for EMIT. sqlglot's methods for expressions call the one for
+    tables in them, which RelationParser overrides. What they do not call, such as GROUP BY, is a function of
+    the parser.
     """
 
     depth = 0
@@ -80,7 +77,7 @@ class QueryParser(RelationParser):
         ctes = self._ctes() if self.take_words("WITH") else ()
         body = self._body()
         tail, order = self._tail()
-        emit = self._emit() if self.at_emit() else None
+        emit = self.emit_clause(_CLAUSES) if self.at_emit() else None
         if emit is not None and not tail:
             tail, order = self._tail()
         self.depth -= 1
@@ -155,13 +152,30 @@ class QueryParser(RelationParser):
             )
         return True
 
-    def _select(self) -> Select:
+    def _streamed_list(self) -> Any:
+        """Parses the word and the parenthesis of ISTREAM(...) around a list. Returns the word, or None."""
+        word = next((word for word in STREAMED if self.at_word(word)), None)
+        if word is None or not self.at(TokenType.L_PAREN, ahead=1):
+            return None
+        depth, ahead = 1, 2
+        while depth and self._index + ahead < len(self._tokens):
+            depth += self.at(TokenType.L_PAREN, ahead=ahead) - self.at(TokenType.R_PAREN, ahead=ahead)
+            ahead += 1
+        if self.word(ahead) != "FROM":
+            return None
+        self._advance(2)
+        return word
+
+    def _select(self) -> Select | Streamed:
         index = self._index
         self._advance()
         self.take(TokenType.HINT)  # it has no effect on rows
         self._check_stream()
         distinct = self._distinct()
+        streamed = self._streamed_list()
         items = self.separated(self._item)
+        if streamed is not None:
+            self.required(TokenType.R_PAREN, f"{streamed} has a SELECT list", "close the parenthesis")
         source, source_span = None, None
         if self.take_words("FROM"):
             begin = self._index
@@ -175,12 +189,13 @@ class QueryParser(RelationParser):
         having = self._after("HAVING")
         qualify = self._after("QUALIFY")
         begin = self._index
-        windows = self._named_windows() if self._clause(("WINDOW",)) else ()
+        windows = self._named_windows() if self.clause(("WINDOW",)) else ()
         windows_span = self.span_from(begin) if windows else None
         qualify = qualify or self._after("QUALIFY")
         span = self.span_from(index)
         clauses = items, distinct, source, where, group, having, qualify, others
-        return Select(*clauses, span, source_span, windows, windows_span)
+        select = Select(*clauses, span, source_span, windows, windows_span)
+        return select if streamed is None else Streamed(streamed, Query((), select, (), None, span), span)
 
     def _check_stream(self) -> None:
         """Refuses the word STREAM before a SELECT list, unless it can be a column."""
@@ -196,7 +211,7 @@ class QueryParser(RelationParser):
     def _others(self) -> tuple[tuple[str, TextSpan], ...]:
         """Skips clauses after FROM that only Spark reads."""
         others: list[tuple[str, TextSpan]] = []
-        while (word := self._clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
+        while (word := self.clause(("LATERAL VIEW", "PIVOT", "UNPIVOT"))) is not None:
             others.append((word, self._skipped(word)))
         return tuple(others)
 
@@ -250,7 +265,7 @@ class QueryParser(RelationParser):
     def _tail(self) -> tuple[tuple[tuple[str, TextSpan], ...], tuple[Expr, ...]]:
         clauses: list[tuple[str, TextSpan]] = []
         order: tuple[Expr, ...] = ()
-        while (word := self._clause(_TAIL)) is not None:
+        while (word := self.clause(_TAIL)) is not None:
             begin = self._index
             if word == "ORDER BY":
                 self.take_words("ORDER", "BY")
@@ -269,58 +284,11 @@ class QueryParser(RelationParser):
             self.take_words("NULLS", "LAST")
         return expr
 
-    def _clause(self, words: tuple[str, ...]) -> str | None:
-        """Returns the clause that begins here, if it is one of these."""
-        for word in words:
-            if self.at_word(*word.split()):
-                return word
-        return None
-
     def _skipped(self, word: str) -> TextSpan:
         begin = self._index
         self.take_words(*word.split())
         self.skip(_CLAUSES)
         return self.span_from(begin)
-
-    def _emit(self) -> Emit:
-        index = self._index
-        self._advance()
-        self.take_words("STREAM")
-        phrases = [self._phrase()]
-        while self.take(TokenType.COMMA) or self.take_words("AND") or self._more():
-            phrases.append(self._phrase())
-        return Emit(tuple(phrases), self.span_from(index))
-
-    def _more(self) -> bool:
-        closes = not self._curr or self.at(TokenType.R_PAREN, TokenType.SEMICOLON)
-        return not closes and self._clause(_CLAUSES) is None
-
-    def _phrase(self) -> Phrase:
-        index = self._index
-        for words in _LONGEST_FIRST:
-            values: list[Any] = []
-            if all(self._word_of_emit(word, values) for word in words):
-                return Phrase(words, values[0] if values else None, self.span_from(index))
-            self._retreat(index)
-        shown = ", ".join(" ".join(words) for words in list(FORMS)[:5])
-        raise self.unexpected(
-            "EMIT says when panes are emitted, and what they contain", f"write {shown}, ..."
-        )
-
-    def _word_of_emit(self, word: str, values: list[Any]) -> bool:
-        """Skips a word of EMIT, or the value that it stands for."""
-        if word == ROWS:
-            matches = self.at(TokenType.NUMBER) and self.word(1) in ("ROWS", "ROW")
-            if matches:
-                values.append(int(self._curr.text) if self._curr.text.isdigit() else self._curr.text)
-                self._advance(2)
-            return matches
-        if word != INTERVAL:
-            return self.take_words(word)
-        if not self.at(TokenType.INTERVAL, TokenType.STRING):
-            return False
-        values.append(self.interval())
-        return True
 
 
 def parse(sql: str, origin: Origin | None = None) -> tuple[Query, QueryParser]:

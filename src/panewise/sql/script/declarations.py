@@ -5,6 +5,7 @@ from collections import Counter
 from typing import Final
 
 from panewise.chrono import Duration
+from panewise.source_options import meant_option
 from panewise.sql.expressions.type_names import check_type, type_of
 from panewise.sql.parsing.intervals import length_of
 from panewise.sql.parsing.syntax import TextSpan
@@ -89,8 +90,10 @@ def _check_source_options(statement: SourceView, script: SqlScript) -> None:
             rule = f"{option} is an option of a table, to which a query writes"
             raise script.fail(option, rule, "write it there", span)
         alike = difflib.get_close_matches(option, OF_SOURCES, n=1, cutoff=0.8)
-        if alike and option not in OF_SOURCES:
-            raise script.fail(option, "there is no option of this name", f"write {alike[0]}", span)
+        meant = meant_option(option) if statement.format in _FORMATS else None
+        if (alike and option not in OF_SOURCES) or meant is not None:
+            written = meant or alike[0]
+            raise script.fail(option, "there is no option of this name", f"write {written}", span)
         if option in ("value.format", "include") and not decoded:
             rule = f"{option} says how messages of Kafka become the columns of a view"
             raise script.fail(option, rule, "leave it out, or declare columns", span)

@@ -74,8 +74,8 @@ def is_of_format(option: str) -> bool:
 
 def written_paths(sink: SinkStep, outputs: Mapping[str, SinkStep], checkpoint: str | None) -> dict[str, str]:
     """Returns the paths that a query writes to, by what they are."""
-    options = {table.statement.name: table.statement.options for table in (sink, *outputs.values())}
-    paths = {f"the table {name}": found["path"] for name, found in options.items() if "path" in found}
+    statements = [table.statement for table in (sink, *outputs.values())]
+    paths = {f"the table {each.name}": each.options["path"] for each in statements if "path" in each.options}
     return paths | ({} if checkpoint is None else {f"the checkpoint of {sink.statement.name}": checkpoint})
 
 

@@ -11,7 +11,7 @@ from panewise.sql.stages.stage import FollowingStage, OutputColumn, QueryStage
 
 WATERMARKED: Final = "event time of the watermark"  # stands for the column of the table's watermark
 UNGROUPED: Final = (  # why rows have no bounds of windows, and what to do
-    "without GROUP BY the rows of a table have the bounds of TUMBLE, CUMULATE and HOP of time without gaps",
+    "without GROUP BY the rows of a table have the bounds of windows of time without gaps",
     "add GROUP BY window_start, window_end",
 )
 
@@ -84,8 +84,8 @@ class SparkStage(QueryStage):
 
 
 @dataclass(frozen=True)
-class UnionStage(QueryStage):
-    """The rows of two stages, one after the other, with the names of the first.
+class PairStage(QueryStage):
+    """A stage that reads two others.
 
     Attributes:
         left: the first stage.
@@ -99,6 +99,62 @@ class UnionStage(QueryStage):
     def inputs(self) -> tuple[QueryStage, ...]:
         """The stages before it."""
         return (self.left, self.right)
+
+
+@dataclass(frozen=True)
+class UnionStage(PairStage):
+    """The rows of two stages, one after the other, with the names of the first."""
+
+
+@dataclass(frozen=True)
+class SetStage(PairStage):
+    """The rows of one whole input that are, or are not, those of another one. Nulls are equal.
+
+    The columns have the names of the first stage.
+
+    Attributes:
+        word: EXCEPT or INTERSECT.
+        every: whether each row counts; otherwise equal rows are one.
+    """
+
+    word: str
+    every: bool
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """A term of ORDER BY behind a query.
+
+    Attributes:
+        text: the expression over the columns of the query.
+        written: the expression as it is written.
+        descending: whether it has DESC.
+        nulls_last: whether nulls come last.
+        place: the place of the column in the SELECT list, from 1, if it is a number.
+    """
+
+    text: str
+    written: str
+    descending: bool
+    nulls_last: bool
+    place: int | None = None
+
+
+@dataclass(frozen=True)
+class TailStage(FollowingStage):
+    """The sorted rows of a query over whole inputs, or some of them.
+
+    Attributes:
+        alias: the name by which ORDER BY calls the rows.
+        ordering: the order, empty if it is that of the query.
+        limit: the greatest number of rows, None if there is none.
+        offset: how many rows are left out.
+    """
+
+    alias: str | None
+    ordering: tuple[Ordering, ...]
+    limit: int | None
+    offset: int
 
 
 @dataclass(frozen=True)

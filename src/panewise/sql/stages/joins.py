@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from panewise.chrono import Duration
-from panewise.sql.stages.inputs import SparkStage
-from panewise.sql.stages.stage import QueryStage
+from panewise.sql.stages.inputs import PairStage, SparkStage
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,10 @@ class OpenCondition:
 
 
 @dataclass(frozen=True)
-class JoinStage(QueryStage):
+class JoinStage(PairStage):
     """A join of two stages.
 
     Attributes:
-        left: the left side.
-        right: the right side.
         names: the names by which expressions call the sides.
         keys: the pairs of equal columns.
         times: the columns of the event times; None for that of the watermark.
@@ -73,8 +70,6 @@ class JoinStage(QueryStage):
         ends: the names that both sides have for the bounds of the windows of a window join, with their texts.
     """
 
-    left: QueryStage
-    right: QueryStage
     names: tuple[str, str]
     keys: tuple[tuple[str, str], ...]
     times: tuple[str | None, str | None]
@@ -93,8 +88,3 @@ class JoinStage(QueryStage):
     deletes: tuple[str | None, str | None] = (None, None)
     ends: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     added_times: tuple[str | None, str | None] = (None, None)
-
-    @property
-    def inputs(self) -> tuple[QueryStage, ...]:
-        """The stages before it."""
-        return (self.left, self.right)

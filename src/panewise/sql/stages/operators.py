@@ -1,11 +1,11 @@
 """Stages that are operators over the rows of one stage."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from panewise.spec import Chain, DeduplicateOperator, OverOperator, WindowOperator
 from panewise.sql.stages.ranked import Ranked
-from panewise.sql.stages.stage import FollowingStage, OutputColumn
+from panewise.sql.stages.stage import FollowingStage, OutputColumn, QueryStage
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,7 @@ class WindowsStage(SingleInputStage):
             that makes the sets.
         ranked: how panes become rows, if the query is a Top-N. `outputs` are then empty.
         own_time: whether the event time is the column of the watermark of the input, as the query names none.
+        one_group: whether a whole input without rows has a group, too, as a SELECT without GROUP BY has one.
     """
 
     spec: WindowOperator | Chain
@@ -64,6 +65,33 @@ class WindowsStage(SingleInputStage):
     exploded: Computed | None = None
     ranked: Ranked | None = None
     own_time: bool = False
+    one_group: bool = False
+
+
+@dataclass(frozen=True)
+class RowPlace:
+    """A column with the places of rows of a whole input in an order. An OVER operator takes it for the time.
+
+    Attributes:
+        name: the column.
+        partition: the columns of PARTITION BY.
+        order: the expressions of ORDER BY. Without one all rows have one place.
+        descending: for each expression, whether it has DESC.
+        nulls_last: for each expression, whether nulls come last.
+        unit: what a RANGE counts from the value of the order: "number", or "time" for microseconds. If it is
+            None, the places are numbered, and equal rows have one place.
+        reach: the longest length of a RANGE.
+        apart: whether a RANGE that counts leaves out the present row.
+    """
+
+    name: str
+    partition: tuple[str, ...]
+    order: tuple[str, ...]
+    descending: tuple[bool, ...]
+    nulls_last: tuple[bool, ...]
+    unit: Literal["number", "time"] | None = None
+    reach: int = 0
+    apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,10 +100,14 @@ class OverStage(SingleInputStage):
 
     Attributes:
         added_time: the column of the event time, if the input has it for this operator alone.
+        position: the event time of a whole input, if it is a place in an order.
+        whole: the same functions in the order of places, for a whole input whose order is no TIMESTAMP.
     """
 
     spec: OverOperator
     added_time: str | None = None
+    position: RowPlace | None = None
+    whole: QueryStage | None = None
 
     @property
     def new_columns(self) -> frozenset[str]:
@@ -87,7 +119,8 @@ class OverStage(SingleInputStage):
         inner = (
             before.new_columns if isinstance(before, OverStage) and before.outputs is None else frozenset()
         )
-        added = frozenset() if self.added_time is None else frozenset({self.added_time})
+        times = (self.added_time, None if self.position is None else self.position.name)
+        added = frozenset(name for name in times if name is not None)
         return inner | added | {column.name for column in self.spec.columns}
 
 

@@ -86,6 +86,11 @@ def changes_of(span: TextSpan) -> Emit:
     return Emit((Phrase(("CHANGES",), None, span),), span)
 
 
+def final_of(span: TextSpan) -> Emit:
+    """Returns EMIT FINAL, for groups of a whole input."""
+    return Emit((Phrase(("FINAL",), None, span),), span)
+
+
 def with_accumulation(streamed: Streamed) -> Query:
     """Returns the query, whose EMIT also has the accumulation that ISTREAM and the like need."""
     query = streamed.query

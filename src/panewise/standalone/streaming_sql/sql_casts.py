@@ -15,6 +15,7 @@ from panewise.errors import InputError
 from panewise.sql.expressions.expression_tree import ConstantNode, Node
 from panewise.sql.expressions.type_names import first_name
 from panewise.standalone.schema import dtype_of
+from panewise.standalone.streaming_sql.sql_exact_casts import exact_cast, text_cast
 from panewise.standalone.streaming_sql.sql_numbers import in_range, whole
 from panewise.standalone.streaming_sql.sql_typed import Typed, refused
 
@@ -24,7 +25,8 @@ _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
 _BITS: Final[Mapping[Any, int]] = {pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64}
 _RULE: Final = (
     "in process numbers and Booleans are cast to each other and to STRING, but no DOUBLE to STRING, instants "
-    "and dates to each other, constant texts to instants, dates and DOUBLE, and null to any type"
+    "and dates to each other and to STRING, texts to numbers, constant texts to instants and dates, and null "
+    "to any type"
 )
 
 
@@ -39,13 +41,19 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     except InputError:
         raise refused(f"CAST AS {text}", _RULE) from None
     constant = node.value if isinstance(node, ConstantNode) else None
-    if isinstance(constant, str) and not isinstance(wanted, pl.String):
+    number = isinstance(wanted, (pl.Decimal, pl.Int8, pl.Int16, pl.Int32, pl.Int64))
+    if isinstance(constant, str) and not isinstance(wanted, pl.String) and not number:
         return pl.lit(_of_text(constant, wanted), dtype=wanted)
-    cast = value.expr if wanted == value.dtype else _of_number(value, wanted)
-    cast = _of_time(value, wanted) if cast is None else cast
+    casts = (_same, _of_number, _of_time, exact_cast, text_cast)
+    results = (make(value, wanted) for make in casts)
+    cast = next((result for result in results if result is not None), None)
     if cast is None and not value.is_null:
         raise refused(f"CAST of {value.dtype} AS {text}", _RULE)
     return value.expr.cast(wanted) if cast is None else cast
+
+
+def _same(value: Typed, wanted: pl.DataType) -> pl.Expr | None:
+    return value.expr if wanted == value.dtype else None
 
 
 def _of_number(value: Typed, wanted: pl.DataType) -> pl.Expr | None:

@@ -37,6 +37,8 @@ PATTERNS: Final[Mapping[str, Callable[[str], Function]]] = {
     **dict.fromkeys(("rlike", "regexp", "regexp_like"), matching),
 }
 _WITHOUT_PATTERN: Final = {"to_date": "date", "to_timestamp": "timestamp"}
+# Functions whose results have the type that their values have in common.
+_CHOICES: Final = frozenset({"case", "if", "coalesce", "nvl", "nvl2", "ifnull", "greatest", "least"})
 
 
 @dataclass(frozen=True)
@@ -168,7 +170,7 @@ class Scope:
         """Returns a call. Constants are DOUBLE beside a DOUBLE, and DECIMAL beside a DECIMAL."""
         if any(value.is_float for value in values):
             values = self._constants(values, nodes, Decimal, float)
-        elif any(value.is_decimal for value in values):
+        elif name not in _CHOICES and any(value.is_decimal for value in values):
             values = self._constants(values, nodes, int, Decimal)
         values = with_times(values, nodes) if name in COMPARISONS else values
         try:

@@ -12,6 +12,7 @@ from typing import Final
 import polars as pl
 
 from panewise.errors import InputError
+from panewise.standalone.streaming_sql.sql_choices import case, coalesce, extreme, if_else, nvl2
 from panewise.standalone.streaming_sql.sql_numbers import NUMBER_FUNCTIONS
 from panewise.standalone.streaming_sql.sql_time_functions import TIME_FUNCTIONS
 from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check
@@ -51,40 +52,6 @@ def _boolean(do: Callable[..., pl.Expr]) -> Function:
         return do(*(argument.expr.cast(pl.Boolean) for argument in arguments))
 
     return function
-
-
-def _case(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-    *branches, default = arguments
-    _check_one_type(name, [*branches[1::2], default])
-    accepted = all(isinstance(condition.dtype, (pl.Boolean, pl.Null)) for condition in branches[::2])
-    check(name, branches[::2], accepted=accepted, rule="a choice has conditions")
-    choice = default.expr
-    for condition, value in reversed([*zip(branches[::2], branches[1::2], strict=True)]):
-        choice = pl.when(condition.expr.cast(pl.Boolean)).then(value.expr).otherwise(choice)
-    return choice
-
-
-def _if(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-    condition, *values = arguments
-    default = values[1] if len(values) > 1 else Typed(pl.lit(None), pl.Null())
-    return _case(name, [condition, values[0], default])
-
-
-def _nvl2(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-    first, *values = arguments
-    return _case(name, [Typed(first.expr.is_not_null(), pl.Boolean()), values[0], values[1]])
-
-
-def _check_one_type(name: str, values: Sequence[Typed]) -> None:
-    known = [value for value in values if not value.is_null]
-    numbers = all(value.is_integer for value in known) or all(value.is_float for value in known)
-    accepted = numbers or len({str(value.dtype) for value in known}) <= 1
-    check(name, values, accepted=accepted, rule="all results of CASE, IF and COALESCE have one type")
-
-
-def _coalesce(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-    _check_one_type(name, arguments)
-    return pl.coalesce([argument.expr for argument in arguments])
 
 
 def _nullif(name: str, arguments: Sequence[Typed]) -> pl.Expr:
@@ -145,18 +112,6 @@ def _replace(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     )
 
 
-def _extreme(do: Callable[..., pl.Expr]) -> Function:
-    """Returns the least or the greatest value of those that are not null."""
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) > 1 and not any(argument.is_float for argument in arguments)
-        check(name, arguments, accepted=accepted, rule="whole numbers, texts and instants are compared")
-        _check_one_type(name, arguments)
-        return do(*(argument.expr for argument in arguments))
-
-    return function
-
-
 def _sort_array(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns a list in ascending order with nulls first, or in descending order with nulls last."""
     values, *ascending = arguments
@@ -215,12 +170,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "not": _boolean(pl.Expr.not_),
     "isnull": lambda _, arguments: arguments[0].expr.is_null(),
     "isnotnull": lambda _, arguments: arguments[0].expr.is_not_null(),
-    "case": _case,
-    "if": _if,
-    "coalesce": _coalesce,
-    "nvl": _coalesce,
-    "nvl2": _nvl2,
-    "ifnull": _coalesce,
+    "case": case,
+    "if": if_else,
+    "coalesce": coalesce,
+    "nvl": coalesce,
+    "nvl2": nvl2,
+    "ifnull": coalesce,
     "nullif": _nullif,
     "||": _concat,
     "concat": _concat,
@@ -240,8 +195,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "substr": _substring,
     "replace": _replace,
     "reverse": _of_texts(lambda text: text.str.reverse()),
-    "greatest": _extreme(pl.max_horizontal),
-    "least": _extreme(pl.min_horizontal),
+    "greatest": extreme(pl.max_horizontal),
+    "least": extreme(pl.min_horizontal),
     "sort_array": _sort_array,
     "slice": _slice,
     "size": _list_size,

@@ -1,6 +1,6 @@
 """Stages of a text in process that are operators: windows, functions over windows, deduplications, joins."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -31,6 +31,7 @@ from panewise.standalone.streaming_sql.sql_nodes import (
     Undoable,
     check_instant,
 )
+from panewise.standalone.streaming_sql.sql_places import place_of
 from panewise.standalone.streaming_sql.sql_ranking import ranking
 from panewise.standalone.streaming_sql.sql_selection import schema_of, selected, shaped
 
@@ -38,10 +39,19 @@ _INSTANTS: Final = frozenset({"processing_time", "join_time"})
 
 
 class SqlOperator(StandaloneOperator):
-    """An operator that another one can follow. Nothing waits in it, so that a step can be undone."""
+    """An operator that another one can follow. Nothing waits in it, so that a step can be undone.
 
-    def __init__(self, spec: Specification, schema: Mapping[str, Any]) -> None:
+    Args:
+        spec: the operator.
+        schema: the columns of its input, or of each input.
+        computed: the columns that are computed for it alone, which late and invalid rows do not have.
+    """
+
+    def __init__(
+        self, spec: Specification, schema: Mapping[str, Any], computed: Collection[str] = ()
+    ) -> None:
         super().__init__(spec, schema, buffer=None)
+        self._computed = frozenset(computed)
 
     def savepoint(self) -> Undo:
         """Returns a function that undoes the steps from now on."""
@@ -50,8 +60,16 @@ class SqlOperator(StandaloneOperator):
     def nothing_rejected(self) -> Rejected:
         """Returns late and invalid rows of each input, without rows."""
         ports = self._core.host.operator.plan.ports.values()
-        late = [plain(pl.DataFrame(schema=port.late_schema)) for port in ports]
-        return Rejected(late, [plain(pl.DataFrame(schema=port.invalid_schema)) for port in ports])
+        late = [self._plain(pl.DataFrame(schema=port.late_schema)) for port in ports]
+        return Rejected(late, [self._plain(pl.DataFrame(schema=port.invalid_schema)) for port in ports])
+
+    def _plain(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns late or invalid rows as they are on Spark: a struct `row`, and the other columns."""
+        own = [name for name in rows.columns if name.startswith("__")]
+        fields = [name for name in rows.columns if name not in own and name not in self._computed]
+        return rows.select(
+            pl.struct(fields).alias("row"), *(pl.col(name).alias(name.removeprefix("__")) for name in own)
+        )
 
     @property
     def output_watermark(self) -> int | None:
@@ -84,21 +102,14 @@ class SqlOperator(StandaloneOperator):
             self.finish()
         emissions = self.drain()
         for emission in emissions:
-            rejected.late += [plain(emission.late)] if emission.late.height else []
-            rejected.invalid += [plain(emission.invalid)] if emission.invalid.height else []
+            rejected.late += [self._plain(emission.late)] if emission.late.height else []
+            rejected.invalid += [self._plain(emission.invalid)] if emission.invalid.height else []
         return [emission.rows for emission in emissions if emission.rows.height]
 
 
 def together(frames: list[pl.DataFrame], schema: Dtypes) -> pl.DataFrame:
     """Returns the rows of frames with these columns."""
     return pl.concat(frames).cast(schema) if frames else pl.DataFrame(schema=schema)  # type: ignore[arg-type]
-
-
-def plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns late or invalid rows as they are on Spark: a struct `row`, and the other columns."""
-    own = [name for name in rows.columns if name.startswith("__")]
-    row = pl.struct(name for name in rows.columns if name not in own).alias("row")
-    return rows.select(row, *(pl.col(name).alias(name.removeprefix("__")) for name in own))
 
 
 def output_time(spec: Specification) -> str | None:
@@ -123,7 +134,9 @@ class OperatorNode(SqlNode):
         self._times = spec.ports[INPUT].time_columns
         if self.of_instants:
             self.check_times()
-        self.operator, self.event_time = SqlOperator(spec, self._input), output_time(spec)
+        rejected_without = () if isinstance(stage, DeduplicateStage) else [c.name for c in stage.computed]
+        self.operator = SqlOperator(spec, self._input, rejected_without)
+        self.event_time = output_time(spec)
         self._emitted = self.operator.emitted(self.times)
         emitted = dict(self.following(pl.DataFrame(schema=self._emitted)).schema)
         after = Scope(emitted)
@@ -154,6 +167,10 @@ class OperatorNode(SqlNode):
         """Returns the rows as the operator takes them, without computed columns."""
         return rows
 
+    def _with_computed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Returns the rows with the columns that are computed for the operator."""
+        return rows.with_columns(self._computed)
+
     def following(self, emitted: pl.DataFrame) -> pl.DataFrame:
         """Returns the emitted rows as the SELECT list reads them."""
         return emitted
@@ -161,10 +178,15 @@ class OperatorNode(SqlNode):
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Takes a step, and returns the emitted rows with the columns of the SELECT list."""
         rows = self.repeated(shaped(self.source.step(event, rejected), self._where, None))
-        rows = rows.with_columns(self._computed).select(list(self._input))
+        rows = self._with_computed(rows).select(list(self._input))
         frames = self.operator.step({INPUT: rows}, {INPUT: self.source.watermark}, event, rejected)
+        frames = frames or self._without_rows(event)
         self.watermark = self.operator.output_watermark
         return shaped(self.following(together(frames, self._emitted)), self._having, self._columns)
+
+    def _without_rows(self, event: StepInput) -> list[pl.DataFrame]:
+        """Returns what is emitted in a step in which the operator emits nothing."""
+        return []
 
     def rejected(self) -> Rejected:
         """Returns late and invalid rows of this operator and of those before it, without rows."""
@@ -176,12 +198,22 @@ class OperatorNode(SqlNode):
 
 
 class OverNode(OperatorNode):
-    """Functions over windows. The order of a whole input may be one of whole numbers, as in Spark."""
-
-    of_instants = False
+    """Functions over windows. The event time of a whole input may be the place of a row in an order."""
 
     def __init__(self, stage: OverStage, source: SqlNode) -> None:
+        self.of_instants, self._position = stage.position is None and stage.spec.columns != (), stage.position
         super().__init__(with_free_names(stage, source.schema), source)
+
+    def _computed_columns(self, stage: SingleInputStage) -> Dtypes:
+        schema = super()._computed_columns(stage)
+        if self._position is None:
+            return schema
+        self._place = place_of(self._position, Scope(schema, stage.alias))
+        return schema | {self._position.name: pl.Int64()}
+
+    def _with_computed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        rows = super()._with_computed(rows)
+        return rows if self._position is None else rows.with_columns(self._place(rows))
 
 
 class WindowsNode(OperatorNode):
@@ -209,6 +241,15 @@ class WindowsNode(OperatorNode):
         """Returns the rows, each for every set of GROUPING SETS."""
         return rows if self._sets is None else rows.join(self._sets, how="cross", maintain_order="left_right")
 
+    def _without_rows(self, event: StepInput) -> list[pl.DataFrame]:
+        """Returns the group of a whole input without rows, if the query has one without GROUP BY."""
+        if not (self.stage.one_group and event.finish):
+            return []
+        spec: Any = self.stage.spec
+        empty = {column.name: _of_no_rows(column.fn) for column in spec.aggregates}
+        columns = [pl.lit(empty.get(name), dtype=dtype).alias(name) for name, dtype in self._emitted.items()]
+        return [pl.select(columns)]
+
     def following(self, emitted: pl.DataFrame) -> pl.DataFrame:
         """Returns the panes with the struct of their bounds, or the rows of their lists."""
         if self.stage.ranked is not None:
@@ -218,6 +259,13 @@ class WindowsNode(OperatorNode):
             return emitted
         bounds = [pl.col(f"window_{end}").alias(end) for end in ("start", "end")]
         return emitted.with_columns(pl.struct(bounds).alias(self.stage.struct))
+
+
+def _of_no_rows(function: str) -> int | list[Any] | None:
+    """Returns the value of an aggregate of no rows, as Spark has it."""
+    if function.startswith("collect_"):
+        return []
+    return 0 if "count" in function else None
 
 
 def _numbers(text: str) -> list[int]:

@@ -1,6 +1,7 @@
-"""UNION, DISTINCT and VALUES in process (semantics 46.160)."""
+"""UNION, EXCEPT, INTERSECT, DISTINCT and VALUES in process (semantics 46.160, 46.171)."""
 
 from collections.abc import Sequence
+from typing import Any, Final
 
 import polars as pl
 from polars.datatypes import DataTypeClass
@@ -8,7 +9,7 @@ from polars.datatypes import DataTypeClass
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SqlError
 from panewise.sql.expressions.values import rows_of_values
-from panewise.sql.stages import TableStage
+from panewise.sql.stages import SetStage, TableStage
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 from panewise.standalone.streaming_sql.sql_nodes import (
     FollowingNode,
@@ -20,6 +21,8 @@ from panewise.standalone.streaming_sql.sql_nodes import (
 )
 from panewise.standalone.streaming_sql.sql_typed import Typed, common_type, refused
 
+_NUMBER: Final = "number among equal rows"
+
 
 class UnionNode(SqlNode):
     """The rows of two nodes. The columns are paired by position, and have the names of the first node.
@@ -29,7 +32,7 @@ class UnionNode(SqlNode):
 
     def __init__(self, left: SqlNode, right: SqlNode) -> None:
         self.sides = (left, right)
-        self.schema = _united(left.schema, right.schema)
+        self.schema = _united(left.schema, right.schema, "UNION")
         self.event_time = left.event_time
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
@@ -53,24 +56,59 @@ class UnionNode(SqlNode):
         return self.sides
 
 
-def _united(left: Dtypes, right: Dtypes) -> Dtypes:
-    """Returns the columns of a UNION.
+class SetNode(SqlNode):
+    """The rows of a whole input that are, or are not, those of another one."""
+
+    def __init__(self, stage: SetStage, left: SqlNode, right: SqlNode, *, follows: bool) -> None:
+        if follows:
+            rule = "only at the end of both inputs it is known which rows both have"
+            raise SqlError(stage.word, rule, "use a semi or an anti join with a range of time")
+        self.sides, self._stage = (left, right), stage
+        self.schema, self.event_time = _united(left.schema, right.schema, stage.word), left.event_time
+        nested = next((name for name, dtype in self.schema.items() if dtype.is_nested()), None)
+        if nested is not None:
+            raise refused(stage.word, f"in process it has no arrays and structs, as {nested} is")
+
+    def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
+        """Returns the rows. Equal rows are numbered, and paired by their numbers."""
+        names = list(self.schema)
+        left, right = (self._numbered(side.step(event, rejected)) for side in self.sides)
+        how: Any = "semi" if self._stage.word == "INTERSECT" else "anti"
+        return left.join(right, on=left.columns, how=how, nulls_equal=True, maintain_order="left")[names]
+
+    def _numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
+        rows = rows.rename(dict(zip(rows.columns, self.schema, strict=True))).cast(self.schema)  # type: ignore[arg-type]
+        rows = rows.with_columns(pl.selectors.float() + 0.0)
+        if not self._stage.every:
+            return rows.unique(maintain_order=True)
+        return rows.with_columns(pl.int_range(pl.len()).over(list(self.schema)).alias(_NUMBER))
+
+    def rejected(self) -> Rejected:
+        """Returns late and invalid rows of the operators before it, without rows."""
+        left, right = (side.rejected() for side in self.sides)
+        return left + right
+
+    def parts(self) -> Sequence[Undoable]:
+        """Returns both nodes."""
+        return self.sides
+
+
+def _united(left: Dtypes, right: Dtypes, word: str) -> Dtypes:
+    """Returns the columns of a UNION, or of another operation of two queries.
 
     Raises:
         SqlError: if both sides have other numbers of columns, or columns of types with nothing in common.
     """
     if len(left) != len(right):
         rule = f"both sides have as many columns; the first has {list(left)}, the second {list(right)}"
-        raise SqlError("UNION", rule, "select as many columns on both sides")
+        raise SqlError(word, rule, "select as many columns on both sides")
     schema = dict[str, pl.DataType]()
     for (name, dtype), (other_name, other) in zip(left.items(), right.items(), strict=True):
         both = common_type(dtype, other)
         if both is None:
             types = f"{name} of the type {dtype}, and {other_name} of the type {other}"
-            rule = (
-                f"in process columns of UNION have one type, or are numbers, not DECIMAL and DOUBLE: {types}"
-            )
-            raise SqlError("UNION", rule, f"write CAST({other_name} AS ...)")
+            rule = f"in process both sides have one type, or are numbers, not DECIMAL and DOUBLE: {types}"
+            raise SqlError(word, rule, f"write CAST({other_name} AS ...)")
         schema[name] = both
     return schema
 

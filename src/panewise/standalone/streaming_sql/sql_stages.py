@@ -1,21 +1,24 @@
 """Makes the nodes of the stages of a compiled text: expressions by Polars, windows and joins by operators."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from panewise.engine.kernels.column_types import Dtypes
-from panewise.errors import SqlError
+from panewise.errors import SpecError, SqlError
 from panewise.sql.expressions.values import is_values
 from panewise.sql.stages import (
     UNSORTED,
     AssignedStage,
     DistinctStage,
     JoinStage,
+    OverStage,
     QueryStage,
     RowsStage,
+    SetStage,
     SparkStage,
     TableStage,
+    TailStage,
     UnionStage,
     WatermarkedStage,
 )
@@ -29,7 +32,8 @@ from panewise.standalone.streaming_sql.sql_nodes import (
     TableNode,
 )
 from panewise.standalone.streaming_sql.sql_operators import NODES, JoinNode
-from panewise.standalone.streaming_sql.sql_sets import DistinctNode, UnionNode, ValuesNode
+from panewise.standalone.streaming_sql.sql_sets import DistinctNode, SetNode, UnionNode, ValuesNode
+from panewise.standalone.streaming_sql.sql_tails import TailNode
 
 
 @dataclass
@@ -80,17 +84,33 @@ class NodeBuilder:
             AssignedStage: lambda rows: AssignedNode(rows, self.node(rows.input)),
             JoinStage: lambda join: JoinNode(join, self.node(join.left), self.node(join.right)),
             UnionStage: lambda union: UnionNode(self.node(union.left), self.node(union.right)),
+            SetStage: lambda pair: SetNode(
+                pair, self.node(pair.left), self.node(pair.right), follows=self.follows
+            ),
+            TailStage: lambda tail: TailNode(tail, self.node(tail.input)),
             DistinctStage: lambda rows: DistinctNode(self.node(rows.input), follows=self.follows),
             SparkStage: self._of_spark,
         }
         maker = makers.get(type(stage))
         if maker is not None:
             return maker(stage)
-        operator: Any = stage
-        node = NODES[type(operator)](operator, self.node(operator.input))
+        return self._operator(stage)
+
+    def _operator(self, stage: Any) -> SqlNode:
+        """Returns the node of an operator over the rows of one stage."""
+        if isinstance(stage, OverStage) and stage.whole is not None:
+            return self._over_whole(stage, stage.whole)
+        node = NODES[type(stage)](stage, self.node(stage.input))
         if self.follows:
             node.check_times()
         return node
+
+    def _over_whole(self, stage: OverStage, whole: QueryStage) -> SqlNode:
+        """Returns functions over windows: in the order of event times, or else in that of places."""
+        try:
+            return self.node(replace(stage, whole=None))
+        except SpecError:
+            return self.node(whole)
 
     def _table(self, stage: TableStage) -> SqlNode:
         if stage.name is None and is_values(stage.text):

@@ -13,6 +13,7 @@ from panewise.chrono import DurationLike, InstantLike, instant_us
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import InputError, SpecError
 from panewise.sql import compile_sql
+from panewise.sql.compile import compile_whole
 from panewise.sql.script.query_words import query_words
 from panewise.sql.stages import CompiledQuery
 from panewise.sql.text.named_places import placed
@@ -210,7 +211,8 @@ class SqlRun:
     def __init__(
         self, text: str, schemas: Mapping[str, Dtypes], update: DurationLike | None = None, *, follows: bool
     ) -> None:
-        self.compiled: CompiledQuery = compile_sql(text, update=update)
+        compiled = compile_sql if follows else compile_whole
+        self.compiled: CompiledQuery = compiled(text, update=update)
         if self.compiled.tail is not None:
             rule = "in process rows are not sorted or limited behind a query"
             raise self.compiled.tail_error(rule, "leave it out, and sort the rows of the result")
