@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
+import pyspark
 import pytest
 
 from tests.connectors import kafka_sink_job, test_kafka_sink
@@ -53,6 +54,9 @@ def test_one_phase_of_a_topic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.nightly
+@pytest.mark.skipif(
+    pyspark.__version__ < "4.2", reason="its source of Kafka fails after a repeated micro-batch (SPARK-55271)"
+)
 def test_a_topic_into_delta_tables(tmp_path: Path) -> None:
     """Panes of a repeated micro-batch are in the table once (semantics 49.40, 49.41)."""
     out = run(tmp_path, PHASES, {})

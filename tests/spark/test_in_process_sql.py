@@ -79,7 +79,9 @@ def _plain(dtype: Any) -> Any:
 
 @pytest.mark.parametrize("names", [AGGREGATES, FUNCTIONS, PLAIN])
 def test_columns_have_the_names_of_spark(spark: SparkSession, names: dict[str, str]) -> None:
-    """semantics 46.105"""
+    """semantics 46.105: Spark 4.1 has no FILTER in functions over windows."""
+    if spark.version < "4.2":
+        names = {text: name for text, name in names.items() if not {"FILTER", "OVER"} <= {*text.split()}}
     row = "timestamp'2024-01-01' AS ts, 'a' AS k, 1L AS v, 2L AS w, true AS b, 2.5D AS f, struct(1 AS x) AS r"
     df = spark.sql(f"SELECT {row}")
     assert spark.sql(f"SELECT {', '.join(names)} FROM {{t}} t", t=df).columns == [*names.values()]

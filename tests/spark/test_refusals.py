@@ -52,7 +52,9 @@ def test_spark_refuses(
 ) -> None:
     stream = spark.readStream.format("rate").load().selectExpr("timestamp ts", "value % 2 k", "value v")
     build, mode = query
-    with pytest.raises((PySparkException, ValueError), match=re.escape(row[1])):
+    # Spark 4.1 does not name the type of the join.
+    message = row[1] if spark.version >= "4.2" else row[1].replace("LeftOuter join", "Join")
+    with pytest.raises((PySparkException, ValueError), match=re.escape(message)):
         _start(build(stream.withWatermark("ts", "1 minute")), mode, tmp_path)
 
 

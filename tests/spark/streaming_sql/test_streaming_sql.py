@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from pyspark.sql import DataFrame, SparkSession
 
 import panewise as pw
@@ -198,7 +198,8 @@ def test_a_batch_has_the_rows_and_names_of_sparks_sql(feed: Feed, text: str) -> 
 def test_functions_over_windows_have_the_rows_of_sparks_sql(
     spark: SparkSession, given_rows: list[dict[str, Any]], new: list[tuple[str, bool, str]]
 ) -> None:
-    """semantics 46.80, 46.81, 46.83"""
+    """semantics 46.80, 46.81, 46.83: Spark 4.1 has no FILTER in functions over windows."""
+    assume(spark.version >= "4.2" or not any("FILTER" in function for function, _, _ in new))
     schema = "k string, ts long, v long, w long, id long"
     values = [tuple(row.values()) for row in given_rows]
     df = spark.createDataFrame(values, schema).selectExpr("k", "timestamp_seconds(ts) AS ts", "v", "w", "id")
