@@ -96,7 +96,6 @@ QUERIES: Final[list[tuple[str, list[tuple[Any, ...]]]]] = [
     ("SELECT k, sum(v) AS s FROM t GROUP BY k", [("a", 8), ("b", 7)]),
     ("SELECT count(*) AS n, sum(v) AS s, collect_list(v) AS l FROM t WHERE v > 100", [(0, None, [])]),
     ("SELECT count(*) + 1 AS n FROM t HAVING count(*) > 100", []),
-    ("SELECT count(*) AS n FROM t WHERE v > 100 GROUP BY ()", [(0,)]),
     ("SELECT k, rank() OVER (ORDER BY sum(v) DESC) AS r FROM t GROUP BY k", [("a", 1), ("b", 2)]),
     (
         "SELECT k, o, count(*) AS n FROM t GROUP BY ROLLUP (k, o)",

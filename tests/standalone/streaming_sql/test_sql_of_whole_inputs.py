@@ -108,3 +108,9 @@ def test_numbers_of_rows_and_names_are_those_of_spark() -> None:
     ]
     assert list(schema.values())[:5] == [pl.Int32(), pl.Int32(), pl.Int64(), pl.Float64(), pl.Int32()]
     assert list(schema)[5:] == LEFT.columns
+
+
+def test_a_whole_input_without_rows_has_one_group() -> None:
+    """semantics 46.170: GROUP BY () of the standard, which Spark does not parse."""
+    text = "SELECT count(*) AS n FROM t WHERE v > 100 GROUP BY ()"
+    assert sql(text, t=pl.DataFrame({"v": [1, 2]})).rows.rows() == [(0,)]
