@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from pyspark.errors import PySparkException
 
 from panewise.errors import SpecError
 from panewise.spark.queries.active_paths import ActivePaths
@@ -29,3 +30,17 @@ def test_a_path_of_an_active_query() -> None:
     paths.check(["/out/b"], "/two")
     paths.add(["/out/b"], "/two", started)
     paths.check(["/out/b"], "/two")
+
+
+def test_a_query_of_an_ended_session() -> None:
+    """semantics 49.59: a closed Connect session refuses to say whether its query is active."""
+
+    class Ended:
+        @property
+        def isActive(self) -> bool:
+            raise PySparkException("the session is closed")
+
+    paths, ended = ActivePaths(), Ended()
+    started: Any = ended
+    paths.add(["/out/a"], "/one", started)
+    paths.check(["/out/a"], "/two")
