@@ -1,7 +1,7 @@
-"""Texts that are written again from the characters of a text of the user, with the places of these.
+"""Texts that are written again from a text of the user, and know where their characters come from.
 
-Invariant: a written text knows where each character comes from that was copied, and about which place each
-other one is. So errors show the text of the user, whatever is compiled in its place.
+Invariant: each character was copied from a place of the old text, or replaces what stands at a place. So
+errors show the text of the user, whatever is compiled instead.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,8 +19,8 @@ class _Part:
 
     Attributes:
         begin: where they begin in it.
-        place: where they begin in the old text. If they are not copied, all of them are about this place.
-        copied: whether they stand side by side in the old text, too.
+        place: where they were copied from, or the place of the old text that all of them are about.
+        copied: whether they are copied from the old text as they stand.
     """
 
     begin: int
@@ -42,7 +42,7 @@ class WrittenText:
 
     @property
     def place(self) -> int:
-        """Where the first character comes from."""
+        """The place of the first character. The text is not empty."""
         return self.parts[0].place
 
     def add(self, text: str, place: int) -> None:
@@ -79,7 +79,7 @@ class WrittenText:
     def span_of(self, span: TextSpan) -> TextSpan:
         """Returns the place in the old text of characters of this one.
 
-        It is that of the first character alone, unless they stand side by side there, too.
+        It is that of the first character alone, unless the last one is as far from it there.
         """
         start, last = self.place_of(span.start), self.place_of(span.end - 1)
         together = last - start == span.end - 1 - span.start
@@ -104,7 +104,7 @@ Piece: TypeAlias = WrittenText | str
 
 
 def written(place: int, *pieces: Piece) -> WrittenText:
-    """Returns pieces as one text. All characters of those that are no written texts are about one place."""
+    """Returns pieces as one text. Strings among them are about one place."""
     text = WrittenText()
     for piece in pieces:
         if isinstance(piece, WrittenText):
@@ -115,7 +115,7 @@ def written(place: int, *pieces: Piece) -> WrittenText:
 
 
 def listed(place: int, between: str, pieces: Iterable[Piece]) -> WrittenText:
-    """Returns pieces as one text, with a text between them that is about a place."""
+    """Returns pieces as one text, with a text between them. It and strings are about a place."""
     separated = [part for piece in pieces for part in (between, piece)]
     return written(place, *separated[1:])
 
@@ -126,7 +126,8 @@ class Origin:
 
     Attributes:
         sql: the text of the user.
-        written: the texts that were written from it, the last one first. Empty: the user's text is compiled.
+        written: the texts that were written one from the other, the last one first. Empty: the user's own
+            text is compiled.
     """
 
     sql: str
