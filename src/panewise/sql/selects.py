@@ -19,7 +19,7 @@ from panewise.sql.expressions.stars import check_stars
 from panewise.sql.first_rows.first_queries import distinct_rows, groups_of_first_rows, top_n_rows
 from panewise.sql.joins.join_queries import join_query
 from panewise.sql.options import options_of
-from panewise.sql.over.compiler import over_stage
+from panewise.sql.over.compiler import OverCompiler
 from panewise.sql.over.selects_over_groups import SelectOverGroups
 from panewise.sql.over.whole import over_whole
 from panewise.sql.parsing.emit import check_plain, is_changes
@@ -52,7 +52,7 @@ from panewise.sql.windows.chained import chained
 from panewise.sql.windows.compiler import WindowCompiler
 from panewise.sql.windows.panes import WINDOW_COLUMNS
 from panewise.sql.windows.second_windows import groups_of_windows
-from panewise.sql.windows.stream_queries import changes_of, check_partition, final_of, needs_time, syntax_of
+from panewise.sql.windows.stream_queries import check_partition, emit_of, needs_time, syntax_of
 from panewise.sql.windows.window_functions import identifies, window_of_table
 from panewise.sql.windows.window_rows import groups_of_rows
 
@@ -116,7 +116,7 @@ def _whole_groups(select: Select, scope: QueryScope, *, over: bool) -> QueryStag
     """Returns the groups of a whole input, which end with it. Without GROUP BY there always is one."""
     if over or select.qualify is not None:
         return _over_groups(select, None, scope, windowed=True)
-    groups = _windows(select, final_of(select.span), None, scope)
+    groups = _windows(select, emit_of("FINAL", select.span), None, scope)
     group = select.group
     single = group is None or not (group.expressions or group.sets or group.every)
     if isinstance(groups, WindowsStage) and single:
@@ -164,7 +164,7 @@ def _of_stream_window(select: Select, emit: Emit | None, window: CqlWindow, scop
     _refuse(select, scope.parser, distinct=True, qualify=True)
     source = operator_input(select, None, scope)
     if window.kind == "unbounded":
-        emit = emit or changes_of(window.span)
+        emit = emit or emit_of("CHANGES", window.span)
     compiler = WindowCompiler(
         scope.parser,
         select,
@@ -262,8 +262,9 @@ def _functions(
     select: Select, rows: OperatorInput, options: Mapping[str, Any], scope: QueryScope
 ) -> QueryStage:
     """Returns functions over windows of the rows of an input."""
-    stages = over_whole if scope.whole else over_stage
-    return stages(scope.parser, select, rows.stage, rows.alias, rows.names, options)
+    if scope.whole:
+        return over_whole(scope.parser, select, rows, options)
+    return OverCompiler(scope.parser, select, rows, options).stage()
 
 
 def _ordered(select: Select, emit: Emit, scope: QueryScope) -> QueryStage:

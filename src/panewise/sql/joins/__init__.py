@@ -4,5 +4,3 @@ from panewise.sql.joins.compiler import JoinCompiler
 from panewise.sql.joins.kinds import is_join
 from panewise.sql.joins.resolve import ResolvedJoin, resolved
 from panewise.sql.joins.side_columns import JoinInput, joined_name
-
-__all__ = ["JoinCompiler", "JoinInput", "ResolvedJoin", "is_join", "joined_name", "resolved"]

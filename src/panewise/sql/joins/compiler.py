@@ -12,7 +12,7 @@ from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.event_times import JOIN_TIME, timed, with_join_time
 from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate
 from panewise.sql.joins.comparisons import ConditionReader, is_always_true
-from panewise.sql.joins.kinds import HOWS, is_as_of, is_join, system_time
+from panewise.sql.joins.kinds import is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
 from panewise.sql.joins.one_sided import OneSidedConditions
 from panewise.sql.joins.open_conditions import is_open
@@ -25,7 +25,7 @@ from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds
 from panewise.sql.options import DELETES, LATENESS, TWICE
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
-from panewise.sql.parsing.syntax import Emit, Join, Select
+from panewise.sql.parsing.syntax import HOWS, Emit, Join, Select
 from panewise.sql.stages import JoinStage, OpenCondition, QueryStage, Referring, SparkStage, is_ours
 from panewise.sql.windows.window_rows import WindowRows
 

@@ -9,7 +9,7 @@ from panewise.errors import SqlError
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.function_calls import columns_in, conjuncts, has_aggregate, windows_in
 from panewise.sql.joins import JoinCompiler, JoinInput, is_join, joined_name
-from panewise.sql.joins.kinds import HOWS, system_time
+from panewise.sql.joins.kinds import system_time
 from panewise.sql.joins.selects_over_joins import SelectOverJoin, over_joined
 from panewise.sql.joins.side_columns import WITH_TABLES
 from panewise.sql.joins.subqueries import as_join, subquery_of
@@ -18,6 +18,7 @@ from panewise.sql.joins.versions import versions_of
 from panewise.sql.options import options_of
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import (
+    HOWS,
     Derived,
     Emit,
     Expr,

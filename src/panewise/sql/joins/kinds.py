@@ -1,27 +1,9 @@
-"""The words of joins, and which joins say something about time, rows or windows."""
+"""Which joins say something about time, rows or windows."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from panewise.sql.joins.stream_matches import stream_windows
 from panewise.sql.parsing.syntax import Derived, Expr, Join, NamedTable
-
-HOWS: Final[Mapping[str, Any]] = {
-    "JOIN": "inner",
-    "INNER JOIN": "inner",
-    **{f"{side} {word}JOIN": side.lower() for side in ("LEFT", "RIGHT", "FULL") for word in ("", "OUTER ")},
-    **{f"{side}{kind} JOIN": kind.lower() for side in ("", "LEFT ") for kind in ("SEMI", "ANTI")},
-    "CROSS JOIN": "inner",
-    "ASOF JOIN": "inner",
-    "ASOF INNER JOIN": "inner",
-    "LEFT ASOF JOIN": "left",
-    **{
-        f"ASOF {kind} {word}JOIN": kind.lower()
-        for kind in ("LEFT", "RIGHT", "FULL")
-        for word in ("", "OUTER ")
-    },
-    **{f"ASOF {kind} JOIN": kind.lower() for kind in ("SEMI", "ANTI")},
-}
 
 
 def system_time(join: Join) -> Expr | None:

@@ -12,11 +12,11 @@ from panewise.spec import AsOf, Interval, LastRows, Latest
 from panewise.spec.windows.size_in_rows import MOST_ROWS
 from panewise.sql.expressions.function_calls import NOW, function_name
 from panewise.sql.joins.comparisons import Compared, Conditions
-from panewise.sql.joins.kinds import HOWS, is_as_of, system_time
+from panewise.sql.joins.kinds import is_as_of, system_time
 from panewise.sql.joins.policies import UpdateSyntax
 from panewise.sql.joins.side_columns import SideColumns
 from panewise.sql.joins.stream_matches import stream_match, stream_windows, updated_match
-from panewise.sql.parsing.syntax import CqlWindow, Expr, Join, JoinedRows
+from panewise.sql.parsing.syntax import HOWS, CqlWindow, Expr, Join, JoinedRows
 
 _CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, True): "left"}
 

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from panewise.sql.expressions.stars import check_left_out
-from panewise.sql.joins.kinds import HOWS
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
-from panewise.sql.parsing.syntax import Join, Select
+from panewise.sql.parsing.syntax import HOWS, Join, Select
 from panewise.sql.stage_columns import names_of_outputs
 from panewise.sql.stages import Referring
 from panewise.sql.windows.window_rows import WindowRows

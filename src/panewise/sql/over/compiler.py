@@ -26,6 +26,7 @@ from panewise.sql.over.named_windows import described
 from panewise.sql.parsing.error_places import Placing
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Expr, Select, SelectItem, TextSpan
+from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import OutputColumn, OverStage, QueryStage, RowPlace, is_ours
 from panewise.sql.text.pieces import normal, one_line, replaced, with_aliases
 
@@ -39,16 +40,16 @@ class OverCompiler:
     Args:
         parser: the parser.
         select: the SELECT.
-        names: the names by which expressions call the rows.
+        rows: the rows in its FROM.
         options: the options of the table.
     """
 
     def __init__(
-        self, parser: QueryParser, select: Select, names: frozenset[str], options: Mapping[str, Any]
+        self, parser: QueryParser, select: Select, rows: OperatorInput, options: Mapping[str, Any]
     ) -> None:
         self.parser, self.frames = parser, FrameReader(parser)
-        self.select, self.aliases, self.options = select, names, options
-        self.columns = InputColumns(parser, names)
+        self.select, self.rows, self.options = select, rows, options
+        self.columns = InputColumns(parser, rows.names)
         self.names: dict[str, str] = {}  # the names of new columns by the normal texts of their calls
         self.texts: dict[str, str] = {}  # what stands for calls that are computed from several columns
         self.time: str | None = None  # the column of the event time, if the rows call it otherwise
@@ -62,7 +63,7 @@ class OverCompiler:
                 rule = "the rows of a generator are made before functions over windows are computed"
                 raise self.parser.fail(text, rule, "write LATERAL VIEW, or a query in FROM", item.expr.span)
 
-    def stage(self, input: QueryStage, alias: str | None) -> QueryStage:  # noqa: A002 - the field's name
+    def stage(self) -> QueryStage:
         """Returns the stages.
 
         Raises:
@@ -76,18 +77,17 @@ class OverCompiler:
             self._own_names = {}  # as only the last operator can give its columns other names
         for window in windows:
             self._add(window)
-        input = self._timed(input)  # noqa: A001
+        stage = self._timed(self.rows.stage)
         specs = [self._operator(key, columns) for key, columns in self.operators.items()]
         where = None if self.select.where is None else self._where(self.select.where)
         having = None if self.select.qualify is None else self._qualify(self.select.qualify)
         outputs = self._outputs()
-        stage: QueryStage = input
         for number, spec in enumerate(specs):
             last = number == len(specs) - 1
             columns = self.columns.computed.values()
             stage = OverStage(
                 stage,
-                alias,
+                self.rows.alias,
                 where if number == 0 else None,
                 tuple(column for column in columns if column.name in spec.columns_read),
                 spec,
@@ -162,8 +162,6 @@ class OverCompiler:
 
     def _key(self, window: exp.Expr) -> OverKey:
         """Returns the columns of PARTITION BY and ORDER BY."""
-        keys = (self.parser.expr_of(node) for node in window.args.get("partition_by") or ())
-        partition = tuple(dict.fromkeys(map(self.columns.name_of, keys)))
         listed = order_terms(window)
         if is_arrival(listed):
             self.frames.check_arrival(window, listed[0])
@@ -171,7 +169,7 @@ class OverCompiler:
         terms = {self._order(window, term): term for term in listed}
         event_time = next(iter(terms), None)
         return OverKey(
-            partition,
+            self._partition(window),
             tuple(terms),
             tuple(name for name, term in terms.items() if term.args.get("desc")),
             tuple(
@@ -181,8 +179,12 @@ class OverCompiler:
             ),
         )
 
+    def _partition(self, window: exp.Expr) -> tuple[str, ...]:
+        keys = (self.parser.expr_of(node) for node in window.args.get("partition_by") or ())
+        return tuple(dict.fromkeys(map(self.columns.name_of, keys)))
+
     def _order(self, window: exp.Expr, ordered: exp.Expr) -> str:
-        name = column_name(ordered.this, self.aliases)
+        name = column_name(ordered.this, self.rows.names)
         if name is None:
             rule = "rows are ordered by columns"
             raise self.parser.fail(
@@ -284,22 +286,6 @@ def _without_cast(node: exp.Expr) -> exp.Expr:
     """Returns a whole number without a cast to another type of whole numbers."""
     number = isinstance(node, (exp.Cast, exp.TryCast)) and node.args["to"].sql("spark") in _WHOLE_NUMBERS
     return node.this if number else node
-
-
-def over_stage(
-    parser: QueryParser,
-    select: Select,
-    input: QueryStage,  # noqa: A002 - the field's name
-    alias: str | None,
-    names: Iterable[str],
-    options: Mapping[str, Any] | None = None,
-) -> QueryStage:
-    """Returns the stages of a SELECT with functions over windows.
-
-    Raises:
-        SqlError: if a stream cannot have such a result, or a part breaks a rule.
-    """
-    return OverCompiler(parser, select, frozenset(names), options or {}).stage(input, alias)
 
 
 def with_free_names(stage: OverStage, columns: Iterable[str]) -> OverStage:

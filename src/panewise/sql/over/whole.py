@@ -4,7 +4,7 @@ A whole input has a last row, and may have any order. So the event time of an op
 in the order of a window, as a whole number: equal rows have one place, and nulls have places, too.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -15,11 +15,12 @@ from panewise.errors import SqlError
 from panewise.spec import Frame, OverColumn
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.function_calls import constant, function_name, is_arrival
-from panewise.sql.over.compiler import OverCompiler, over_stage
+from panewise.sql.over.compiler import OverCompiler
 from panewise.sql.over.frames import OverKey, order_terms
 from panewise.sql.over.whole_frames import LENGTH, ROWS, WholeFrameReader
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Select
+from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import OverStage, QueryStage, RowPlace
 from panewise.sql.text.pieces import normal, one_line
 
@@ -39,10 +40,8 @@ class WholeCompiler(OverCompiler):
 
     frames: WholeFrameReader
 
-    def __init__(
-        self, parser: QueryParser, select: Select, names: frozenset[str], options: Mapping[str, Any]
-    ) -> None:
-        super().__init__(parser, select, names, options)
+    def __init__(self, parser: QueryParser, select: Select, rows: OperatorInput) -> None:
+        super().__init__(parser, select, rows, {})
         self.frames = WholeFrameReader(parser)
         self.positions: dict[str, RowPlace] = {}
 
@@ -93,9 +92,7 @@ class WholeCompiler(OverCompiler):
 
     def _key(self, window: exp.Expr) -> OverKey:
         """Returns the columns of PARTITION BY, and the place in ORDER BY."""
-        keys = (self.parser.expr_of(node) for node in window.args.get("partition_by") or ())
-        partition = tuple(dict.fromkeys(map(self.columns.name_of, keys)))
-        terms = order_terms(window)
+        partition, terms = self._partition(window), order_terms(window)
         if is_arrival(terms):
             self.frames.check_arrival(window, terms[0])
             return OverKey(partition, (), (), ())
@@ -137,12 +134,7 @@ def _has_own_row(frame: Frame) -> bool:
 
 
 def over_whole(
-    parser: QueryParser,
-    select: Select,
-    input: QueryStage,  # noqa: A002 - the field's name
-    alias: str | None,
-    names: Iterable[str],
-    options: Mapping[str, Any],
+    parser: QueryParser, select: Select, rows: OperatorInput, options: Mapping[str, Any]
 ) -> QueryStage:
     """Returns the stages of a SELECT with functions over windows of a whole input.
 
@@ -151,17 +143,16 @@ def over_whole(
     Raises:
         SqlError: if a part breaks a rule.
     """
-    known = frozenset(names)
     try:
-        streamed = over_stage(parser, select, input, alias, known, options)
+        streamed = OverCompiler(parser, select, rows, options).stage()
     except SqlError:
         if options:
             raise
-        return WholeCompiler(parser, select, known, {}).stage(input, alias)
+        return WholeCompiler(parser, select, rows).stage()
     if options or not isinstance(streamed, OverStage):
         return streamed
     try:
-        whole = WholeCompiler(parser, select, known, {}).stage(input, alias)
+        whole = WholeCompiler(parser, select, rows).stage()
     except SqlError:
         return streamed
     return replace(streamed, whole=whole)

@@ -11,6 +11,7 @@ from sqlglot import TokenType, exp
 from panewise.chrono import Duration
 from panewise.sql.parsing.expressions import SPAN, ExpressionParser
 from panewise.sql.parsing.syntax import (
+    HOWS,
     CqlWindow,
     Derived,
     Expr,
@@ -48,17 +49,7 @@ _OTHERS: Final = (
     (("TABLESAMPLE",), "a sample of a stream has no size", "use WHERE rand() < 0.1"),
 )
 _OF_NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.DOT)
-_JOINS: Final = (
-    ("JOIN",),
-    ("ASOF", "JOIN"),
-    ("LEFT", "ASOF", "JOIN"),
-    *(("ASOF", kind, "JOIN") for kind in ("INNER", "LEFT", "RIGHT", "FULL", "SEMI", "ANTI")),
-    *(("ASOF", side, "OUTER", "JOIN") for side in ("LEFT", "RIGHT", "FULL")),
-    ("INNER", "JOIN"),
-    *(((side, word, "JOIN")) for side in ("LEFT", "RIGHT", "FULL") for word in ("OUTER",)),
-    *((side, "JOIN") for side in ("LEFT", "RIGHT", "FULL", "CROSS", "SEMI", "ANTI")),
-    *(("LEFT", word, "JOIN") for word in ("SEMI", "ANTI")),
-)
+_JOINS: Final = tuple(tuple(words.split()) for words in HOWS)
 
 
 class RelationParser(ExpressionParser):

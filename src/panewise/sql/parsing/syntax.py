@@ -3,12 +3,31 @@
 Nothing here is made into text again. Expressions reach Spark as the characters that the user wrote.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from sqlglot import exp
 
 from panewise.chrono import Duration
+
+# The words of joins, with what the join is for its operator.
+HOWS: Final[Mapping[str, Any]] = {
+    "JOIN": "inner",
+    "INNER JOIN": "inner",
+    **{f"{side} {word}JOIN": side.lower() for side in ("LEFT", "RIGHT", "FULL") for word in ("", "OUTER ")},
+    **{f"{side}{kind} JOIN": kind.lower() for side in ("", "LEFT ") for kind in ("SEMI", "ANTI")},
+    "CROSS JOIN": "inner",
+    "ASOF JOIN": "inner",
+    "ASOF INNER JOIN": "inner",
+    "LEFT ASOF JOIN": "left",
+    **{
+        f"ASOF {kind} {word}JOIN": kind.lower()
+        for kind in ("LEFT", "RIGHT", "FULL")
+        for word in ("", "OUTER ")
+    },
+    **{f"ASOF {kind} JOIN": kind.lower() for kind in ("SEMI", "ANTI")},
+}
 
 
 @dataclass(frozen=True)

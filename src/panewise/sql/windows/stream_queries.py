@@ -81,14 +81,9 @@ def check_partition(window: CqlWindow, partition: set[str], keys: set[str], pars
         raise parser.fail(parser.characters(window.span), rule, remedy, window.span)
 
 
-def changes_of(span: TextSpan) -> Emit:
-    """Returns EMIT CHANGES, for a query that has no EMIT and no end."""
-    return Emit((Phrase(("CHANGES",), None, span),), span)
-
-
-def final_of(span: TextSpan) -> Emit:
-    """Returns EMIT FINAL, for groups of a whole input."""
-    return Emit((Phrase(("FINAL",), None, span),), span)
+def emit_of(word: str, span: TextSpan) -> Emit:
+    """Returns the EMIT of a query that has none: CHANGES without an end, FINAL for a whole input."""
+    return Emit((Phrase((word,), None, span),), span)
 
 
 def with_accumulation(streamed: Streamed) -> Query:
@@ -97,7 +92,7 @@ def with_accumulation(streamed: Streamed) -> Query:
     if not isinstance(query.body, Select) or not _emits_again(query.body):
         return query
     accumulation = Phrase((_ACCUMULATIONS[streamed.word],), None, streamed.span)
-    emit = query.emit or changes_of(streamed.span)
+    emit = query.emit or emit_of("CHANGES", streamed.span)
     return replace(query, emit=replace(emit, phrases=(*emit.phrases, accumulation)))
 
 

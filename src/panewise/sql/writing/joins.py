@@ -1,6 +1,8 @@
 """Joins as a SELECT from two tables, `a` and `b`."""
 
-from panewise.spec import JoinOperator, Selected, Side
+from dataclasses import replace
+
+from panewise.spec import JoinOperator, Selected
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.writing.matches import NAMES, joined_tables, takes_condition
 from panewise.sql.writing.words import check_plain, unsaid
@@ -18,33 +20,19 @@ def join(spec: JoinOperator, table: str) -> str:
 
 def _check_fields(spec: JoinOperator) -> None:
     """Refuses values of fields that SQL cannot say."""
-    sides = [_plain_side(side) for side in (spec.left, spec.right)]
-    for side, plain, name in zip((spec.left, spec.right), sides, NAMES, strict=True):
-        check_plain(side, plain, f"{name}.")
+    for side, name in zip((spec.left, spec.right), NAMES, strict=True):
+        check_plain(side, replace(side, watermark=None, prefix=""), f"{name}.")
     if spec.condition is not None and not takes_condition(spec):
         raise unsaid("condition of an inner join", str(spec.condition))
     plain_join = JoinOperator(
-        left=sides[0],
-        right=sides[1],
+        left=spec.left,
+        right=spec.right,
         match=spec.match,
         how=spec.how,
         condition=spec.condition,
         select=spec.select,
     )
     check_plain(spec, plain_join, "")
-
-
-def _plain_side(side: Side) -> Side:
-    """Returns a side with the fields that SQL can say."""
-    return Side(
-        keys=side.keys,
-        event_time=side.event_time,
-        order=side.order,
-        position=side.position,
-        null_keys=side.null_keys,
-        max_future_skew=side.max_future_skew,
-        allowed_lateness=side.allowed_lateness,
-    )
 
 
 def _columns(spec: JoinOperator) -> list[str]:

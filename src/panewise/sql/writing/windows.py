@@ -1,10 +1,21 @@
 """Window operators as a SELECT with GROUP BY, and chains as a SELECT over it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from panewise.chrono import Duration
-from panewise.spec import AnyWindow, Calendar, Chain, Global, Session, Sliding, WindowOperator
+from panewise.spec import (
+    AnyWindow,
+    Calendar,
+    Chain,
+    Cumulating,
+    Global,
+    Hopping,
+    Session,
+    Sliding,
+    Tumbling,
+    WindowOperator,
+)
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.parsing.intervals import EXACT
@@ -107,42 +118,32 @@ def table_function(window: AnyWindow, data: str, time: str | None) -> str:
     Raises:
         SqlError: for windows that it does not have.
     """
-    parts: Any = window
-    writers: dict[str, tuple[str, Callable[[], dict[str, str]]]] = {
-        "tumbling": ("TUMBLE", lambda: {"SIZE": length(parts.size), **_offset(parts, parts.size)}),
-        "hopping": ("HOP", lambda: _hopping(parts)),
-        "cumulating": (
-            "CUMULATE",
-            lambda: {
-                "STEP": length(parts.step),
-                "SIZE": length(parts.size),
-                **_offset(parts, parts.size),
-            },
-        ),
-        "session": ("SESSION", lambda: _session(parts)),
-        "calendar": ("TUMBLE", lambda: _calendar(parts)),
-    }
-    if parts.kind not in writers:
-        raise unsaid("window", window)
-    name, arguments = writers[parts.kind]
+    match window:
+        case Tumbling():
+            name, arguments = "TUMBLE", _size(window)
+        case Hopping(only_when_full=False):
+            name, arguments = "HOP", {"SLIDE": length(window.hop), **_size(window)}
+        case Cumulating():
+            name, arguments = "CUMULATE", {"STEP": length(window.step), **_size(window)}
+        case Session():
+            name, arguments = "SESSION", _session(window)
+        case Calendar():
+            name, arguments = "TUMBLE", _calendar(window)
+        case _:
+            raise unsaid("window", window)
     column = [] if time is None else [f"DESCRIPTOR({in_backticks(time)})"]
-    texts = [f"{argument} => {text}" for argument, text in arguments().items()]
+    texts = [f"{argument} => {text}" for argument, text in arguments.items()]
     return f"{name}({', '.join([data, *column, *texts])})"
 
 
-def _offset(window: Any, size: Any) -> dict[str, str]:
-    """Returns OFFSET, which windows of rows do not have."""
+def _size(window: Tumbling | Hopping | Cumulating) -> dict[str, str]:
+    """Returns SIZE and OFFSET, which windows of rows do not have."""
+    size = {"SIZE": length(window.size)}
     if not window.origin:
-        return {}
-    if not isinstance(size, Duration):
+        return size
+    if not isinstance(window.size, Duration):
         raise unsaid("window", window)
-    return {"OFFSET": length(Duration(window.origin))}
-
-
-def _hopping(window: Any) -> dict[str, str]:
-    if window.only_when_full:
-        raise unsaid("window", window)
-    return {"SLIDE": length(window.hop), "SIZE": length(window.size), **_offset(window, window.size)}
+    return size | {"OFFSET": length(Duration(window.origin))}
 
 
 def _session(window: Session) -> dict[str, str]:
