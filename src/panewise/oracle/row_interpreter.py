@@ -22,8 +22,10 @@ class RowInterpreter(ABC):
         types: types of columns, as for :class:`panewise.oracle.Interpreter`.
     """
 
+    _spec: Any
+
     def __init__(self, spec: Any, types: dict[str, str] | None = None) -> None:
-        self._input, self._types = spec, checked_types(types)
+        self._spec, self._types = spec, checked_types(types)
         self._clocks = Clocks(spec)
         self._positions = ReceivedOffsets()
 
@@ -39,9 +41,22 @@ class RowInterpreter(ABC):
     def _emit(self) -> list[dict[str, Any]]:
         """Returns the rows that an evaluation emits."""
 
+    @abstractmethod
+    def windows(self) -> list[dict[str, Any]]:
+        """Returns what is stored, in the order of (end, start, keys)."""
+
+    def progress(self) -> dict[str, Any]:
+        """Returns the clocks, and what :meth:`windows` returns."""
+        now = self.now
+        return {
+            "processing_time": now.processing_time,
+            "watermark": now.extended_watermark,
+            "windows": self.windows(),
+        }
+
     def change(self, spec: Any) -> Output:
         """Continues with another specification of the input, or other names (semantics 47)."""
-        self._input = spec
+        self._spec = spec
         self._clocks.change(spec)
         return empty_output()
 
@@ -85,7 +100,7 @@ class RowInterpreter(ABC):
         """Yields the rows of a batch that are applied, in arrival order. Counts all rows in the output."""
         if self.now.finished:
             raise rows_after_finish()
-        for added in arrival_order(self._input, self._types, rows):
+        for added in arrival_order(self._spec, self._types, rows):
             row = self._applied(added, output)
             if row is not None:
                 yield row
@@ -94,18 +109,18 @@ class RowInterpreter(ABC):
         """Validates and counts a row; returns it if it is applied, None otherwise."""
         counts = output["counts"]
         counts["rows_in"] += 1
-        reason = invalid_reason(self._input, self._types, added, self.now.processing_time)
+        reason = invalid_reason(self._spec, self._types, added, self.now.processing_time)
         if reason is not None:
             output["invalid"].append({"row": dict(added), "reason": reason})
             counts["invalid"] += 1
             return None
-        row = read(self._input, self._types, added, self.now.processing_time)
+        row = read(self._spec, self._types, added, self.now.processing_time)
         self._clocks.record_time(row.values, row.time)
-        if self._positions.is_replay(self._input.position, row.values):
+        if self._positions.is_replay(self._spec.position, row.values):
             counts["replays"] += 1
             return None
         watermark = self.now.watermark
-        if self._input.event_time is not None and watermark is not None and row.time < watermark:
+        if self._spec.event_time is not None and watermark is not None and row.time < watermark:
             late_by = min(watermark - row.time, MAX_INSTANT)
             entry = {"row": dict(added), "reason": "behind", "windows": [], "late_by": late_by}
             output["late"].append(entry | {"partial": False})

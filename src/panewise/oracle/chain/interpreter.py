@@ -9,20 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from panewise.oracle.aggregate.aggregates import aggregate
-from panewise.oracle.columns import digits_of, same_value, sort_key
+from panewise.oracle.columns import digits_of, sort_key
 from panewise.oracle.outputs import Output, concatenate
 from panewise.oracle.progress.clocks import Clock
 from panewise.oracle.rows import as_key
-from panewise.oracle.windowing.assign import stamp
 from panewise.oracle.windows.interpreter import Interpreter
+from panewise.oracle.windows.panes import stamp_of, unchanged
 from panewise.oracle.windows.trigger import expired
-from panewise.spec import (
-    Aggregate,
-    Chain,
-    Stage,
-    WindowOperator,
-    closed_at_end,
-)
+from panewise.spec import Aggregate, Chain, Stage, WindowOperator, closed_at_end
 
 Pane = dict[str, Any]
 Identity = tuple[Any, ...]
@@ -163,7 +157,7 @@ class _StageState:
             **values,
             **self._numbering(window, identity[1], arrived, clock),
         }
-        if self._is_unchanged(window, values) and not self._requested(pane):
+        if unchanged(self.spec, window.live, values) and not self._requested(pane):
             return []
         window.panes += 1
         window.nonspeculative += pane["timing"] != "EARLY"
@@ -175,15 +169,8 @@ class _StageState:
 
     def _window_columns(self, identity: Identity) -> Pane:
         start, end, *key = identity
-        stamped: dict[str, int | None] = {"timestamp": end} if self.spec.timestamp == "end" else {}
-        if self.spec.timestamp == "window_time":
-            stamped = {"timestamp": stamp(self.spec.window, end)}
-        return {
-            **dict(zip(self.stage.keys, key, strict=True)),
-            "window_start": start,
-            "window_end": end,
-            **stamped,
-        }
+        keys = dict(zip(self.stage.keys, key, strict=True))
+        return {**keys, "window_start": start, "window_end": end, **stamp_of(self.spec, end)}
 
     def _numbering(self, window: _StageWindow, end: int | None, arrived: list[Pane], clock: Clock) -> Pane:
         """Returns the timing, indexes and flags of a pane (semantics 30.3)."""
@@ -199,12 +186,6 @@ class _StageState:
             "op": "+",
             "processing_time": clock.processing_time,
         }
-
-    def _is_unchanged(self, window: _StageWindow, values: Pane) -> bool:
-        live = window.live
-        if live is None or (self.spec.accumulation != "retracting" and not self.spec.only_updated):
-            return False
-        return all(same_value(value, live[name]) for name, value in values.items())
 
     def _requested(self, pane: Pane) -> bool:
         on_time = self.spec.on_time == "always" and pane["timing"] == "ON_TIME"

@@ -5,8 +5,7 @@ from typing import Any
 
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
-from panewise.oracle.columns import sort_key
-from panewise.oracle.outputs import Output
+from panewise.oracle.outputs import place_of_stored, stored_window
 from panewise.oracle.progress.clocks import Key
 from panewise.oracle.row_interpreter import RowInterpreter
 from panewise.oracle.rows import Row
@@ -50,17 +49,13 @@ class DeduplicateInterpreter(RowInterpreter):
     Source: semantics 45.
     """
 
+    _spec: DeduplicateOperator
+
     def __init__(self, spec: DeduplicateOperator, types: dict[str, str] | None = None) -> None:
         super().__init__(spec, types)
-        self._spec = spec
         self._arrived = 0
         self._waiting: list[_PlacedRow] = []
         self._groups: list[_Group] = []  # in the order in which they were opened
-
-    def change(self, spec: DeduplicateOperator) -> Output:
-        """Continues with another specification of the input, or other names (semantics 47)."""
-        self._spec = spec
-        return super().change(spec)
 
     def _check_names(self, rows: list[dict[str, Any]]) -> None:
         if self._spec.emit == "retracting" and any("op" in row for row in rows):
@@ -79,29 +74,12 @@ class DeduplicateInterpreter(RowInterpreter):
             (group.key, group.anchor, self._end(group), int(complete and group.emitted is None))
             for group in self._groups
         ]
+        keys, timed = self._spec.keys, self._spec.event_time is not None
         windows = [
-            {**dict(zip(self._spec.keys, key, strict=True)), **self._bounds(start, end), "pending": pending}
-            | {"closed": False}
+            stored_window(dict(zip(keys, key, strict=True)), start, end, timed=timed, pending=pending)
             for key, start, end, pending in [*rows, *groups]
         ]
-        names = ("window_end", "window_start", *self._spec.keys, "pending")
-        return sorted(windows, key=lambda window: [sort_key(window[name]) for name in names])
-
-    def progress(self) -> dict[str, Any]:
-        """Returns the clocks, and what :meth:`windows` returns."""
-        now = self.now
-        return {
-            "processing_time": now.processing_time,
-            "watermark": now.extended_watermark,
-            "windows": self.windows(),
-        }
-
-    def _bounds(self, start: int, end: int | None) -> dict[str, Any]:
-        timed = self._spec.event_time is not None
-        return {
-            "window_start": start if timed else None,
-            "window_end": min(end, MAX_INSTANT) if timed and end is not None else None,
-        }
+        return sorted(windows, key=lambda window: place_of_stored(window, keys))
 
     # Rows out
 

@@ -7,7 +7,7 @@ from typing import Any
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
-from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
+from panewise.oracle.join.matching import are_partners, has_null_key, keys_are_equal
 from panewise.oracle.join.pairing import PairingJoin
 from panewise.oracle.rows import Row, exceeds
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -69,12 +69,8 @@ class ArrivalJoin(PairingJoin):
         self._windows[new.side] = [*stays, (new, self._clocks.processing_time)]
 
     def _partners(self, new: Applied) -> list[Applied]:
-        partners = []
-        for old, _ in self._windows[OTHER[new.side]]:
-            left, right = (new.row, old.row) if new.side == LEFT else (old.row, new.row)
-            if keys_are_equal(left, right) and condition_is_true(self._spec.condition, left, right):
-                partners.append(old)
-        return partners
+        others = self._windows[OTHER[new.side]]
+        return [old for old, _ in others if are_partners(self._spec.condition, new, old)]
 
     def _can_get_partner(self, applied: Applied) -> bool:
         """Returns whether the row is in its window, and rows of the other side may come (semantics 37.5)."""

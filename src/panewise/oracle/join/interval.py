@@ -6,7 +6,7 @@ from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.matching import (
-    condition_is_true,
+    are_partners,
     has_null_key,
     in_interval,
     keys_are_equal,
@@ -87,14 +87,14 @@ class IntervalJoin(PairingJoin):
             old
             for old in self._applied
             if old.side != new.side
-            and self._are_partners(old, new)
+            and self._are_near(old, new)
+            and are_partners(self._spec.condition, old, new)
             and (self._can_get_partner(old) if self.joins_late_rows else self._is_retained(old))
         ]
 
-    def _are_partners(self, old: Applied, new: Applied) -> bool:
+    def _are_near(self, old: Applied, new: Applied) -> bool:
         left, right = (old.row, new.row) if old.side == LEFT else (new.row, old.row)
-        fit = keys_are_equal(left, right) and in_interval(self._match, left, right)
-        return fit and condition_is_true(self._spec.condition, left, right)
+        return in_interval(self._match, left, right)
 
     def _is_retained(self, applied: Applied) -> bool:
         """Returns whether a row is retained, if rows of its side need a retention (semantics 37.1)."""

@@ -2,6 +2,7 @@
 
 from panewise.oracle.columns import same_value
 from panewise.oracle.conditions import matches
+from panewise.oracle.join.applied import Applied
 from panewise.oracle.rows import Row
 from panewise.spec.conditions import Node
 from panewise.spec.operators.join.columns import LEFT
@@ -22,6 +23,12 @@ def has_null_key(row: Row) -> bool:
 def condition_is_true(condition: Node | None, left: Row, right: Row) -> bool:
     """Returns whether the condition is true; without one it is (semantics 38)."""
     return condition is None or matches(condition, left.values, right.values)
+
+
+def are_partners(condition: Node | None, row: Applied, other: Applied) -> bool:
+    """Returns whether rows of different sides have equal keys, and the condition is true of them."""
+    left, right = (row.row, other.row) if row.side == LEFT else (other.row, row.row)
+    return keys_are_equal(left, right) and condition_is_true(condition, left, right)
 
 
 def in_interval(match: Interval, left: Row, right: Row) -> bool:

@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from panewise.chrono import MAX_INSTANT, saturating_add
-from panewise.oracle.columns import sort_key
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
+from panewise.oracle.outputs import place_of_stored, stored_window
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
@@ -79,23 +79,14 @@ class StoringJoin(ABC):
         """Returns the stored rows, each with its window."""
         stored = sorted(self.stored(), key=lambda applied: applied.order)
         windows = [
-            (
-                {
-                    **dict(zip(self._spec.keys, applied.row.key, strict=True)),
-                    **self._bounds(applied.row.time),
-                    "pending": 1,
-                    "closed": False,
-                    "__input" if "input" in self._spec.keys else "input": applied.side,
-                },
-                applied,
-            )
+            (self._window(applied), applied)
             for applied in sorted(stored, key=lambda applied: applied.side == RIGHT)
         ]
-        names = ("window_end", "window_start", *self._spec.keys)
-        return sorted(windows, key=lambda pair: [sort_key(pair[0][name]) for name in names])
+        return sorted(windows, key=lambda pair: place_of_stored(pair[0], self._spec.keys))
 
-    def _bounds(self, time: int) -> dict[str, int | None]:
-        """Returns the bounds of the window of a stored row; without event times there are none (36.13)."""
-        if self._spec.left.event_time is None:
-            return {"window_start": None, "window_end": None}
-        return {"window_start": time, "window_end": min(time + 1, MAX_INSTANT)}
+    def _window(self, applied: Applied) -> dict[str, Any]:
+        """Returns the window of a stored row; without event times it has no bounds (36.13)."""
+        keys, time = dict(zip(self._spec.keys, applied.row.key, strict=True)), applied.row.time
+        timed = self._spec.left.event_time is not None
+        side = {"__input" if "input" in keys else "input": applied.side}
+        return stored_window(keys, time, time + 1, timed=timed) | side

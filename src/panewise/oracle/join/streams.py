@@ -4,11 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from panewise.oracle.columns import same_value
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
-from panewise.oracle.join.matching import condition_is_true, has_null_key, keys_are_equal
+from panewise.oracle.join.matching import are_partners, has_null_key, keys_are_equal
 from panewise.oracle.join.method import StoringJoin
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -128,11 +127,9 @@ class StreamsJoin(StoringJoin):
         mine = self._match.windows[new.side]
         partners = []
         for old in self._released[OTHER[new.side]]:
-            left, right = (new.row, old.row) if new.side == LEFT else (old.row, new.row)
             other = self._match.windows[old.side]
             near = _reaches(other, old.row, new.row) and _reaches(mine, new.row, old.row)
-            condition = condition_is_true(self._spec.condition, left, right)
-            if near and condition and keys_are_equal(left, right) and self._is_retained(old):
+            if near and are_partners(self._spec.condition, new, old) and self._is_retained(old):
                 partners.append(old)
         return partners
 
@@ -142,7 +139,7 @@ class StreamsJoin(StoringJoin):
         retention = math.inf if window.retention is None else window.retention.us
         if applied.row.time < self._clocks.last_watermark(applied.side) - retention:
             return False
-        mine = [it for it in self._released[applied.side] if _same_key(it.row, applied.row)]
+        mine = [it for it in self._released[applied.side] if keys_are_equal(it.row, applied.row)]
         if window.count is not None:
             return applied in mine[-window.count :]
         if window.retention_rows is not None:
@@ -154,10 +151,6 @@ class StreamsJoin(StoringJoin):
 def _reaches(window: JoinWindow, row: Row, other: Row) -> bool:
     """Returns whether a window of time that ends at the other row contains a row, or the row is later."""
     return window.size is None or other.time - row.time <= window.size
-
-
-def _same_key(row: Row, other: Row) -> bool:
-    return all(same_value(a, b) for a, b in zip(row.key, other.key, strict=True))
 
 
 def boundary(every: Every, at: int) -> int:

@@ -87,23 +87,20 @@ class TwoSidedInterpreter:
 
         Keys have the names of the left side.
         """
-        windows: list[dict[str, Any]] = self._method.windows()
-        return windows
-
-    def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns what :meth:`windows` returns, with rows by side; a stored row is alone, at its side."""
-        windows: list[dict[str, Any]] = self._method.windows_with_rows()
-        return windows
+        return [*self._method.windows()]
 
     def progress(self) -> dict[str, Any]:
-        """Returns the processing time, the watermark of each side, and what is stored."""
+        """Returns the processing time, the watermark of each side, and what is stored.
+
+        This is what :meth:`windows` returns, with rows by side; a stored row is alone, at its side.
+        """
         watermarks = {side: self._clocks.watermark(side) for side in self._two_sided.sides}
         return {
             "processing_time": self._clocks.processing_time,
             "watermark": {
                 side: None if watermark == -math.inf else watermark for side, watermark in watermarks.items()
             },
-            "windows": self.windows_with_rows(),
+            "windows": self._method.windows_with_rows(),
         }
 
     # Rows in

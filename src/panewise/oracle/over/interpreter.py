@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from functools import total_ordering
 from typing import Any
 
-from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import as_type, sort_key
-from panewise.oracle.outputs import Output
+from panewise.oracle.outputs import place_of_stored, stored_window
 from panewise.oracle.progress.clocks import Key
 from panewise.oracle.row_interpreter import RowInterpreter
 from panewise.oracle.rows import Row
@@ -56,16 +55,12 @@ class OverInterpreter(RowInterpreter):
     Source: semantics 29.
     """
 
+    _spec: OverOperator
+
     def __init__(self, spec: OverOperator, types: dict[str, str] | None = None) -> None:
         super().__init__(spec, types)
-        self._spec = spec
         self._waiting: list[Row] = []  # rows that have not passed, in arrival order
         self._sequences: dict[Key, _PassedRows] = {}
-
-    def change(self, spec: OverOperator) -> Output:
-        """Continues with another specification of the input, or other names (semantics 47)."""
-        self._spec = spec
-        return super().change(spec)
 
     def _check_names(self, rows: list[dict[str, Any]]) -> None:
         for column in self._spec.columns:
@@ -85,13 +80,8 @@ class OverInterpreter(RowInterpreter):
 
     def progress(self) -> dict[str, Any]:
         """Returns the clocks, and the rows that are not emitted yet, each as a window with one row."""
-        now = self.now
         windows = [{**window, "rows": [row.values]} for window, row in self._stored()]
-        return {
-            "processing_time": now.processing_time,
-            "watermark": now.extended_watermark,
-            "windows": windows,
-        }
+        return super().progress() | {"windows": windows}
 
     def _stored(self) -> list[tuple[dict[str, Any], Row]]:
         """Returns the rows that are not emitted yet, each with its window."""
@@ -99,20 +89,15 @@ class OverInterpreter(RowInterpreter):
             *self._waiting,
             *(row for rows in self._sequences.values() for row in rows.passed[rows.emitted :]),
         ]
+        keys, timed = self._spec.keys, self._spec.event_time is not None
         windows = [
-            ({**self._keys(row.key), **self._bounds(row), "pending": 1, "closed": False}, row)
+            (
+                stored_window(dict(zip(keys, row.key, strict=True)), row.time, row.time + 1, timed=timed),
+                row,
+            )
             for row in waiting
         ]
-        names = ("window_end", "window_start", *self._spec.keys)
-        return sorted(windows, key=lambda pair: [sort_key(pair[0][name]) for name in names])
-
-    def _keys(self, key: Key) -> dict[str, Any]:
-        return dict(zip(self._spec.keys, key, strict=True))
-
-    def _bounds(self, row: Row) -> dict[str, Any]:
-        if self._spec.event_time is None:
-            return {"window_start": None, "window_end": None}
-        return {"window_start": row.time, "window_end": min(row.time + 1, MAX_INSTANT)}
+        return sorted(windows, key=lambda pair: place_of_stored(pair[0], keys))
 
     # Rows out
 

@@ -63,8 +63,7 @@ class WindowedJoinInterpreter:
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the stored windows."""
-        windows: list[dict[str, Any]] = self._windows.windows()
-        return windows
+        return [*self._windows.windows()]
 
     def progress(self) -> dict[str, Any]:
         """Returns the clocks of the join, and the stored windows over it."""

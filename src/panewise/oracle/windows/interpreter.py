@@ -119,7 +119,7 @@ class Interpreter:
             if self._slides is not None and self._spec.accumulation == "discarding" != spec.accumulation:
                 window.stored = [row.values for row in self._slides.rows_in(window.key, window.bounds)]
             if window.live is not None:
-                window.live = {**window.live, **stamp_of(spec, window)}
+                window.live = {**window.live, **stamp_of(spec, identity(spec, window)["window_end"])}
         self._clock.floor = floor_after(self._clock, self._spec, spec)
         self._spec = self._panes.spec = spec
         self._clocks.change(spec)

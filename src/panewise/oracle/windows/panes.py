@@ -34,11 +34,16 @@ class EmittedPanes:
         window.new, window.pending, window.since = [], 0, self._clocks.common.processing_time
         if self.spec.accumulation == "discarding":
             window.stored = []
-        if self._is_unchanged(window, values) and not decision.requested and not (self.spec.delta and new):
+        if (
+            unchanged(self.spec, window.live, values)
+            and not decision.requested
+            and not (self.spec.delta and new)
+        ):
             return []
+        of_window = identity(self.spec, window)
         pane = {
-            **identity(self.spec, window),
-            **stamp_of(self.spec, window),
+            **of_window,
+            **stamp_of(self.spec, of_window["window_end"]),
             **values,
             **self._delta(new),
             **self._numbering(window, decision),
@@ -80,11 +85,6 @@ class EmittedPanes:
             ]
         }
 
-    def _is_unchanged(self, window: LiveWindow, values: dict[str, Any]) -> bool:
-        if (self.spec.accumulation != "retracting" and not self.spec.only_updated) or window.live is None:
-            return False
-        return all(same_value(value, window.live[name]) for name, value in values.items())
-
     def _type_of(self, column: str | None) -> str | None:
         return None if column is None else self._types.get(column)
 
@@ -124,8 +124,17 @@ def identity(spec: WindowOperator, window: LiveWindow) -> dict[str, Any]:
     return {**keys, "window_start": start, "window_end": end}
 
 
-def stamp_of(spec: WindowOperator, window: LiveWindow) -> dict[str, Any]:
-    """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1)."""
-    end = output_bounds(spec.window, window.bounds)[1]
+def unchanged(spec: WindowOperator, live: dict[str, Any] | None, values: dict[str, Any]) -> bool:
+    """Returns whether a new pane would only repeat the live one, so that none is emitted (semantics 21)."""
+    if live is None or (spec.accumulation != "retracting" and not spec.only_updated):
+        return False
+    return all(same_value(value, live[name]) for name, value in values.items())
+
+
+def stamp_of(spec: WindowOperator, end: int | None) -> dict[str, Any]:
+    """Returns the `timestamp` of a pane if it depends on the window, not on rows (semantics 22, 22.1).
+
+    `end` is the end that outputs show.
+    """
     stamps = {"end": end, "window_time": stamp(spec.window, end)}
     return {"timestamp": stamps[spec.timestamp]} if spec.timestamp in stamps else {}
