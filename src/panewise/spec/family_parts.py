@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 from panewise.chrono import Duration
 from panewise.families import INPUT, part
 from panewise.spec.carried_values import Carried, Known
+from panewise.spec.fields import silently_replaced
 from panewise.spec.protocol import Columns, Origins, Refusal, Specification, Types, Users
 from panewise.spec.source_position import Position
 from panewise.spec.watermarks import FixedLag
@@ -135,16 +136,12 @@ class SpecParts(ABC, Generic[S]):
 
     def with_position(self, spec: S, position: Position) -> S:
         """Returns the specification with a source position, which all ports have."""
-        value: Any = spec  # specifications are dataclasses
-        changed: S = replace(value, position=position)
-        return changed
+        return silently_replaced(spec, position=position)
 
     def with_skews(self, spec: S, skews: Mapping[str, Duration]) -> S:
         """Returns the specification with a `max_future_skew` of some ports."""
-        value: Any = spec  # specifications are dataclasses
         (skew,) = skews.values()
-        changed: S = replace(value, max_future_skew=skew)
-        return changed
+        return silently_replaced(spec, max_future_skew=skew)
 
     def nested_fields(self, old: Any, new: Any) -> tuple[str, ...]:
         """Returns the fields whose own fields change one by one, as `field.name`."""

@@ -21,7 +21,6 @@ from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Refusal, Types
 from panewise.spec.renaming import renamed_fields
 from panewise.spec.rules.row_numbering import with_event_time
-from panewise.spec.source_position import Position
 from panewise.spec.triggers.composite import Trigger, can_fire, fires_early, walk
 from panewise.spec.triggers.simple import OnPunctuation
 from panewise.spec.type_checks import check_distance, check_entry, check_triggers, check_whole
@@ -145,9 +144,6 @@ class _WindowParts(PaneParts[WindowOperator]):
 
     def with_whole_rows(self, spec: WindowOperator, columns: tuple[str, ...]) -> WindowOperator:
         return silently_replaced(spec, delta=columns) if spec.whole_rows else spec
-
-    def with_position(self, spec: WindowOperator, position: Position) -> WindowOperator:
-        return silently_replaced(spec, position=position)
 
     def one_shard(self, spec: WindowOperator) -> tuple[str, str] | None:
         """Returns why the rows of all keys are combined, if they are."""

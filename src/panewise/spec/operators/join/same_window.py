@@ -60,13 +60,8 @@ class SameWindow:
         allowed_lateness: DurationLike | Literal["unlimited"] = 0,
         drop_by: Literal["window", "row"] = "window",
     ) -> None:
-        values: dict[str, Any] = {
-            "window": window,
-            "trigger": trigger,
-            "accumulation": accumulation,
-            "allowed_lateness": lateness_of(allowed_lateness),
-            "drop_by": drop_by,
-        }
+        values = dict(locals(), allowed_lateness=lateness_of(allowed_lateness))
+        del values["self"]
         set_fields(self, **values)
         _check_window(self.window)
         WindowOperator(aggregates=[count()], **values)  # refuses what no window operator can have, and warns

@@ -18,26 +18,41 @@ Amount: TypeAlias = int | float | Decimal
 
 
 @dataclass(frozen=True)
-class CountPolicy:
-    """A number of tuples. Made by :func:`count`."""
+class _Limit:
+    """A number, one or more."""
 
-    kind: ClassVar[str] = "count"
+    kind: ClassVar[str]
+    _counts: ClassVar[str] = "tuples"
     n: int
 
     def __post_init__(self) -> None:
-        _check_number("count", self.n, "tuples")
+        if not is_count(self.n):
+            rule = f"{self.kind} is a whole number of {self._counts}, one or more"
+            raise SpecError(f"{self.kind}({self.n!r})", rule, f"give {self.kind}(1) or more")
 
 
 @dataclass(frozen=True)
-class TimePolicy:
-    """A length of processing time. Made by :func:`time`."""
+class _Length:
+    """A length of processing time, above zero."""
 
-    kind: ClassVar[str] = "time"
+    kind: ClassVar[str]
     _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
     duration: Duration
 
     def __post_init__(self) -> None:
         set_fields(self, duration=positive(self.duration, "duration"))
+
+
+class CountPolicy(_Limit):
+    """A number of tuples. Made by :func:`count`."""
+
+    kind = "count"
+
+
+class TimePolicy(_Length):
+    """A length of processing time. Made by :func:`time`."""
+
+    kind = "time"
 
 
 @dataclass(frozen=True)
@@ -81,38 +96,23 @@ class PunctPolicy:
         _check_column("punct", self.column)
 
 
-@dataclass(frozen=True)
-class PartitionAge:
+class PartitionAge(_Length):
     """Evicts partitions that have received no tuple for a duration. Made by :func:`partition_age`."""
 
-    kind: ClassVar[str] = "partition_age"
-    _clock_fields: ClassVar[tuple[str, ...]] = ("duration",)
-    duration: Duration
-
-    def __post_init__(self) -> None:
-        set_fields(self, duration=positive(self.duration, "duration"))
+    kind = "partition_age"
 
 
-@dataclass(frozen=True)
-class PartitionCount:
+class PartitionCount(_Limit):
     """Evicts partitions while there are more than n. Made by :func:`partition_count`."""
 
-    kind: ClassVar[str] = "partition_count"
-    n: int
-
-    def __post_init__(self) -> None:
-        _check_number("partition_count", self.n, "partitions")
+    kind = "partition_count"
+    _counts = "partitions"
 
 
-@dataclass(frozen=True)
-class TupleCount:
+class TupleCount(_Limit):
     """Evicts partitions while all of them together have more than n tuples. Made by :func:`tuple_count`."""
 
-    kind: ClassVar[str] = "tuple_count"
-    n: int
-
-    def __post_init__(self) -> None:
-        _check_number("tuple_count", self.n, "tuples")
+    kind = "tuple_count"
 
 
 Policy: TypeAlias = CountPolicy | TimePolicy | DeltaPolicy | PunctPolicy
@@ -232,13 +232,6 @@ def policy_columns(*policies: Policy | None) -> tuple[str, ...]:
     return tuple(
         dict.fromkeys(policy.column for policy in policies if isinstance(policy, (DeltaPolicy, PunctPolicy)))
     )
-
-
-def _check_number(name: str, n: object, what: str) -> None:
-    if not is_count(n):
-        raise SpecError(
-            f"{name}({n!r})", f"{name} is a whole number of {what}, one or more", f"give {name}(1) or more"
-        )
 
 
 def _is_finite(amount: Amount) -> bool:
