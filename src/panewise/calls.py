@@ -68,11 +68,9 @@ class Calls:
 
     def refuse_thread(self) -> NoReturn:
         """Raises the error for a call of another thread than the one that is within a call."""
-        raise ConcurrentCallError(
-            "a call while another thread is within a call",
-            f"one call at a time may use {self.name}",
-            "take a lock of your own for each call, and repeat this one",
-        )
+        rule = f"one call at a time may use {self.name}"
+        remedy = "take a lock of your own for each call, and repeat this one"
+        raise ConcurrentCallError("a call while another thread is within a call", rule, remedy)
 
 
 def _is_of_a_pool() -> bool:

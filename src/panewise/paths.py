@@ -84,9 +84,8 @@ def check_apart(written: Mapping[str, str], sources: Iterable[str] = ()) -> None
             if is_read_by(path, source) or is_inside(without_wildcards(source), path):
                 rule = "a query does not write where it reads (semantics 49.56)"
                 fault = f"{name} at {written[name]!r} and a source that reads {source!r}"
-                raise SpecError(
-                    fault, rule, "give a directory that is neither in that of the source nor around it"
-                )
+                remedy = "give a directory that is neither in that of the source nor around it"
+                raise SpecError(fault, rule, remedy)
 
 
 def _directories(path: str) -> Iterator[str]:

@@ -103,9 +103,8 @@ class DeltaEvictor:
         self, column: str, threshold: int | float | str | timedelta | Duration, after: bool = False
     ) -> None:
         if not is_name(column):
-            raise SpecError(
-                f"column={column!r}", "an evictor reads a column by its name", "give a non-empty string"
-            )
+            rule = "an evictor reads a column by its name"
+            raise SpecError(f"column={column!r}", rule, "give a non-empty string")
         number = number_or_us(threshold, "threshold")
         if not is_finite_number(number) or number <= 0:
             rule = (
@@ -130,13 +129,11 @@ def check_evictor(evictor: object, accumulation: str) -> None:
     if evictor is None:
         return
     if not isinstance(evictor, Evictor):
-        raise SpecError(
-            f"evictor={evictor!r}", "an evictor is one of panewise's", "give one such as CountEvictor(100)"
-        )
+        rule = "an evictor is one of panewise's"
+        raise SpecError(f"evictor={evictor!r}", rule, "give one such as CountEvictor(100)")
     if evictor.after and accumulation == "discarding":
         rule = (
             "in discarding mode rows are purged after each pane, so none are left to evict (semantics 11.5)"
         )
-        raise SpecError(
-            f"evictor={evictor!r}, accumulation='discarding'", rule, "leave after out, or use 'accumulating'"
-        )
+        remedy = "leave after out, or use 'accumulating'"
+        raise SpecError(f"evictor={evictor!r}, accumulation='discarding'", rule, remedy)

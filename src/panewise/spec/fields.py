@@ -29,11 +29,8 @@ def members_of(value: Any, where: str, known: set[str], required: tuple[str, ...
     prefix = f"{where}." if where else ""
     for name in value:
         if name not in known:
-            raise SpecError(
-                f"{prefix}{name}={value[name]!r}",
-                f"the known fields are {sorted(known)}",
-                f"leave {name!r} out",
-            )
+            rule = f"the known fields are {sorted(known)}"
+            raise SpecError(f"{prefix}{name}={value[name]!r}", rule, f"leave {name!r} out")
     for name in required:
         if name not in value:
             raise SpecError(f"{prefix}{name} is missing", f"{name} has no default", f"give {prefix}{name}")

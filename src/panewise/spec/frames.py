@@ -43,11 +43,8 @@ class Frame:
 
     def __post_init__(self) -> None:
         if self.kind not in ("rows", "range"):
-            raise SpecError(
-                f"kind={self.kind!r}",
-                "a frame is one of rows or of a range of time",
-                "give 'rows' or 'range'",
-            )
+            rule = "a frame is one of rows or of a range of time"
+            raise SpecError(f"kind={self.kind!r}", rule, "give 'rows' or 'range'")
         if self.exclude not in EXCLUSIONS:
             rule = f"a frame excludes one of {', '.join(map(repr, EXCLUSIONS))}"
             raise SpecError(f"exclude={self.exclude!r}", rule, "give one of these")

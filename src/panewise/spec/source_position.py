@@ -54,9 +54,8 @@ class Position:
         if self.ordered:
             if self.remember is not None:
                 rule = "of ordered positions only the highest offset is stored, and no intervals"
-                raise SpecError(
-                    f"Position(remember={self.remember!r})", rule, "give ordered=False, or leave remember out"
-                )
+                remedy = "give ordered=False, or leave remember out"
+                raise SpecError(f"Position(remember={self.remember!r})", rule, remedy)
             return
         remember = 1000 if self.remember is None else self.remember
         if not is_count(remember):

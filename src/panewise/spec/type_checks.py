@@ -115,9 +115,8 @@ def check_triggers(trigger: Trigger, types: Types) -> None:
     for node in walk(trigger):
         if isinstance(node, OnPunctuation) and types.get(node.column, BOOLEAN) != BOOLEAN:
             rule = "OnPunctuation reads a Boolean column"
-            raise SpecError(
-                f"{node!r}: {types[node.column]}", rule, "compute such a column before the operator"
-            )
+            remedy = "compute such a column before the operator"
+            raise SpecError(f"{node!r}: {types[node.column]}", rule, remedy)
         if isinstance(node, OnDelta) and node.column in types:
             rule = "a delta is a difference of whole numbers, doubles or timestamps"
             check_distance(f"{node!r}", node.column, types[node.column], rule)

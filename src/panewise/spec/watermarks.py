@@ -107,9 +107,8 @@ def _delays(names: tuple[str, ...], column: str | None, delay: Any) -> Any:
                 "a delay is for watermarks driven by rows, and these need the column that "
                 "names the input of a row"
             )
-            raise SpecError(
-                f"delay={delay!r} without a column", rule, "give column='...', or leave delay out"
-            )
+            remedy = "give column='...', or leave delay out"
+            raise SpecError(f"delay={delay!r} without a column", rule, remedy)
         return None
     if not isinstance(delay, (Mapping, tuple)):
         return not_negative(0 if delay is None else delay, "delay")
@@ -221,8 +220,5 @@ def check_input_column(watermark: Watermark | None, event_time: str | None) -> N
     """Checks that the event time is not also the column that names the inputs of rows."""
     if event_time in input_columns(watermark):
         rule = "the column that names the input of a row contains strings, and the event time is a timestamp"
-        raise SpecError(
-            f"Inputs(column={event_time!r}), event_time={event_time!r}",
-            rule,
-            "give the column that names the input",
-        )
+        remedy = "give the column that names the input"
+        raise SpecError(f"Inputs(column={event_time!r}), event_time={event_time!r}", rule, remedy)

@@ -117,11 +117,9 @@ class WindowSpec:
         """
         for name, bound in (("start", start), ("end", end)):
             if not is_whole(bound):
-                raise SpecError(
-                    f"rowsBetween({name}={bound!r})",
-                    "a bound of rowsBetween is a whole number of rows",
-                    "give a whole number, such as -2 for two rows before",
-                )
+                rule = "a bound of rowsBetween is a whole number of rows"
+                remedy = "give a whole number, such as -2 for two rows before"
+                raise SpecError(f"rowsBetween({name}={bound!r})", rule, remedy)
         return self._framed("rows", start, end)
 
     def rangeBetween(self, start: Bound, end: Bound) -> "WindowSpec":  # noqa: N802 - PySpark's name
@@ -163,15 +161,11 @@ class WindowSpec:
         unbounded = end >= MAX_INSTANT
         if unbounded and not (self.order and self.order[0] in self.descending):
             rule = "a stream has no last row"
-            raise SpecError(
-                f"{kind} to unboundedFollowing", rule, "end the frame at Window.currentRow, or at a number"
-            )
+            remedy = "end the frame at Window.currentRow, or at a number"
+            raise SpecError(f"{kind} to unboundedFollowing", rule, remedy)
         if end <= -MAX_INSTANT:
-            raise SpecError(
-                f"{kind} to unboundedPreceding",
-                "a frame does not end before it starts",
-                "end it at Window.currentRow",
-            )
+            rule = "a frame does not end before it starts"
+            raise SpecError(f"{kind} to unboundedPreceding", rule, "end it at Window.currentRow")
         frame = Frame(kind, None if start <= -MAX_INSTANT else start, None if unbounded else end)
         return replace(self, frame=frame)
 
@@ -233,9 +227,8 @@ class Over(WholeColumn):
         window: Any = self.window
         if not isinstance(window, WindowSpec):
             rule = "over() takes a window of panewise"
-            raise SpecError(
-                f"over({window!r})", rule, "give one such as Window.partitionBy('k').orderBy('ts')"
-            )
+            remedy = "give one such as Window.partitionBy('k').orderBy('ts')"
+            raise SpecError(f"over({window!r})", rule, remedy)
 
     def alias(self, name: str) -> "Over":
         """Returns the same function over the same window under another name."""

@@ -16,9 +16,8 @@ def given_windows(window: Custom, t: int, values: Mapping[str, Any]) -> Any:
     """
     if not isinstance(window.function, EachRow):
         rule = "the oracle calls window functions for one row at a time"
-        raise SpecError(
-            f"Custom {window.name!r} of DataFrames", rule, "make it with Custom.each, or use another runtime"
-        )
+        remedy = "make it with Custom.each, or use another runtime"
+        raise SpecError(f"Custom {window.name!r} of DataFrames", rule, remedy)
     return window.function.function({"event_time": t, **{name: values[name] for name in window.columns}})
 
 

@@ -113,9 +113,8 @@ class Aggregate(WholeColumn):
             rule = f"an aggregate is one of {sorted(FUNCTIONS)}"
             raise SpecError(f"fn={self.fn!r}", rule, "use a function of panewise.functions")
         if self.column is None and self.fn != "count":
-            raise SpecError(
-                f"fn={self.fn!r}, column=None", "only count takes no column", "give a column's name"
-            )
+            rule = "only count takes no column"
+            raise SpecError(f"fn={self.fn!r}, column=None", rule, "give a column's name")
         _check_options(self)
 
     def alias(self, name: str) -> "Aggregate":
@@ -283,9 +282,8 @@ def _check_ranking(aggregate: Aggregate) -> None:
         raise SpecError(f"{fn}(by={by!r})", rule, "give by=, the name of a column")
     _check_then_by(aggregate)
     if fn in _OPTION_FUNCTIONS["n"] and not is_count(n):
-        raise SpecError(
-            f"{fn}(n={n!r})", f"{fn} takes a whole number of values, one or more", "give n=1 or more"
-        )
+        rule = f"{fn} takes a whole number of values, one or more"
+        raise SpecError(f"{fn}(n={n!r})", rule, "give n=1 or more")
     for option, value in (("ascending", aggregate.ascending), ("distinct", aggregate.distinct)):
         if fn in _OPTION_FUNCTIONS[option]:
             check_flag(option, value, fn)

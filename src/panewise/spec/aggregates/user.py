@@ -157,11 +157,8 @@ class UserAggregate(UserFunctions):
         """
         if combine is None:
             rule = "a window contains rows of several batches, and each batch is folded separately"
-            raise SpecError(
-                f"fold({name!r}) without combine",
-                rule,
-                "give combine=, a function of two states, the earlier first",
-            )
+            remedy = "give combine=, a function of two states, the earlier first"
+            raise SpecError(f"fold({name!r}) without combine", rule, remedy)
         check_function("fn", fn)
         check_function("combine", combine)
         text = _as_text(name, initial)  # text, so that windows do not share a mutable initial value
@@ -178,22 +175,16 @@ def _result_of(name: str, initial: JsonValue) -> ResultType:
     kind = {str: "string", bool: "boolean", float: "double"}.get(type(initial))
     if kind is None:
         rule = "initial does not determine the type of the result"
-        raise SpecError(
-            f"fold({name!r}, initial={initial!r}) without result",
-            rule,
-            "give result=, such as 'bigint' or 'double'",
-        )
+        remedy = "give result=, such as 'bigint' or 'double'"
+        raise SpecError(f"fold({name!r}, initial={initial!r}) without result", rule, remedy)
     return kind
 
 
 def _as_text(name: str, initial: JsonValue) -> str:
     if not is_json(initial):
         rule = "a state is a JSON value"
-        raise SpecError(
-            f"fold({name!r}, initial={initial!r})",
-            rule,
-            "use numbers, strings, lists and dicts with string keys",
-        )
+        remedy = "use numbers, strings, lists and dicts with string keys"
+        raise SpecError(f"fold({name!r}, initial={initial!r})", rule, remedy)
     return json.dumps(initial)
 
 
@@ -202,8 +193,5 @@ def _check_neutral(name: str, text: str, combine: Callable[[JsonValue, JsonValue
     twice = combine(json.loads(text), json.loads(text))
     if twice != json.loads(text):
         problem = f"fold({name!r}, initial={text}): combined with itself it gives {twice!r}"
-        raise SpecError(
-            problem,
-            "initial is the state without rows: combining it with a state changes nothing",
-            "give such a value, for example 0 for a sum",
-        )
+        rule = "initial is the state without rows: combining it with a state changes nothing"
+        raise SpecError(problem, rule, "give such a value, for example 0 for a sum")

@@ -23,9 +23,8 @@ def state_text(name: str, state: Any) -> str:
     """
     if not is_json(state):
         rule = "the state of a user-defined aggregate is a JSON value (semantics 24.7)"
-        raise InputError(
-            f"{name!r}: state {state!r}", rule, "use None, numbers, strings, lists and dicts with string keys"
-        )
+        remedy = "use None, numbers, strings, lists and dicts with string keys"
+        raise InputError(f"{name!r}: state {state!r}", rule, remedy)
     return json.dumps(state)
 
 
@@ -56,9 +55,8 @@ def checked_result(user: UserFunctions | UserMergeAggregate, value: Any) -> Any:
             f"the result of a user-defined aggregate is of its declared type, {user.result}, or None "
             "(semantics 24.20)"
         )
-        raise InputError(
-            f"{user.name!r}: result {value!r}", rule, "give such a value in finish, or declare another result"
-        )
+        remedy = "give such a value in finish, or declare another result"
+        raise InputError(f"{user.name!r}: result {value!r}", rule, remedy)
     return fitted
 
 

@@ -111,9 +111,8 @@ def read_document(text: str | bytes) -> Any:
     except ValueError as error:
         if isinstance(error, SpecError):
             raise
-        raise SpecError(
-            f"text={text[:60]!r}", f"a specification is read from JSON ({error})", "give what to_json wrote"
-        ) from error
+        rule = f"a specification is read from JSON ({error})"
+        raise SpecError(f"text={text[:60]!r}", rule, "give what to_json wrote") from error
 
 
 def changed_fields(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -172,9 +172,8 @@ def _listener(decoder: Decoder, value: Any, where: str) -> WindowListener:
 def _aggregate(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Aggregate:
     fn, user = values["fn"], values.get("user")  # the name in the document, which is not that of the object
     if fn not in FUNCTIONS:
-        raise SpecError(
-            f"{where}.fn={fn!r}", f"the functions of aggregates are {sorted(FUNCTIONS)}", "give one of these"
-        )
+        rule = f"the functions of aggregates are {sorted(FUNCTIONS)}"
+        raise SpecError(f"{where}.fn={fn!r}", rule, "give one of these")
     values = {**_AGGREGATE_DEFAULTS.get(fn, {}), **values}
     if user is not None:
         values["user"] = _of_user(decoder, "aggregates", user, f"{where}.user")

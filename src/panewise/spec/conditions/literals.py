@@ -40,9 +40,8 @@ class Literal:
     def __post_init__(self) -> None:
         if not is_literal(self.type, self.value):
             problem = f"literal type={self.type!r}, value={self.value!r}"
-            raise SpecError(
-                problem, f"the types of literals are {', '.join(TYPES)}", "give a type, and a value of it"
-            )
+            rule = f"the types of literals are {', '.join(TYPES)}"
+            raise SpecError(problem, rule, "give a type, and a value of it")
 
     @property
     def python(self) -> Any:

@@ -64,11 +64,9 @@ class _OverParts(DocumentedParts[OverOperator]):
         """Returns the event time of the rows, which are emitted in its order."""
         if spec.event_time is not None:
             return spec.event_time
-        return (
-            "rows that an OVER operator takes in arrival order, before a second operator",
-            "rows in arrival order have no watermark that a second operator could follow",
-            "order the windows by the event time, or use windows of rows or of processing time",
-        )
+        rule = "rows in arrival order have no watermark that a second operator could follow"
+        remedy = "order the windows by the event time, or use windows of rows or of processing time"
+        return "rows that an OVER operator takes in arrival order, before a second operator", rule, remedy
 
     def new_columns(self, spec: OverOperator) -> tuple[str, ...]:
         return tuple(column.name for column in spec.columns)

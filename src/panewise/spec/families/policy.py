@@ -83,11 +83,9 @@ class _PolicyParts(DocumentedParts[StreamWindow]):
 
     def output_time(self, spec: StreamWindow) -> Refusal:
         """Refuses it."""
-        return (
-            "the events of policy windows before a second operator",
-            "events have no event time, and no watermark that a second operator could follow",
-            "use windows of rows or of processing time",
-        )
+        rule = "events have no event time, and no watermark that a second operator could follow"
+        remedy = "use windows of rows or of processing time"
+        return "the events of policy windows before a second operator", rule, remedy
 
 
 PARTS: Final = _PolicyParts()

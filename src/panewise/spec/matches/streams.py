@@ -20,9 +20,8 @@ def _check(spec: JoinOperator) -> None:
         lateness = spec.sides[name].allowed_lateness
         if isinstance(window.late, Every) and not lateness.us:
             rule = "without allowed lateness no row of a complete window is applied"
-            raise SpecError(
-                f"late={window.late!r} on the {name}", rule, "give allowed_lateness, or leave late out"
-            )
+            remedy = "give allowed_lateness, or leave late out"
+            raise SpecError(f"late={window.late!r} on the {name}", rule, remedy)
         if window.retention is not None and window.retention.us < lateness.us:
             rule = "a side retains its rows at least as long as they are not late"
             problem = f"retention={window.retention}, allowed_lateness={lateness} on the {name}"

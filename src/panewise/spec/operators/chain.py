@@ -208,9 +208,8 @@ def _check_algebra(stage: Stage, before: "WindowOperator | Stage", first: "Windo
         return
     if merging(first.window):
         rule = "when windows merge, only a retraction removes their old panes from the next stage"
-        raise SpecError(
-            f"then after {first.window!r}, accumulation='accumulating'", rule, "use accumulation='retracting'"
-        )
+        remedy = "use accumulation='retracting'"
+        raise SpecError(f"then after {first.window!r}, accumulation='accumulating'", rule, remedy)
     changing = [key for key in stage.keys if key in aggregates]
     if changing:
         rule = (

@@ -58,11 +58,8 @@ class WindowedJoin(Shown):
 
     def __post_init__(self) -> None:
         if not is_specification(self.join, JOIN):
-            raise SpecError(
-                f"join={self.join!r}",
-                "the join below windows is a JoinOperator",
-                "give one, or call its method then",
-            )
+            rule = "the join below windows is a JoinOperator"
+            raise SpecError(f"join={self.join!r}", rule, "give one, or call its method then")
         if not is_specification(self.windows, WINDOWS, CHAIN):
             rule = "a WindowOperator or a Chain follows the join"
             raise SpecError(f"windows={self.windows!r}", rule, "give one")

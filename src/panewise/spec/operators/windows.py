@@ -295,9 +295,8 @@ def _check_kinds(spec: WindowOperator) -> None:
     watermark: Any = spec.watermark
     if watermark is not None and not isinstance(watermark, Watermark):
         rule = "a watermark that does not come from outside is one of panewise's"
-        raise SpecError(
-            f"watermark={watermark!r}", rule, "give one such as FixedLag('10 seconds'), or leave it out"
-        )
+        remedy = "give one such as FixedLag('10 seconds'), or leave it out"
+        raise SpecError(f"watermark={watermark!r}", rule, remedy)
 
 
 def _check_names(spec: WindowOperator) -> None:
@@ -320,14 +319,12 @@ def _check_meaning(spec: WindowOperator) -> None:
 def _check_lateness(spec: WindowOperator) -> None:
     if spec.drop_by == "row" and spec.lateness_us is None:
         rule = "with unlimited lateness no row is ever late"
-        raise SpecError(
-            "drop_by='row', allowed_lateness='unlimited'", rule, "leave drop_by out, or give a lateness"
-        )
+        remedy = "leave drop_by out, or give a lateness"
+        raise SpecError("drop_by='row', allowed_lateness='unlimited'", rule, remedy)
     if isinstance(spec.window, Global) and spec.lateness_us:
         rule = "a global window has no end, so no row is late for it"
-        raise SpecError(
-            f"Global(), allowed_lateness={spec.allowed_lateness}", rule, "leave allowed_lateness out"
-        )
+        remedy = "leave allowed_lateness out"
+        raise SpecError(f"Global(), allowed_lateness={spec.allowed_lateness}", rule, remedy)
 
 
 def _check_emission(spec: WindowOperator) -> None:
@@ -340,9 +337,8 @@ def _check_emission(spec: WindowOperator) -> None:
         raise SpecError(f"only_updated=True, accumulation={spec.accumulation!r}", rule, remedy)
     if spec.on_time == "always" and not waits_for_end(spec.trigger):
         rule = "only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4)"
-        raise SpecError(
-            f"on_time='always', trigger={spec.trigger!r}", rule, "use AfterWatermark, or leave on_time out"
-        )
+        remedy = "use AfterWatermark, or leave on_time out"
+        raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, remedy)
 
 
 def _check_delta(spec: WindowOperator) -> None:

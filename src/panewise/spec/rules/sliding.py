@@ -48,11 +48,8 @@ def check_sliding(spec: Any) -> None:
     ends = finish(spec.trigger)
     if ends == "any_time" or (ends == "at_end" and spec.lateness_us != 0):
         rule = "sliding windows share their rows, so none closes while rows for it may arrive (semantics 7.8)"
-        raise SpecError(
-            f"Sliding, trigger={spec.trigger!r}",
-            rule,
-            "repeat the trigger: Repeatedly(...), AfterWatermark(late=...)",
-        )
+        remedy = "repeat the trigger: Repeatedly(...), AfterWatermark(late=...)"
+        raise SpecError(f"Sliding, trigger={spec.trigger!r}", rule, remedy)
 
 
 def _check_single(spec: Any) -> None:

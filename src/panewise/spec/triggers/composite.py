@@ -83,11 +83,8 @@ class _Several:
     def __init__(self, *triggers: "Trigger") -> None:
         if not triggers:
             name = type(self).__name__
-            raise SpecError(
-                f"{name}()",
-                f"{name} is made of one trigger or more",
-                f"give some: {name}(AfterCount(100), ...)",
-            )
+            rule = f"{name} is made of one trigger or more"
+            raise SpecError(f"{name}()", rule, f"give some: {name}(AfterCount(100), ...)")
         for number, part in enumerate(triggers):
             _check(part, f"triggers[{number}]")
         object.__setattr__(self, "triggers", triggers)
@@ -177,9 +174,8 @@ Finish: TypeAlias = Literal["never", "at_end", "any_time"]
 
 def _check(value: Any, name: str) -> None:
     if not isinstance(value, Trigger):
-        raise SpecError(
-            f"{name}={value!r}", f"{name} is one of panewise's triggers", f"give one, such as {name}=Always()"
-        )
+        rule = f"{name} is one of panewise's triggers"
+        raise SpecError(f"{name}={value!r}", rule, f"give one, such as {name}=Always()")
 
 
 def parts_of_trigger(trigger: Trigger) -> tuple[Trigger, ...]:

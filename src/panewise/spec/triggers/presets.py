@@ -97,9 +97,8 @@ def _late(period: DurationLike | Literal["each"], *, aligned: bool) -> Trigger:
         return Every(period, aligned=True) if aligned else AfterProcessingTime(period)
     if aligned:
         rule = "late_aligned aligns the multiples of a period, and 'each' has no period"
-        raise SpecError(
-            "late='each', late_aligned=True", rule, "give late a period, or leave late_aligned out"
-        )
+        remedy = "give late a period, or leave late_aligned out"
+        raise SpecError("late='each', late_aligned=True", rule, remedy)
     return Always()
 
 
@@ -142,11 +141,8 @@ def apex(
         return AfterWatermark(early=early, late=late or Never())
     if late is not None and late != early:
         rule = "without a firing at the watermark one trigger applies before and after the end of a window"
-        raise SpecError(
-            f"apex(early={early!r}, late={late!r}, at_watermark=False)",
-            rule,
-            "leave the late firings out, or make them equal to the early ones",
-        )
+        remedy = "leave the late firings out, or make them equal to the early ones"
+        raise SpecError(f"apex(early={early!r}, late={late!r}, at_watermark=False)", rule, remedy)
     return Never() if early is None else Repeatedly(early)
 
 

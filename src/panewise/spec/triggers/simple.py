@@ -153,9 +153,8 @@ class Every:
                 "an offset shifts the boundaries of aligned periods; unaligned ones are counted from "
                 "the last firing"
             )
-            raise SpecError(
-                f"offset={offset!r}, aligned=False", rule, "give aligned=True, or leave offset out"
-            )
+            remedy = "give aligned=True, or leave offset out"
+            raise SpecError(f"offset={offset!r}, aligned=False", rule, remedy)
         if not 0 <= phase.us < length.us:
             rule = "an offset is 0 or more and less than the period"
             remedy = "give the remainder of its division by the period"
@@ -318,6 +317,5 @@ Leaf: TypeAlias = (
 
 def _check_column(column: object) -> None:
     if not is_name(column):
-        raise SpecError(
-            f"column={column!r}", "a trigger reads a column by its name", "give a non-empty string"
-        )
+        rule = "a trigger reads a column by its name"
+        raise SpecError(f"column={column!r}", rule, "give a non-empty string")

@@ -45,9 +45,8 @@ def _origin(value: InstantLike, size: Duration | Rows) -> int:
         return instant_us(value, "origin")
     if not is_whole(value) or abs(value) > _FURTHEST:
         rule = f"the origin of windows of rows is a row number, a whole number of {_FURTHEST} at most"
-        raise SpecError(
-            f"size={size!r}, origin={value!r}", rule, "give one such as origin=0, or leave it out"
-        )
+        remedy = "give one such as origin=0, or leave it out"
+        raise SpecError(f"size={size!r}, origin={value!r}", rule, remedy)
     return value
 
 
@@ -154,9 +153,8 @@ class Hopping:
             raise SpecError(f"only_when_full=True, size={measured}", rule, remedy)
         if (length(step) > length(measured)) != gaps:
             rule = "hop > size requires gaps=True; otherwise leave gaps=False"
-            raise SpecError(
-                f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, "give a smaller hop, or change gaps"
-            )
+            remedy = "give a smaller hop, or change gaps"
+            raise SpecError(f"size={self.size}, hop={self.hop}, gaps={gaps}", rule, remedy)
 
 
 @dataclass(frozen=True, init=False)

@@ -135,11 +135,8 @@ def _unfiltered(call: AggregateCall) -> Aggregate:
 def _of_distinct(call: AggregateCall) -> Aggregate:
     name = call.name
     if name not in _DISTINCT or call.constants:
-        raise SpecError(
-            f"{name}(DISTINCT ...)",
-            f"the functions that take DISTINCT are {sorted(_DISTINCT)}",
-            "leave it out",
-        )
+        rule = f"the functions that take DISTINCT are {sorted(_DISTINCT)}"
+        raise SpecError(f"{name}(DISTINCT ...)", rule, "leave it out")
     return _DISTINCT[name](*call.columns)
 
 
@@ -147,11 +144,8 @@ def _first_or_last(call: AggregateCall) -> Aggregate:
     name = call.name
     ignore = call.ignore_nulls or call.constants == (True,)
     if call.constants not in ((), (True,), (False,)):
-        raise SpecError(
-            f"{name}(..., {call.constants})",
-            f"{name} has a Boolean as its second argument",
-            "leave it out",
-        )
+        rule = f"{name} has a Boolean as its second argument"
+        raise SpecError(f"{name}(..., {call.constants})", rule, "leave it out")
     return _FIRST[name](call.columns[0], ignore)
 
 
@@ -166,7 +160,6 @@ def _with_constants(call: AggregateCall) -> Aggregate:
     if name == "approx_count_distinct":
         return F.approx_count_distinct(call.columns[0], *call.constants)
     if call.constants:
-        raise SpecError(
-            f"{name}(..., {call.constants[0]!r})", f"{name} has columns only", "leave the constant out"
-        )
+        rule = f"{name} has columns only"
+        raise SpecError(f"{name}(..., {call.constants[0]!r})", rule, "leave the constant out")
     return F.count(call.columns[0]) if name == "count" else _PLAIN[name](*call.columns)

@@ -44,9 +44,8 @@ def check_left_out(text: str, names: Iterable[str]) -> None:
     star, known = star_of(text), [name.lower() for name in names]
     for name in sorted(star.without if star is not None else ()):
         if name not in known:
-            raise SqlError(
-                text, f"`*` leaves out columns that it has: {known}", f"leave {name} out of EXCEPT"
-            )
+            rule = f"`*` leaves out columns that it has: {known}"
+            raise SqlError(text, rule, f"leave {name} out of EXCEPT")
 
 
 def check_stars(items: Iterable[SelectItem], tables: Iterable[str], parser: QueryParser) -> None:

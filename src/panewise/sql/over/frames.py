@@ -63,12 +63,8 @@ class FrameReader:
         function, spec = function_name(inner_call(window.this)), described.args.get("spec")
         if function in ROW_FUNCTIONS and function != "nth_value":
             if spec is not None:
-                raise self._refusal(
-                    window,
-                    f"{function} with a frame",
-                    f"{function} reads all rows of its partition, so it has no frame",
-                    "leave the frame out",
-                )
+                rule = f"{function} reads all rows of its partition, so it has no frame"
+                raise self._refusal(window, f"{function} with a frame", rule, "leave the frame out")
             if key.backwards and function not in ("lag", "lead"):
                 raise self._refusal(window, f"{function} with ORDER BY {key.order[0]} DESC", *_UNLIMITED)
             return None
@@ -109,9 +105,8 @@ class FrameReader:
         bounds = [spec.args.get(bound) for bound in ("start", "end")]
         if any(bound not in ("CURRENT ROW", "UNBOUNDED", None) for bound in bounds):
             rule = "rows in the order of their arrival have no event time, from which a length is counted"
-            raise self._refusal(
-                window, "RANGE with an interval", rule, "order by the event time, or use ROWS"
-            )
+            remedy = "order by the event time, or use ROWS"
+            raise self._refusal(window, "RANGE with an interval", rule, remedy)
         return "rows"
 
     def _whole_frame(self, window: exp.Expr, key: OverKey) -> Frame:
@@ -145,9 +140,8 @@ class FrameReader:
         known = constant(value)
         if kind == "rows":
             if known is None or not isinstance(known[0], int) or known[0] < 0:
-                raise self._refusal(
-                    window, "ROWS", "the bounds of ROWS are numbers of rows", "write 2 PRECEDING"
-                )
+                rule = "the bounds of ROWS are numbers of rows"
+                raise self._refusal(window, "ROWS", rule, "write 2 PRECEDING")
             return int(known[0])
         if known is not None and known[0] == 0:
             return 0

@@ -254,12 +254,8 @@ class RelationParser(ExpressionParser):
             plain = name is None or (name == column.name and not column.table)  # else a field of a struct
             return Watermark(name or column.name, delay, None if plain else expr, self.span_from(index))
         if name is None:
-            raise self.fail(
-                "an expression in WATERMARK",
-                "an expression in WATERMARK becomes a column, which has a name",
-                "add AS and its name",
-                expr.span,
-            )
+            rule = "an expression in WATERMARK becomes a column, which has a name"
+            raise self.fail("an expression in WATERMARK", rule, "add AS and its name", expr.span)
         return Watermark(name, delay, expr, self.span_from(index))
 
     def _derived(self) -> Source:

@@ -308,9 +308,8 @@ def check_list(columns: Iterable[str], declared: Sequence[str] | None) -> None:
     """
     if declared is None:
         rule = "an INSERT names columns of a table that has declared them"
-        raise SpecError(
-            "a list of columns", rule, "declare the columns in CREATE TABLE, or leave the list out"
-        )
+        remedy = "declare the columns in CREATE TABLE, or leave the list out"
+        raise SpecError("a list of columns", rule, remedy)
     known = {name.lower() for name in declared}
     for name, number in Counter(name.lower() for name in columns).items():
         if name not in known or number > 1:

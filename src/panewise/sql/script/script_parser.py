@@ -172,9 +172,8 @@ class _ScriptParser(ExpressionParser):
         columns, watermark = self._columns() if self.at(TokenType.L_PAREN) else (None, None)
         if watermark is not None:
             rule = "a sink has no watermark"
-            raise self.fail(
-                f"WATERMARK {watermark[0]}", rule, "write it in the view of the source", name_span
-            )
+            remedy = "write it in the view of the source"
+            raise self.fail(f"WATERMARK {watermark[0]}", rule, remedy, name_span)
         format_, options, spans = self._using(_TABLE_FORM)
         return SinkTable(name, columns, format_, options, None, self.span_from(index), name_span, spans)
 
@@ -202,10 +201,8 @@ class _ScriptParser(ExpressionParser):
         return ".".join(parts).lower(), options, spans
 
     def _option_list(self, options: dict[str, str], spans: dict[str, TextSpan]) -> None:
-        rule, remedy = (
-            "options stand in parentheses, with commas",
-            "write OPTIONS (path 'p', header = 'true')",
-        )
+        rule = "options stand in parentheses, with commas"
+        remedy = "write OPTIONS (path 'p', header = 'true')"
         self.required(TokenType.L_PAREN, rule, remedy)
         while True:
             begin = self._index

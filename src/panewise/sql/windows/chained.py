@@ -133,9 +133,8 @@ def chained(
     for condition, word in ((select.where, "WHERE"), (stage.having, "HAVING in FROM")):
         if condition is not None:
             rule = "panes cannot be selected before they are aggregated again by their windows"
-            raise parser.fail(
-                word, rule, "use FILTER or HAVING, or a window function over window_time", select.span
-            )
+            remedy = "use FILTER or HAVING, or a window function over window_time"
+            raise parser.fail(word, rule, remedy, select.span)
     return replace(
         compiler.compile(stage.input, stage.alias),
         where=stage.where,

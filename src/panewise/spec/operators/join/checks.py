@@ -19,9 +19,8 @@ def check_sides(spec: TwoSided) -> None:
     for name, side in spec.sides.items():
         value: Any = side
         if not isinstance(value, Side):
-            raise SpecError(
-                f"{name}={value!r}", "each side is a panewise.Side", "give one such as Side(keys=['id'])"
-            )
+            rule = "each side is a panewise.Side"
+            raise SpecError(f"{name}={value!r}", rule, "give one such as Side(keys=['id'])")
 
 
 def check_keys(spec: TwoSided) -> None:

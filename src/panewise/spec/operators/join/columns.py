@@ -52,9 +52,8 @@ class Selected:
 
     def __post_init__(self) -> None:
         if self.side not in (LEFT, RIGHT, EITHER):
-            raise SpecError(
-                f"side={self.side!r}", f"a column is of {LEFT}, {RIGHT} or {EITHER}", "give one of these"
-            )
+            rule = f"a column is of {LEFT}, {RIGHT} or {EITHER}"
+            raise SpecError(f"side={self.side!r}", rule, "give one of these")
         object.__setattr__(self, "name", self.name or self.column)
         check_columns((self.column, self.name))
 
@@ -92,9 +91,8 @@ def check_different(selected: Sequence[Selected], more: Iterable[str]) -> None:
     for column in selected:
         if column.name in added:
             rule = f"the join adds the columns {sorted(added)} to emitted rows"
-            raise SpecError(
-                f"a column {column.name!r}", rule, f"rename it: give prefix or select for {column.side}"
-            )
+            remedy = f"rename it: give prefix or select for {column.side}"
+            raise SpecError(f"a column {column.name!r}", rule, remedy)
         if column.name in seen:
             other = seen[column.name]
             rule = "the columns of emitted rows have different names"

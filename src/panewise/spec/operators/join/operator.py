@@ -269,9 +269,8 @@ def _check_selected(spec: JoinOperator) -> None:
     if spec.select is None:
         return
     if not spec.select:
-        raise SpecError(
-            "select=[]", "emitted rows have at least one column", "select one, or leave select out"
-        )
+        rule = "emitted rows have at least one column"
+        raise SpecError("select=[]", rule, "select one, or leave select out")
     for selected in spec.select:
         column: Any = selected
         if not isinstance(column, Selected):

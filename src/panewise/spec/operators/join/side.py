@@ -99,11 +99,8 @@ def _check_names(side: Side) -> None:
     check_once(side.keys)
     check_position(side.position, side.order)
     if not side.keys and not side.null_keys:
-        raise SpecError(
-            "null_keys=False without keys",
-            "null_keys says what becomes of null in a key, and there are no keys",
-            "leave null_keys out",
-        )
+        rule = "null_keys says what becomes of null in a key, and there are no keys"
+        raise SpecError("null_keys=False without keys", rule, "leave null_keys out")
 
 
 def _check_watermark(side: Side) -> None:

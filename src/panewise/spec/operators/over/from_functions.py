@@ -47,11 +47,8 @@ def over_operator(
     keys, order = windows[0].keys, windows[0].order
     if event_time is not None and order and order[0] != event_time:
         rule = "the rows of a stream are ordered by event time, or by arrival"
-        raise SpecError(
-            f"orderBy{order!r}, event_time={event_time!r}",
-            rule,
-            f"order by {event_time!r}, or leave orderBy out",
-        )
+        remedy = f"order by {event_time!r}, or leave orderBy out"
+        raise SpecError(f"orderBy{order!r}, event_time={event_time!r}", rule, remedy)
     if order:
         fields = {**fields, "event_time": order[0], "order": (*order[1:], *fields.get("order", ()))}
         nulls = [name for name in windows[0].nulls_last if name != order[0]]
@@ -89,9 +86,6 @@ def _column(over: Over, *, ordered: bool) -> OverColumn:
         return OverColumn(what)  # such functions have no frame of their own (semantics 29.7)
     if frame is None and not ordered:
         rule = "without an order the frame is the whole partition, which has no end on a stream"
-        raise SpecError(
-            f"{what.name} over a window without order and frame",
-            rule,
-            "call orderBy(event_time), or rowsBetween(start, Window.currentRow)",
-        )
+        remedy = "call orderBy(event_time), or rowsBetween(start, Window.currentRow)"
+        raise SpecError(f"{what.name} over a window without order and frame", rule, remedy)
     return OverColumn(what, _DEFAULT if frame is None else frame)

@@ -129,9 +129,8 @@ def _shift(fn: str, column: ColumnOrName, offset: int, default: Any, ignorenulls
     """Returns `lag` or `lead`. With a negative offset it is the other one, under the name of the first."""
     name = default_name(fn, column, offset, default) + _suffix(ignorenulls)
     if not is_whole(offset) or abs(offset) >= MAX_INSTANT:
-        raise SpecError(
-            f"{fn}(offset={offset!r})", f"{fn} takes a whole number of rows", "give such a number, below 2^63"
-        )
+        rule = f"{fn} takes a whole number of rows"
+        raise SpecError(f"{fn}(offset={offset!r})", rule, "give such a number, below 2^63")
     if offset < 0:
         fn, offset = ("lead" if fn == "lag" else "lag"), -offset
     return RowFunction(fn, checked_column(column), name, offset, default, ignorenulls)

@@ -42,10 +42,8 @@ class OverColumn:
             )
         framed = isinstance(self.what, Aggregate) or self.what.fn == "nth_value"
         if framed and self.frame is None:
-            rule, remedy = (
-                f"{self.what.name} reads the rows of a frame",
-                "give one such as Frame('rows', -2, 0)",
-            )
+            rule = f"{self.what.name} reads the rows of a frame"
+            remedy = "give one such as Frame('rows', -2, 0)"
             raise SpecError(f"{self.what.name} without a frame", rule, remedy)
         if not framed and self.frame is not None:
             rule = f"{self.what.fn} reads all rows of the key (semantics 29.7)"
@@ -205,9 +203,8 @@ def _check_names(spec: OverOperator) -> None:
 def _check_order(spec: OverOperator) -> None:
     if spec.event_time in spec.order:
         rule = "rows are always ordered by the event time first"
-        raise SpecError(
-            f"order={spec.order!r}, event_time={spec.event_time!r}", rule, "leave it out of the order"
-        )
+        remedy = "leave it out of the order"
+        raise SpecError(f"order={spec.order!r}, event_time={spec.event_time!r}", rule, remedy)
 
 
 def _check_directions(spec: OverOperator) -> None:
@@ -241,10 +238,8 @@ def _check_frames(spec: OverOperator) -> None:
             remedy = "order by the event time" + ("" if ranks else ", or use rows")
             what = "a RANGE frame" if ranged else column.what.fn
             if peers and not ranged and frame is not None:
-                what, remedy = (
-                    f"exclude={frame.exclude!r}",
-                    "order by the event time, or exclude the current row",
-                )
+                what = f"exclude={frame.exclude!r}"
+                remedy = "order by the event time, or exclude the current row"
             raise SpecError(f"{column.name}: {what} without an event time", rule, remedy)
         if ranged and frame is not None and spec.order and (frame.kind, frame.start, frame.end) != to_peers:
             rule = "a RANGE frame measures the distance of rows by the event time alone"
@@ -265,6 +260,5 @@ def _check_ends(spec: OverOperator) -> None:
             if spec.backwards:
                 shown = f"{column.name}: {frame!r} with descending event time"
                 raise SpecError(shown, rule, "start the frame at the current row, or at a number before it")
-            raise SpecError(
-                f"{column.name}: {frame!r}", rule, "end the frame at the current row, or at a number"
-            )
+            remedy = "end the frame at the current row, or at a number"
+            raise SpecError(f"{column.name}: {frame!r}", rule, remedy)

@@ -195,11 +195,8 @@ class WindowEvent:
                 "a listener can evict its own partition, and others only with "
                 "partition_count or tuple_count (semantics 10.26)"
             )
-            raise InputError(
-                f"{call} in an event of {dict(self.partition)!r}",
-                rule,
-                "give such a partition_eviction, or leave the partition out",
-            )
+            remedy = "give such a partition_eviction, or leave the partition out"
+            raise InputError(f"{call} in an event of {dict(self.partition)!r}", rule, remedy)
         self.evictions.requested[name] = None
 
 
@@ -230,9 +227,8 @@ def name_of(partition: Any, partition_by: tuple[str, ...], call: str) -> Name:
     try:
         hash(name)
     except TypeError as error:
-        raise InputError(
-            call, f"a partition is named by values of its columns ({error})", "give such values"
-        ) from error
+        rule = f"a partition is named by values of its columns ({error})"
+        raise InputError(call, rule, "give such values") from error
     return name
 
 

@@ -84,11 +84,8 @@ class WindowListener:
         """
         listening = self.make()
         if not callable(getattr(listening, "handle", None)):
-            raise SpecError(
-                f"{self.name} makes {listening!r}",
-                "a listener has a method handle(event)",
-                "give it one, or another class",
-            )
+            rule = "a listener has a method handle(event)"
+            raise SpecError(f"{self.name} makes {listening!r}", rule, "give it one, or another class")
         kinds = type(listening).__mro__
         if not hasattr(listening, "__dict__") or any(kind.__dict__.get("__slots__") for kind in kinds):
             rule = "the attributes of a listener are its state, and are found in its __dict__"

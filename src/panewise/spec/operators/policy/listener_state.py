@@ -66,6 +66,5 @@ def _no_json(what: str, name: str) -> InputError:
 
 def _twice(value: Any, name: str) -> InputError:
     rule = "the attributes of a listener are its state, a JSON value, in which no list or dict occurs twice"
-    return InputError(
-        f"{value!r} twice in the state of {name}", rule, "store it once, or store a copy: list(it), dict(it)"
-    )
+    remedy = "store it once, or store a copy: list(it), dict(it)"
+    return InputError(f"{value!r} twice in the state of {name}", rule, remedy)

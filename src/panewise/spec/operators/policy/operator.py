@@ -243,11 +243,8 @@ def _no_trigger(trigger: Any) -> SpecError:
 
 def _check_policies(spec: StreamWindow) -> None:
     if not isinstance(spec.kind, str) or spec.kind not in _EVICTIONS:
-        raise SpecError(
-            f"kind={spec.kind!r}",
-            "a window is tumbling or sliding",
-            "use StreamWindow.tumbling or StreamWindow.sliding",
-        )
+        rule = "a window is tumbling or sliding"
+        raise SpecError(f"kind={spec.kind!r}", rule, "use StreamWindow.tumbling or StreamWindow.sliding")
     allowed = _EVICTIONS[spec.kind]
     kinds = tuple(policy.kind for policy in allowed)
     if not isinstance(spec.evict, allowed):
@@ -281,11 +278,8 @@ def _check_events(spec: StreamWindow) -> None:
             rule = f"the events of such a window are {spec.possible}"
             raise SpecError(f"events={spec.events!r}", rule, f"leave {event!r} out")
     if spec.events is not None and (not spec.events or len(set(spec.events)) < len(spec.events)):
-        raise SpecError(
-            f"events={spec.events!r}",
-            "events are one or more kinds of event, each once",
-            f"give some of {spec.possible}",
-        )
+        rule = "events are one or more kinds of event, each once"
+        raise SpecError(f"events={spec.events!r}", rule, f"give some of {spec.possible}")
 
 
 def _check_contents(spec: StreamWindow) -> None:
@@ -293,25 +287,18 @@ def _check_contents(spec: StreamWindow) -> None:
     listener: Any = spec.listener
     if listener is not None and not isinstance(listener, WindowListener):
         rule = "a listener is given as a WindowListener, with its name and outputs"
-        raise SpecError(
-            f"listener={listener!r}", rule, "give WindowListener(MyClass, name=..., outputs={...})"
-        )
+        remedy = "give WindowListener(MyClass, name=..., outputs={...})"
+        raise SpecError(f"listener={listener!r}", rule, remedy)
     if spec.aggregates and listener is not None:
         rule = "a pane contains aggregates, or the outputs of a listener"
-        raise SpecError(
-            f"aggregates and listener={listener!r}",
-            rule,
-            "leave one of them out, or compute them in the listener",
-        )
+        remedy = "leave one of them out, or compute them in the listener"
+        raise SpecError(f"aggregates and listener={listener!r}", rule, remedy)
     if spec.aggregates and spec.columns is not None:
         rule = "with aggregates a pane contains no tuples"
         raise SpecError(f"aggregates and columns={spec.columns!r}", rule, "leave columns out")
     if spec.columns is not None and (not spec.columns or len(set(spec.columns)) < len(spec.columns)):
-        raise SpecError(
-            f"columns={spec.columns!r}",
-            "tuples have one column or more, each once",
-            "name different columns, or leave columns out",
-        )
+        rule = "tuples have one column or more, each once"
+        raise SpecError(f"columns={spec.columns!r}", rule, "name different columns, or leave columns out")
     check_position(spec.position, spec.order)
 
 
@@ -356,11 +343,8 @@ def _check_trigger(spec: StreamWindow) -> None:
         and "TRIGGER" not in spec.emitted_events
     ):
         rule = "a trigger of count or time raises TRIGGER, and does nothing else (semantics 10.2)"
-        raise SpecError(
-            f"trigger={trigger!r} with events={spec.emitted_events!r}",
-            rule,
-            "leave the trigger out, or add 'TRIGGER' to events",
-        )
+        remedy = "leave the trigger out, or add 'TRIGGER' to events"
+        raise SpecError(f"trigger={trigger!r} with events={spec.emitted_events!r}", rule, remedy)
 
 
 def _check_names(spec: StreamWindow) -> None:
@@ -372,6 +356,5 @@ def _check_names(spec: StreamWindow) -> None:
         rule = (
             f"partition_by, aggregates or outputs, and the pane's own columns {RESERVED} have different names"
         )
-        raise SpecError(
-            f"{(twice or reserved)[0]!r} twice", rule, "give aggregates an .alias(...), or rename the column"
-        )
+        remedy = "give aggregates an .alias(...), or rename the column"
+        raise SpecError(f"{(twice or reserved)[0]!r} twice", rule, remedy)

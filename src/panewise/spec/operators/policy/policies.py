@@ -26,9 +26,10 @@ class _Limit:
     n: int
 
     def __post_init__(self) -> None:
+        name = self.kind
         if not is_count(self.n):
-            rule = f"{self.kind} is a whole number of {self._counts}, one or more"
-            raise SpecError(f"{self.kind}({self.n!r})", rule, f"give {self.kind}(1) or more")
+            rule = f"{name} is a whole number of {self._counts}, one or more"
+            raise SpecError(f"{name}({self.n!r})", rule, f"give {name}(1) or more")
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,8 @@ class DeltaPolicy:
             or amount < 0
         ):
             rule = "an amount is a number, 0 or more, or a duration"
-            raise SpecError(
-                f"delta({self.column!r}, {amount!r})",
-                rule,
-                "give one such as 5, 0.5, Decimal('0.05') or '1 minute'",
-            )
+            remedy = "give one such as 5, 0.5, Decimal('0.05') or '1 minute'"
+            raise SpecError(f"delta({self.column!r}, {amount!r})", rule, remedy)
 
     @property
     def size(self) -> Amount:
@@ -245,6 +243,5 @@ def _is_finite(amount: Amount) -> bool:
 
 def _check_column(name: str, column: object) -> None:
     if not is_name(column):
-        raise SpecError(
-            f"{name}({column!r})", f"{name} reads a column by its name", "give a non-empty string"
-        )
+        rule = f"{name} reads a column by its name"
+        raise SpecError(f"{name}({column!r})", rule, "give a non-empty string")
