@@ -142,7 +142,8 @@ class _StageState:
 
     def _fire(self, identity: Identity, arrived: list[Pane], clock: Clock) -> list[Pane]:
         window = self.groups.setdefault(identity, _StageWindow())
-        rows = [self.rows[key] for key in sorted(self.rows, key=_order) if self._is_in(identity, key)]
+        stored = (self.rows[key] for key in sorted(self.rows, key=_order))
+        rows = [pane for pane in stored if _identity(self.stage.keys, pane) == identity]
         retraction = []
         if window.live is not None and self.spec.accumulation == "retracting":
             retraction = [{**window.live, "op": "-", "processing_time": clock.processing_time}]
@@ -163,9 +164,6 @@ class _StageState:
         window.nonspeculative += pane["timing"] != "EARLY"
         window.live = pane
         return [*retraction, pane]
-
-    def _is_in(self, identity: Identity, key: Identity) -> bool:
-        return _identity(self.stage.keys, self.rows[key]) == identity
 
     def _window_columns(self, identity: Identity) -> Pane:
         start, end, *key = identity

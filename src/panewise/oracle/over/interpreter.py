@@ -156,18 +156,14 @@ class OverInterpreter(RowInterpreter):
 
     def _is_complete(self, rows: _PassedRows) -> bool:
         """Returns whether all rows that the next one depends on have passed (semantics 29.8, 29.14)."""
-        later = rows.passed[rows.emitted + 1 :]
+        later, ahead = rows.passed[rows.emitted + 1 :], "lag" if self._spec.backwards else "lead"
         for column in self._spec.columns:
             what = column.what
-            if isinstance(what, RowFunction) and what.skips and what.fn == self._ahead:
+            if isinstance(what, RowFunction) and what.skips and what.fn == ahead:
                 assert what.n is not None
                 if sum(row.values[what.columns[0]] is not None for row in later) < what.n:
                     return False
         return len(later) >= self._spec.rows_ahead
-
-    @property
-    def _ahead(self) -> str:
-        return "lag" if self._spec.backwards else "lead"
 
     def _value(self, column: OverColumn, rows: _PassedRows, at: int) -> Any:
         # Rows pass in ascending event time. In descending order their sequence is the other way round.

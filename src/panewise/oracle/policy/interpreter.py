@@ -174,20 +174,15 @@ class PolicyInterpreter:
         self._partitions.put(partition)
         if begins:
             self._start(partition)
-        new = Tuple(
-            {name: value for name, value in row.values.items() if self._is_output_column(name)},
-            row.values,
-            self._now,
-        )
+        columns = row.values if self._spec.columns is None else self._spec.columns
+        shown = {name: value for name, value in row.values.items() if name in columns}
+        new = Tuple(shown, row.values, self._now)
         if self._spec.kind == "tumbling":
             self._into_tumbling(partition, new)
         else:
             self._into_sliding(partition, new)
         self._evict_requested()
         self._make_room()
-
-    def _is_output_column(self, name: str) -> bool:
-        return self._spec.columns is None or name in self._spec.columns
 
     def _into_tumbling(self, partition: Partition, new: Tuple) -> None:
         evict = self._spec.evict

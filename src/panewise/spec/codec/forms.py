@@ -133,10 +133,6 @@ def _columns_of_sides(decoder: Decoder, value: Any, where: str) -> tuple[Any, ..
 # What a user defines, which documents name
 
 
-def _write_name(encoder: Encoder, value: Any) -> str:
-    return str(value.name)
-
-
 def _of_user(decoder: Decoder, kind: str, name: str, where: str) -> Any:
     """Returns what the user gives for a name, which is of a kind of :data:`panewise.spec.protocol.Users`."""
     users, (what, argument) = decoder.users[kind], _USERS[kind]
@@ -236,21 +232,9 @@ def _write_over_column(encoder: Encoder, value: OverColumn) -> dict[str, Any]:
 # Operators that are made of others: the fields of both are in one document
 
 
-def _several(decoder: Decoder, cls: Any, values: dict[str, Any], where: str) -> Any:
-    return cls(*values.get("triggers", ()))
-
-
 def _chain(decoder: Decoder, value: Any, where: str) -> Chain:
     first = decoder.read(WindowOperator, value, where)
     return Chain(first, decoder.read(tuple[Stage, ...], value[THEN], THEN))
-
-
-def _write_chain(encoder: Encoder, value: Chain) -> dict[str, Any]:
-    return {**encoder.write(value.first), THEN: encoder.write(value.stages)}
-
-
-def _write_stage(encoder: Encoder, value: Stage) -> dict[str, Any]:
-    return {"keys": list(value.keys), "aggregates": encoder.write(value.aggregates)}
 
 
 def _windowed_join(decoder: Decoder, value: Any, where: str) -> WindowedJoin:
@@ -260,10 +244,6 @@ def _windowed_join(decoder: Decoder, value: Any, where: str) -> WindowedJoin:
     first = {name: item for name, item in value.items() if name != THEN}
     windows = Chain if has_stages(then) else WindowOperator
     return WindowedJoin(decoder.read(JoinOperator, first, where), decoder.read(windows, then, where))
-
-
-def _write_windowed_join(encoder: Encoder, value: WindowedJoin) -> dict[str, Any]:
-    return {**encoder.write(value.join), THEN: encoder.write(value.windows)}
 
 
 def has_stages(document: Mapping[str, Any]) -> bool:
@@ -294,8 +274,11 @@ FORMS: Final[Mapping[Any, Form]] = {
     Inputs: Form(fields={"names": plain(listed("a list of inputs' names"))}, write=_write_inputs),
     DeltaPolicy: Form(fields={"amount": _either(_AMOUNT, _AMOUNTS)}, write=_write_delta),
     Trigger: Form(several="triggers"),
-    **dict.fromkeys((AfterAny, AfterAll, AfterEach), Form(make=_several)),
-    **dict.fromkeys((UserFunctions, UserMergeAggregate), Form(write=_write_name)),
+    **dict.fromkeys(
+        (AfterAny, AfterAll, AfterEach),
+        Form(make=lambda decoder, cls, values, where: cls(*values.get("triggers", ()))),
+    ),
+    **dict.fromkeys((UserFunctions, UserMergeAggregate), Form(write=lambda encoder, value: value.name)),
     Custom: Form(hidden=("function",), make=_custom),
     WindowListener: Form(
         read=_listener, write=lambda encoder, value: {"name": value.name, "outputs": dict(value.outputs)}
@@ -317,12 +300,24 @@ FORMS: Final[Mapping[Any, Form]] = {
     Selected: Form(several="columns", fields={"name": str | None}),
     # The constructor refuses rows.
     Cumulating: Form(fields=dict.fromkeys(("size", "step"), Duration | Rows)),
-    Stage: Form(several="stages", write=_write_stage),
+    Stage: Form(
+        several="stages",
+        write=lambda encoder, value: {
+            "keys": list(value.keys),
+            "aggregates": encoder.write(value.aggregates),
+        },
+    ),
     WindowOperator: Form(left_out=_OLD_NULL_KEYS, also=("panewise", THEN), newer=("max_windows",)),
     OverOperator: Form(left_out=_OLD_NULL_KEYS, newer=("descending",), write=_write_over),
     DeduplicateOperator: Form(fields={"emit": str | None}),
     StreamWindow: Form(left_out=_OLD_NULL_KEYS, names={"kind": "stream_window"}, fields={"null_keys": bool}),
-    Chain: Form(read=_chain, write=_write_chain),
-    WindowedJoin: Form(read=_windowed_join, write=_write_windowed_join),
+    Chain: Form(
+        read=_chain,
+        write=lambda encoder, value: encoder.write(value.first) | {THEN: encoder.write(value.stages)},
+    ),
+    WindowedJoin: Form(
+        read=_windowed_join,
+        write=lambda encoder, value: encoder.write(value.join) | {THEN: encoder.write(value.windows)},
+    ),
     **CONDITION_FORMS,
 }

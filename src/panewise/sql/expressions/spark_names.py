@@ -86,7 +86,9 @@ class _Names:
             exp.Substring: self._substring,
             exp.Case: self._case,
             exp.If: self._if,
-            exp.Filter: self._filter,
+            exp.Filter: lambda node: (
+                f"{self.name(node.this)} FILTER (WHERE {self.name(node.expression.this)})"
+            ),
             exp.Window: self._over,
             exp.IgnoreNulls: self._ignoring,
         }
@@ -138,9 +140,6 @@ class _Names:
         if unit not in _DIGITS or not number.isdigit():
             raise _UnknownNameError
         return f"INTERVAL '{number.zfill(_DIGITS[unit])}' {unit}"
-
-    def _filter(self, node: exp.Filter) -> str:
-        return f"{self.name(node.this)} FILTER (WHERE {self.name(node.expression.this)})"
 
     def _negative(self, node: exp.Neg) -> str:
         inner = self.name(node.this)
@@ -248,9 +247,7 @@ class _Names:
     def _over(self, node: exp.Window) -> str:
         if node.args.get("alias") is not None:
             raise _UnknownNameError
-        name = (
-            function_name(node.this if not isinstance(node.this, exp.IgnoreNulls) else node.this.this) or ""
-        )
+        name = function_name(_called(node)) or ""
         partition = [self.name(part) for part in node.args.get("partition_by") or ()]
         order = node.args.get("order")
         parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
@@ -266,15 +263,14 @@ class _Names:
         return f"{self.name(node.this)} {'DESC' if descends else 'ASC'} NULLS {nulls}"
 
     def _shift(self, node: exp.Window, name: str) -> str:
-        inner = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
-        texts = [self.name(argument) for argument in inner.expressions]
+        texts = [self.name(argument) for argument in _called(node).expressions]
         return f"{name}({', '.join([*texts, *('1', 'NULL')[len(texts) - 1 :]])})"
 
     def _frame(self, node: exp.Window, name: str) -> str:
         spec = node.args.get("spec")
         if name in _SHIFTS:
-            inner = node.this.this if isinstance(node.this, exp.IgnoreNulls) else node.this
-            n = int(self.name(inner.expressions[1])) if len(inner.expressions) > 1 else 1
+            arguments = _called(node).expressions
+            n = int(self.name(arguments[1])) if len(arguments) > 1 else 1
             return "ROWS BETWEEN {0} FOLLOWING AND {0} FOLLOWING".format(n * _SHIFTS[name])
         if spec is None:
             if node.args.get("order") is None and node.args.get("alias") is None:
@@ -292,3 +288,9 @@ class _Names:
         if isinstance(value, exp.Expr):
             value = self._interval(value) if value.key == "interval" else self.name(value)
         return f"{value} {side}".strip()
+
+
+def _called(window: exp.Window) -> exp.Expr:
+    """Returns the call of a function over a window, without IGNORE NULLS."""
+    call: exp.Expr = window.this
+    return call.this if isinstance(call, exp.IgnoreNulls) else call

@@ -121,7 +121,8 @@ class SelectOverGroups:
         """Returns the name of an inner column."""
         span = self.parser.span_of(node)
         text = self.parser.characters(span)
-        if isinstance(node, exp.Column) and not node.table and self._is_alias(node.name):
+        plain = isinstance(node, exp.Column) and not node.table
+        if plain and node.name.lower() in self.select.aliases:
             return node.name
         name = node.name if isinstance(node, exp.Column) else one_line(text)
         same = [
@@ -131,9 +132,6 @@ class SelectOverGroups:
             return same[0]
         self._add(name, span)
         return name
-
-    def _is_alias(self, name: str) -> bool:
-        return name.lower() in self.select.aliases
 
     def _inner(self, text: WrittenText) -> None:
         select = self.select
