@@ -103,7 +103,8 @@ def _right_input(join: Join, scope: QueryScope) -> JoinInput:
     if named is not None:
         named.inlined = True
     name = source.alias or (source.name if isinstance(source, NamedTable) else None)
-    return JoinInput(simple_rows(versions.select, inner), name, versions.time)
+    rows, time = versions
+    return JoinInput(simple_rows(rows, inner), name, time)
 
 
 def _over_rows(select: Select, join: Join, emit: Emit | None, scope: QueryScope) -> QueryStage | None:

@@ -1,6 +1,6 @@
 """A query with the newest row of each key, as the versions of a table (semantics 46.30)."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -11,24 +11,12 @@ from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Query, Select
 
 
-@dataclass(frozen=True)
-class Versions:
-    """The rows of a table, of which each is the version of its key until the next one.
-
-    Attributes:
-        select: the SELECT of all these rows.
-        time: the column of their event times.
-    """
-
-    select: Select
-    time: str
-
-
-def versions_of(query: Query, parser: QueryParser) -> Versions | None:
+def versions_of(query: Query, parser: QueryParser) -> tuple[Select, str] | None:
     """Returns the versions whose newest ones a query has, None if it has no such rows.
 
     It is a query with `ROW_NUMBER() OVER (PARTITION BY k ORDER BY ts DESC) = 1`. FOR SYSTEM_TIME AS OF reads
-    which row was the newest one at a time, so it needs all of them.
+    which row was the newest one at a time, so it needs all of them: the SELECT of all these rows is returned,
+    with the column of their event times. Each row is the version of its key until the next one.
     """
     if not isinstance(query.body, Select) or query.ctes or query.tail or query.emit is not None:
         return None
@@ -43,4 +31,4 @@ def versions_of(query: Query, parser: QueryParser) -> Versions | None:
     items = tuple(item for item in pattern.inner.items if not is_row_number(item.expr.node))
     if time is None or any(isinstance(item.expr.node, exp.Window) for item in items):
         return None
-    return Versions(replace(pattern.inner, items=items, windows=(), windows_span=None), time)
+    return replace(pattern.inner, items=items, windows=(), windows_span=None), time
