@@ -3,9 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from panewise.chrono import MAX_INSTANT
 from panewise.errors import InputError
-from panewise.oracle.columns import sort_key
 
 COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 Output = dict[str, Any]
@@ -25,24 +23,6 @@ def concatenate(outputs: Iterable[Output]) -> Output:
         for name in COUNTS:
             whole["counts"][name] += output["counts"][name]
     return whole
-
-
-def stored_window(
-    keys: dict[str, Any], start: int, end: int | None, *, timed: bool, pending: int = 1
-) -> dict[str, Any]:
-    """Returns rows that are stored without a window as one; without an event time it has no bounds."""
-    return {
-        **keys,
-        "window_start": start if timed else None,
-        "window_end": min(end, MAX_INSTANT) if timed and end is not None else None,
-        "pending": pending,
-        "closed": False,
-    }
-
-
-def place_of_stored(window: dict[str, Any], keys: tuple[str, ...]) -> list[Any]:
-    """Returns a sort key of what :func:`stored_window` returns: end, start, keys, with nulls first."""
-    return [sort_key(window[name]) for name in ("window_end", "window_start", *keys, "pending")]
 
 
 def rows_after_finish(of: str = "") -> InputError:

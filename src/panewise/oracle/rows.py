@@ -1,4 +1,4 @@
-"""Arrival order, validation and values of the rows of a batch (semantics 3, 4.1, 15)."""
+"""Arrival order, validation and values of the rows of a batch (semantics 3, 4.1, 15), and stored rows."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from panewise.chrono import MIN_INSTANT
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.oracle.columns import as_type, fits, is_integer, is_long, is_nan, sort_key
 from panewise.oracle.windowing.assign import exists, windows_of
 from panewise.oracle.windowing.custom import given_windows, no_windows_reason
@@ -220,3 +220,21 @@ def exceeds(policy: DeltaPolicy, new: Mapping[str, Any], old: Mapping[str, Any])
     if isinstance(after, Decimal):
         return Fraction(after) - Fraction(before) > Fraction(policy.size)
     return bool(after - before > policy.size)
+
+
+def stored_window(
+    keys: dict[str, Any], start: int, end: int | None, *, timed: bool, pending: int = 1
+) -> dict[str, Any]:
+    """Returns rows that are stored without a window as one; without an event time it has no bounds."""
+    return {
+        **keys,
+        "window_start": start if timed else None,
+        "window_end": min(end, MAX_INSTANT) if timed and end is not None else None,
+        "pending": pending,
+        "closed": False,
+    }
+
+
+def place_of_stored(window: dict[str, Any], keys: tuple[str, ...]) -> list[Any]:
+    """Returns a sort key of what :func:`stored_window` returns: end, start, keys, with nulls first."""
+    return [sort_key(window[name]) for name in ("window_end", "window_start", *keys, "pending")]

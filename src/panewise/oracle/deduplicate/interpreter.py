@@ -5,10 +5,9 @@ from typing import Any
 
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SpecError
-from panewise.oracle.outputs import place_of_stored, stored_window
 from panewise.oracle.progress.clocks import Key
 from panewise.oracle.row_interpreter import RowInterpreter
-from panewise.oracle.rows import Row
+from panewise.oracle.rows import Row, place_of_stored, stored_window
 from panewise.spec import DeduplicateOperator
 
 

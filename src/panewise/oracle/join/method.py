@@ -8,8 +8,7 @@ from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
-from panewise.oracle.outputs import place_of_stored, stored_window
-from panewise.oracle.rows import Row
+from panewise.oracle.rows import Row, place_of_stored, stored_window
 from panewise.spec.operators.join.columns import RIGHT
 from panewise.spec.operators.join.operator import JoinOperator
 

@@ -10,10 +10,9 @@ from typing import Any
 from panewise.errors import SpecError
 from panewise.oracle.aggregate.aggregates import aggregate
 from panewise.oracle.columns import as_type, sort_key
-from panewise.oracle.outputs import place_of_stored, stored_window
 from panewise.oracle.progress.clocks import Key
 from panewise.oracle.row_interpreter import RowInterpreter
-from panewise.oracle.rows import Row
+from panewise.oracle.rows import Row, place_of_stored, stored_window
 from panewise.spec import Aggregate, Frame, OverColumn, OverOperator, RowFunction
 
 
