@@ -72,6 +72,13 @@ class DeltaSink(OutputSink):
         """The path of the table, None if it has a name."""
         return self.table if is_path(self.table) else None
 
+    def named_directory(self, output: SinkOutput) -> str | None:
+        """Returns the directory of a table with a name, None if there is none yet."""
+        try:
+            return self.located(output)
+        except AnalysisException:
+            return None
+
     def located(self, output: SinkOutput) -> str:
         """Returns the path of the table, also of one that has a name."""
         if is_path(self.table):

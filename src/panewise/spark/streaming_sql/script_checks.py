@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.checkpoints.layout import SINKS
 from panewise.engine.exported_state import exported_states
 from panewise.errors import StateError
-from panewise.paths import check_apart
+from panewise.paths import check_apart, check_unread
 from panewise.spark.dataflow.initial_state import check_reached, check_without_spark, known_state
+from panewise.spark.inputs.delta_sources import delta_sources
 from panewise.spark.inputs.plan_text import file_sources, plan_of
 from panewise.spark.queries.query_checkpoint import state_owners
 from panewise.spark.queries.query_record import check_unused, record_of
@@ -63,8 +64,9 @@ def _check_apart(source: SqlResult, step: InsertStep) -> None:
         SpecError: if it does.
     """
     inputs = [source] if isinstance(source, DataFrame) else source.dataflow.dfs.values()
-    read = [path for df in inputs for path in file_sources(plan_of(df))]
-    check_apart(written_paths(step.sink, step.outputs, step.checkpoint), read)
+    written = written_paths(step.sink, step.outputs, step.checkpoint)
+    check_apart(written, [path for df in inputs for path in file_sources(plan_of(df))])
+    check_unread(written, directories=[path for df in inputs for path in delta_sources(df)])
 
 
 def _check_state(session: SparkSession, result: OperatorResult, step: InsertStep) -> None:
