@@ -128,6 +128,22 @@ def _check_values(output: SinkOutput) -> None:
         DeltaSink(table).write(spark.range(1), 0, output)
         assert spark.table(table).count() == 1
     _refused(output, "the rows have no column more, which is NOT NULL", "unfilled")
+    _check_constraints(output)
+
+
+def _check_constraints(output: SinkOutput) -> None:
+    """Checks that a table is refused whose CHECK constraint no row fulfils (semantics 49.64)."""
+    spark = output.session
+    columns = "(id BIGINT, more INT) USING delta"
+    for number, condition in enumerate(("more > 0 OR more IS NULL", "id + 1 > 0", "more > 0")):
+        spark.sql(f"CREATE TABLE constrained_{number} {columns}")
+        spark.sql(f"ALTER TABLE constrained_{number} ADD CONSTRAINT own CHECK ({condition})")
+    message = "have no column more, and null there violates CHECK (more > 0) (semantics 49.64)"
+    _refused(output, message, "constrained_2")
+    for table in ("constrained_0", "constrained_1"):
+        DeltaSink(table).prepare(output)
+        DeltaSink(table).write(spark.range(1), 0, output)
+        assert spark.table(table).count() == 1
 
 
 def _check_one_table(output: SinkOutput, table: str, other: DeltaSink | ParquetSink) -> None:
