@@ -45,6 +45,7 @@ def main(out: str, jars: str) -> None:
     rows.createOrReplaceTempView("passing")
     Path(f"{out}/empty").mkdir()
     _refused(output, _SOMETHING_ELSE, f"{out}/files", "files", "shown", "passing")
+    assert [DeltaSink(table).named_directory(output) for table in ("made", "shown", "passing")] == [None] * 3
     for table in (f"{out}/empty", f"{out}/new", "made"):
         for _ in range(2):
             DeltaSink(table).prepare(output)
