@@ -97,11 +97,11 @@ def check_unread(
         SpecError: if it does.
     """
     places = {name: place(path) for name, path in written.items()}
-    readers = {source: partial(_meets_source, source=source) for source in sources}
-    readers |= {read: partial(_meets_directory, directory=place(read)) for read in directories}
-    for source, meets in readers.items():
+    readers = {source: partial(_conflicts_with_source, source=source) for source in sources}
+    readers |= {read: partial(_conflicts_with_directory, directory=place(read)) for read in directories}
+    for source, conflicts in readers.items():
         for name, path in places.items():
-            if meets(path):
+            if conflicts(path):
                 rule = "a query does not write where it reads (semantics 49.56)"
                 fault = f"{name} at {written[name]!r} and a source that reads {source!r}"
                 raise SpecError(
@@ -109,12 +109,12 @@ def check_unread(
                 )
 
 
-def _meets_source(path: str, source: str) -> bool:
+def _conflicts_with_source(path: str, source: str) -> bool:
     """Returns whether a source of files reads in a place, or the place is around it."""
     return is_read_by(path, source) or is_inside(without_wildcards(source), path)
 
 
-def _meets_directory(path: str, directory: str) -> bool:
+def _conflicts_with_directory(path: str, directory: str) -> bool:
     """Returns whether one of two places is inside the other."""
     return is_inside(path, directory) or is_inside(directory, path)
 

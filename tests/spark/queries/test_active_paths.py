@@ -76,7 +76,7 @@ def test_a_path_of_a_query_that_starts() -> None:
     paths.check(["/out"], "/one")
 
 
-def test_queries_that_start_at_the_same_moment() -> None:
+def test_queries_that_start_at_the_same_time() -> None:
     """semantics 49.61: one of them starts."""
     paths, together, over = ActivePaths(), Barrier(4), Event()
 

@@ -56,7 +56,7 @@ def started(
 
 
 def test_a_continued_query_gives_another_path(spark: SparkSession, tmp_path: Path) -> None:
-    """It is refused if the path has rows (semantics 49.58)."""
+    """It is refused if the path has rows (semantics 49.58, 49.62)."""
     started(spark, tmp_path, "one", "p")
     started(spark, tmp_path, "two", "q")
     message = rf"rows of another query at {re.escape(str(tmp_path))}/q \| a continued query has not written"
@@ -70,7 +70,7 @@ def test_a_continued_query_gives_another_path(spark: SparkSession, tmp_path: Pat
 
 
 def test_a_path_of_an_active_query(spark: SparkSession, feed: Feed) -> None:
-    """A script, its batches and `write` are refused (semantics 49.59, 49.61)."""
+    """A script, its batches and `write` are refused (semantics 49.59, 49.61, 49.62)."""
     folder, message = feed.folder, r"to which the active query with the checkpoint '.*/one/big' writes"
     feed.put((1, "a", 1))
     run = started(spark, folder, "one", "p", "SET panewise.trigger = '1 hour'")

@@ -35,8 +35,9 @@ def _directories(plan: Any) -> Iterator[str]:
     for number in range(leaves.size()):
         leaf = leaves.apply(number)
         if leaf.nodeName() == "StreamingRelation" and leaf.sourceName() == _DELTA:
-            options = leaf.dataSource().options().iterator()
-            while options.hasNext():
-                option = options.next()
-                if option._1().lower() == "path":
-                    yield str(option._2())
+            options = leaf.dataSource().options()
+            names = options.keysIterator()
+            while names.hasNext():
+                name = names.next()
+                if name.lower() == "path":
+                    yield str(options.apply(name))

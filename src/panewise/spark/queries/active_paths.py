@@ -1,7 +1,7 @@
 """Which paths the active queries of this process write files to: no two to one (semantics 49.59, 49.61).
 
-A query claims its paths before it checks them, and holds them until it has ended. Of two queries that start
-at the same moment the second one to claim a path sees the claim of the first one, and is refused.
+A query claims its paths before it checks them, until it has ended. If two queries start at the same time, the
+second one to claim a path sees the claim of the first one, and is refused.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,9 +33,9 @@ class PathClaim:
     query: StreamingQuery | None = None
     starting: bool = True
 
-    def is_held(self) -> bool:
+    def is_active(self) -> bool:
         """Returns whether the query starts, or is active."""
-        return self.starting or (self.query is not None and _is_active(self.query))
+        return self.starting or (self.query is not None and _runs(self.query))
 
     def is_of(self, checkpoint: str | None) -> bool:
         """Returns whether it is that of a query with this checkpoint, whose earlier run Spark stops."""
@@ -84,7 +84,7 @@ class ActivePaths:
         for claim in claims:
             if claim.places.isdisjoint(places):
                 continue
-            if not claim.is_held():
+            if not claim.is_active():
                 self._release(claim)
             elif not claim.is_of(checkpoint):
                 where = min(claim.places & places)
@@ -111,7 +111,7 @@ def _shown(claim: PathClaim) -> str:
     return f"the active query with the checkpoint {claim.checkpoint!r}"
 
 
-def _is_active(query: StreamingQuery) -> bool:
+def _runs(query: StreamingQuery) -> bool:
     """Returns whether a query is active. It is not if its session has ended: Spark then raises an error."""
     try:
         return query.isActive

@@ -54,8 +54,8 @@ def _check_condition(session: SparkSession, condition: str, own: list[StructFiel
     nulls = ", ".join(
         f"CAST(NULL AS {column.dataType.simpleString()}) AS {in_backticks(column.name)}" for column in own
     )
-    (row,) = session.sql(f"SELECT ({condition}) AS holds FROM (SELECT {nulls})").collect()
-    if not row.holds:
+    (row,) = session.sql(f"SELECT ({condition}) AS fulfilled FROM (SELECT {nulls})").collect()
+    if not row.fulfilled:
         names = ", ".join(column.name for column in own if _mentions(condition, column.name))
         rule = f"the rows have no column {names}, and null there violates CHECK ({condition})"
         raise SpecError(fault, f"{rule} (semantics 49.64)", _REMEDY)
