@@ -22,42 +22,33 @@ class Upstream(Protocol):
     @property
     def spec(self) -> Specification:
         """The specification."""
-        ...
 
     @property
     def shards(self) -> Sequence[int]:
         """The numbers of the shards."""
-        ...
 
     @property
     def fed(self) -> Mapping[str, "Feed"]:
         """The operators whose rows are inputs of this one, by port."""
-        ...
 
     def inputs(self, *, all_columns: bool) -> Mapping[str, StructType]:
         """The columns of each input."""
-        ...
 
     def schemas(self, *, all_columns: bool) -> Schemas:
         """The types of these columns in the engine."""
-        ...
 
     @property
     def operators(self) -> list["Upstream"]:
         """This operator and those before it, in the order in which Spark numbers them."""
-        ...
 
     def starting_with(self, state: InitialState | None) -> "Upstream":
         """Returns the dataflow that begins with a state."""
-        ...
 
     def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Upstream":
         """Returns the dataflow whose inputs also carry outputs of earlier operators."""
-        ...
 
     def as_input(self, others: int, written: Mapping[str, str]) -> DataFrame:
         """Returns the emitted rows and envelopes, for a second operator."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import WindowQuery, written_batch
 from panewise.spark.queries.query_checkpoint import QueryCheckpoint
 from panewise.spark.queries.query_record import write_note
-from panewise.spark.queries.write_arguments import AS_EMITTED, EarlierOutput, WriteOptions, WrittenRows
+from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
 from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
@@ -35,6 +35,7 @@ from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
 from panewise.spark.sinks.places import directories, file_places
 from panewise.spark.sinks.preparation import prepare_batch
 from panewise.spark.workers.pack import note
+from panewise.spec.row_filter import RowFilter
 
 _ACTIVE: Final = ActivePaths()
 
@@ -44,14 +45,16 @@ def start(
     sinks: Mapping[str, AnySink],
     names: Mapping[str, str],
     options: WriteOptions,
-    earlier: Sequence[EarlierOutput] = (),
+    earlier: Sequence[EarlierOutput],
     *,
     at_end: bool,
-    rows: WrittenRows = AS_EMITTED,
+    steps: tuple[Callable[[DataFrame], DataFrame], ...],
+    shown: RowFilter,
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
-    `names` are those of the outputs in `write`, by their kinds.
+    `names` are those of the outputs in `write`, by their kinds. `steps` make the rows to write of those that
+    the last operator emits, and `shown` says which of these they are.
 
     Raises:
         SpecError: if a stream has no checkpoint, or a sink cannot write its output.
@@ -66,7 +69,7 @@ def start(
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=rows.steps)
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
     names = {**names, **{output.label: output.name for output in earlier}}
     dispatch = bound(dispatch, dataflow, names, earlier, options)
     paths = directories(dispatch.sinks, names)
@@ -80,7 +83,7 @@ def start(
     places, checkpoint = file_places(dispatch.sinks), str(options.checkpoint)
     _ACTIVE.check(places, checkpoint)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end).opened()
+    dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, shown, at_end).opened()
     # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
     # later run may end the input.
     written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
