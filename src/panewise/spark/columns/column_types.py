@@ -9,15 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    MapType,
-    NullType,
-    StructField,
-    StructType,
-    UserDefinedType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructField, StructType, UserDefinedType
 
 from panewise.errors import SpecError
 

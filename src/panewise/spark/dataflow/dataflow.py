@@ -21,13 +21,7 @@ from panewise.spark.dataflow.feeds import Feed, Upstream, renamed_inputs, with_n
 from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
 from panewise.spark.inputs.ancestry import label_of, operators_upstream, warn_of_late_rows
-from panewise.spark.inputs.checks import (
-    check_column_types,
-    check_distinct,
-    check_free,
-    own_columns,
-    setting,
-)
+from panewise.spark.inputs.checks import check_column_types, check_distinct, check_free, own_columns, setting
 from panewise.spark.inputs.clock_stream import clock_stream
 from panewise.spark.inputs.watermarks import follows_query
 from panewise.spark.metrics import observed, with_metrics, without_metrics

@@ -16,11 +16,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from panewise.errors import SpecError, StateError
 from panewise.paths import check_apart
 from panewise.spark.dataflow.dataflow import Dataflow
-from panewise.spark.dataflow.initial_state import (
-    InitialState,
-    check_reached,
-    check_streaming,
-)
+from panewise.spark.dataflow.initial_state import InitialState, check_reached, check_streaming
 from panewise.spark.queries.active_paths import ActivePaths
 from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch

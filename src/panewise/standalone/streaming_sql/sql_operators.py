@@ -12,13 +12,7 @@ from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.expressions.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
 from panewise.sql.over.compiler import with_free_names
-from panewise.sql.own_columns import (
-    only_time,
-    own_names,
-    times_of_sides,
-    with_own_names,
-    with_window_time,
-)
+from panewise.sql.own_columns import only_time, own_names, times_of_sides, with_own_names, with_window_time
 from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.streaming_sql.sql_expressions import Scope
