@@ -21,6 +21,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.standalone import StandaloneOperator
+from panewise.standalone.direct_path import DirectPath
 from tests.engine.effort import examples
 from tests.standalone.test_deferral import content, observed
 
@@ -65,6 +66,12 @@ def stored_windows(operator: StandaloneOperator) -> Any:
     return repr(sorted(windows.rows(), key=repr))
 
 
+def step_each(operator: StandaloneOperator) -> None:
+    """Evaluates each message of an operator by a step of the engine from now on."""
+    operator._core.flush_records()
+    operator._core.records = DirectPath()
+
+
 def restarted(operator: StandaloneOperator, spec: Any, types: Any, store: Path) -> Any:
     """Returns what a commit emits, and an operator that goes on from it."""
     emitted = [content(emission) for emission in operator.flush()]
@@ -85,14 +92,14 @@ def agree(
         operators = [StandaloneOperator(spec, types, store=store) for store in stores]
         assert operators[0].evaluation == "direct"
         for event in [("checkpoint", "one"), *script, "look", "restart", "look", "result", "clocks"]:
-            operators[1]._core.records.disable()  # each message is a step
+            step_each(operators[1])
             if event == "restart":
                 pairs = [
                     restarted(operator, spec, types, store)
                     for operator, store in zip(operators, stores, strict=True)
                 ]
                 shown, operators = [emitted for emitted, _ in pairs], [operator for _, operator in pairs]
-                operators[1]._core.records.disable()
+                step_each(operators[1])
             else:
                 shown = [shown_by(operator, event) for operator in operators]
             assert repr(shown[0]) == repr(shown[1]), event  # NaN equals NaN

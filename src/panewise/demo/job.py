@@ -42,9 +42,7 @@ def session() -> SparkSession:
     """Returns a local session that needs no network and listens only on 127.0.0.1."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("panewise demo")
-    for name, value in _CONF.items():
-        builder = builder.config(name, value)
+    builder = SparkSession.builder.master("local[2]").appName("panewise demo").config(map={**_CONF})
     return configure(builder.getOrCreate(), local_checkpoints=True)
 
 
