@@ -17,7 +17,7 @@ from panewise.errors import SpecError
 from panewise.spark.activity import SETTING, ActivitySettings
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.columns.types import polars_schema
-from panewise.spark.dataflow.feeds import Feed, Upstream, renamed_inputs, with_names
+from panewise.spark.dataflow.feeds import Feed, renamed_inputs, with_names
 from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
 from panewise.spark.inputs.ancestry import label_of, operators_upstream, warn_of_late_rows
@@ -75,7 +75,7 @@ class Dataflow:
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
-    fed: Mapping[str, Feed] = field(default_factory=dict)
+    fed: "Mapping[str, Feed[Dataflow]]" = field(default_factory=dict)
     controls: str | None = None
     initial_state: InitialState | None = None
     clock_last: bool = False
@@ -88,7 +88,7 @@ class Dataflow:
         shards: int | None,
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
-        fed: Mapping[str, Feed] | None = None,
+        fed: "Mapping[str, Feed[Dataflow]] | None" = None,
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
@@ -125,7 +125,7 @@ class Dataflow:
         return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
 
     @property
-    def operators(self) -> list[Upstream]:
+    def operators(self) -> "list[Dataflow]":
         """This operator and those before it, in the order in which Spark numbers them."""
         feeds = [self.fed[port] for port in self.dfs if port in self.fed]
         return [self, *(operator for feed in feeds for operator in feed.first.operators)]
@@ -153,7 +153,7 @@ class Dataflow:
                 own = None if initial is None else replace(initial, place=place)
                 first = feed.first.starting_with(own).writing(outputs, controls)
                 fed[port] = replace(feed, first=first)
-                dfs[port] = fed[port].rows(written)
+                dfs[port] = fed_rows(fed[port], written)
             place += len(feed.first.operators)
         return replace(self, dfs=dfs, fed=fed, controls=controls)
 
@@ -380,6 +380,11 @@ class Dataflow:
         """Returns the same columns with their types in the engine."""
         inputs = self.inputs(all_columns=all_columns)
         return {port: polars_schema(schema) for port, schema in inputs.items()}
+
+
+def fed_rows(feed: Feed[Dataflow], written: Mapping[str, str]) -> DataFrame:
+    """Returns an input. `written` are the outputs that the query writes, each with its numbered kind."""
+    return feed.shape(feed.first.as_input(feed.others, written))
 
 
 def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> list[int]:
