@@ -25,8 +25,8 @@ def _duration(
 ) -> Decorator:
     """Returns a decorator that adds a duration, which the command gets in seconds."""
 
-    def seconds(context: click.Context, param: click.Parameter, given: str | None) -> float | None:
-        return None if given is None else Duration.of(given, name).us / _MICROSECONDS
+    def seconds(context: click.Context, param: click.Parameter, duration: str | None) -> float | None:
+        return None if duration is None else Duration.of(duration, name).us / _MICROSECONDS
 
     option = {"show_default": default is not None, "callback": seconds, **attributes}
     return click.option(f"--{name}", field or name, metavar="DURATION", default=default, help=text, **option)
@@ -67,8 +67,8 @@ def command(
     *, operators: tuple[str, ...], utilization: float, cache_mb: float, is_json: bool, **load: Any
 ) -> int:
     """Prints what a query needs; returns the exit status."""
-    given = {name: value for name, value in load.items() if value is not None}
-    known, workloads = costs(), [Workload(operator=name, **given) for name in operators]
+    fields = {name: value for name, value in load.items() if value is not None}
+    known, workloads = costs(), [Workload(operator=name, **fields) for name in operators]
     need = requirements(workloads, known, utilization=utilization, cache_mb=cache_mb)
     click.echo(json.dumps(as_json(need, workloads, known)) if is_json else as_text(need, known))
     return 0

@@ -279,9 +279,10 @@ class Dataflow:
         columns that are `selected` later.
         """
         if not packed.isStreaming:
-            # Every shard gets the end of input, as an operator may emit something even if there are no rows.
-            ends = packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")
-            packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
+            if parts(self.spec).one_shard(self.spec) is not None:
+                # Only an operator in one shard may emit something without rows. It gets the end of input.
+                ends = packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")
+                packed = packed.union(self.controlled(ends))
             run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
         settings = self._settings(packed, schemas, direct, reports=reports)
@@ -348,11 +349,6 @@ class Dataflow:
         """
         upstream = others + sum(map(operators_upstream, self.dfs.values())) if self.metrics else 0
         return f"{self.metrics}_{upstream + 1}" if upstream else self.metrics
-
-    @property
-    def _emits_without_rows(self) -> bool:
-        """Whether a batch without rows may emit something: only an operator that is in one shard can."""
-        return parts(self.spec).one_shard(self.spec) is not None
 
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """Returns the function that turns one kind of envelopes into real columns."""

@@ -90,10 +90,6 @@ class OperatorResult:
         step = self.steps[0] if self.steps else None
         return isinstance(step, Selection) and step.explicit
 
-    def _shaped(self, rows: DataFrame) -> DataFrame:
-        """Returns rows of the first output after the steps."""
-        return reduce(lambda shaped, step: step(shaped), self.steps, rows)
-
     def __repr__(self) -> str:
         """Returns the class, the names of the outputs, and what kind of operator they come from."""
         kind = "stream" if self.dataflow.df.isStreaming else "batch"
@@ -353,7 +349,7 @@ class OperatorResult:
         if is_stream:
             column = timely_column(dataflow) if kind == "panes" else None
             rows = emitted(rows if column is None else with_watermark_of_query(rows, column), column)
-        return self._shaped(rows) if kind == "panes" else rows
+        return reduce(lambda shaped, step: step(shaped), self.steps if kind == "panes" else (), rows)
 
 
 def kinds_of(result: OperatorResult) -> dict[str, str]:

@@ -43,16 +43,14 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     number = isinstance(wanted, (pl.Decimal, pl.Int8, pl.Int16, pl.Int32, pl.Int64))
     if isinstance(constant, str) and not isinstance(wanted, pl.String) and not number:
         return pl.lit(_of_text(constant, wanted), dtype=wanted)
-    casts = (_same, _of_number, _of_time, exact_cast, text_cast)
+    if wanted == value.dtype:
+        return value.expr
+    casts = (_of_number, _of_time, exact_cast, text_cast)
     results = (make(value, wanted) for make in casts)
     cast = next((result for result in results if result is not None), None)
     if cast is None and not value.is_null:
         raise refused(f"CAST of {value.dtype} AS {text}", _RULE)
     return value.expr.cast(wanted) if cast is None else cast
-
-
-def _same(value: Typed, wanted: pl.DataType) -> pl.Expr | None:
-    return value.expr if wanted == value.dtype else None
 
 
 def _of_number(value: Typed, wanted: pl.DataType) -> pl.Expr | None:
