@@ -3,12 +3,14 @@
 A job writes "ready" when it begins, "commit" before each commit, and whatever it likes after it.
 """
 
+import json
 import random
 import signal
 import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 PATIENCE = 300  # seconds that a job may take to its end
@@ -78,6 +80,18 @@ def _waited(job: "subprocess.Popen[str]", seconds: float) -> int | None:
     with suppress(subprocess.TimeoutExpired):
         return job.wait(seconds)
     return None
+
+
+def in_sink(sink: Path) -> dict[tuple[Any, ...], str]:
+    """Returns the rows of a sink by what precedes them. The last line of a killed process may be torn."""
+    found: dict[tuple[Any, ...], str] = {}
+    for text in sink.read_bytes().split(b"\n"):
+        try:
+            *key, row = json.loads(text)
+        except ValueError:
+            continue
+        assert found.setdefault(tuple(key), row) == row
+    return found
 
 
 def tell(line: str) -> None:

@@ -1,12 +1,18 @@
 """A week of the demo's flights, and the outputs that its query should write for them."""
 
+import io
+from collections.abc import Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from panewise.demo import flights
+from panewise.demo import flights, job
 from panewise.demo.check import PaneOutputs
+from panewise.demo.show import Terminal
 from tests.demo.simulated import simulate
 
 
@@ -25,3 +31,28 @@ def arrived(year: pl.DataFrame) -> pl.DataFrame:
 @pytest.fixture(scope="session")
 def outputs(arrived: pl.DataFrame) -> PaneOutputs:
     return simulate(arrived)
+
+
+@pytest.fixture
+def ending(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Callable[..., Callable[[Any], tuple[int, str]]]:
+    """Returns a function of a command, its inputs and their rows: it ends the command without Spark.
+
+    What it returns is a function from the outputs of the query to the exit status and the printed text.
+    """
+
+    def of_command(command: Any, inputs: Any, rows: Any) -> Callable[[Any], tuple[int, str]]:
+        monkeypatch.setattr(inputs, "load", lambda: rows)
+        monkeypatch.setattr(inputs, "in_batches", lambda frame: frame)
+        monkeypatch.setattr(job, "starting", lambda _: nullcontext())
+        monkeypatch.setattr(command, "_stream", lambda *_: None)
+
+        def run(outputs: Any) -> tuple[int, str]:
+            monkeypatch.setattr(command.check, "read", lambda _: outputs)
+            printed = io.StringIO()
+            return command.main(tmp_path, Terminal(printed)), printed.getvalue()
+
+        return run
+
+    return of_command

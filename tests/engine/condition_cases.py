@@ -1,7 +1,7 @@
 """Conditions with the truth value that Spark 4.2 gives them in ANSI mode for a pair of rows.
 
 tests/spark/test_conditions.py compares the table with Spark. A row has the columns of
-panewise.testing.conditions; those that a case does not name are null.
+tests.conditions; those that a case does not name are null.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.spec.conditions import Node, Term, as_condition, left, right, sql_text
-from panewise.testing.conditions import COLUMNS, Pair
+from tests.conditions import COLUMNS, Pair
 
 NAN, INF = math.nan, math.inf
 LONG: Final = 2**63

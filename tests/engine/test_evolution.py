@@ -17,7 +17,7 @@ from panewise.errors import StateError
 from panewise.spec import Chain, Specification, WindowedJoin
 from panewise.state import MemoryRunStore
 from panewise.testing import run
-from panewise.testing.changes import (
+from tests.changes import (
     changed_chains,
     changed_cogroups,
     changed_inputs,

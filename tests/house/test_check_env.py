@@ -1,22 +1,10 @@
 """tools/check_env.py: the problems that it reports on a fresh machine."""
 
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
-from tests.house.sources import ROOT
-
-
-@pytest.fixture(scope="module")
-def check_env() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("check_env", ROOT / "tools" / "check_env.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+from tools import check_env
 
 
 def java(folder: Path, text: str) -> Path:
@@ -29,11 +17,11 @@ def java(folder: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize("version", [(3, 11, 0), (3, 13, 1)])
-def test_python_is_new_enough(check_env: ModuleType, version: tuple[int, ...]) -> None:
+def test_python_is_new_enough(version: tuple[int, ...]) -> None:
     assert check_env.python_problem(version) is None
 
 
-def test_python_is_too_old(check_env: ModuleType) -> None:
+def test_python_is_too_old() -> None:
     problem = (
         "python3 is Python 3.10 | panewise needs Python 3.11 or newer | install one and put it "
         "first in PATH as python3"
@@ -42,7 +30,7 @@ def test_python_is_too_old(check_env: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("version", ["17.0.15", "21"])
-def test_java_fits(check_env: ModuleType, tmp_path: Path, version: str) -> None:
+def test_java_fits(tmp_path: Path, version: str) -> None:
     home = java(tmp_path, f'openjdk version "{version}" 2025-04-15')
     assert check_env.java_problem({"JAVA_HOME": str(home), "PATH": ""}) is None
     assert check_env.java_problem({"PATH": str(home / "bin")}) is None
@@ -52,7 +40,7 @@ OTHERS = [('java version "1.8.0_281"', "8"), ('openjdk version "11.0.2"', "11"),
 
 
 @pytest.mark.parametrize(("text", "seen"), OTHERS)
-def test_java_does_not_fit(check_env: ModuleType, tmp_path: Path, text: str, seen: str) -> None:
+def test_java_does_not_fit(tmp_path: Path, text: str, seen: str) -> None:
     home = java(tmp_path, text)
     given, rule, remedy = check_env.java_problem({"JAVA_HOME": str(home)}).split(" | ")
     assert given == f"{home}/bin/java is Java {seen}"
@@ -60,7 +48,7 @@ def test_java_does_not_fit(check_env: ModuleType, tmp_path: Path, text: str, see
     assert "JAVA_HOME or PATH" in remedy
 
 
-def test_there_is_no_java(check_env: ModuleType, tmp_path: Path) -> None:
+def test_there_is_no_java(tmp_path: Path) -> None:
     assert check_env.java_problem({"PATH": str(tmp_path)}).startswith("no java in PATH | ")
     assert check_env.java_problem({"JAVA_HOME": str(tmp_path)}).startswith(
         f"no java in JAVA_HOME='{tmp_path}' | "

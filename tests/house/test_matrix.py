@@ -1,29 +1,18 @@
 """tools/matrix.py: the versions of PySpark that the tests run on, and the other packages beside them."""
 
-import importlib.util
 import re
 import tomllib
-from types import ModuleType
 
 import pytest
 
 from panewise.spark import connectors
 from tests.house.sources import ROOT
+from tools import matrix
 
 LOCK = (ROOT / "requirements.lock").read_text(encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def matrix() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("matrix", ROOT / "tools" / "matrix.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_each_minor_version_that_the_extras_admit_is_there(matrix: ModuleType) -> None:
+def test_each_minor_version_that_the_extras_admit_is_there() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "optional-dependencies"
     ]
@@ -33,7 +22,7 @@ def test_each_minor_version_that_the_extras_admit_is_there(matrix: ModuleType) -
     assert matrix.locked(LOCK) in matrix.VERSIONS
 
 
-def test_only_pyspark_differs_from_the_lock(matrix: ModuleType) -> None:
+def test_only_pyspark_differs_from_the_lock() -> None:
     for version, digest in matrix.VERSIONS.items():
         made = matrix.pinned(LOCK, version)
         assert re.findall(r"^pyspark==(\S+) \\\n    --hash=sha256:(\w+)\n", made, re.MULTILINE) == [
@@ -44,7 +33,7 @@ def test_only_pyspark_differs_from_the_lock(matrix: ModuleType) -> None:
         assert len(differing) == (0 if version == matrix.locked(LOCK) else 4)
 
 
-def test_each_version_has_its_connectors(matrix: ModuleType) -> None:
+def test_each_version_has_its_connectors() -> None:
     """The extra `spark` admits the versions that have all connectors (docs/decisions/0049)."""
     assert {version: sorted(connectors(version)) for version in matrix.VERSIONS} == {
         "4.1.4": ["delta", "kafka"],
@@ -53,7 +42,7 @@ def test_each_version_has_its_connectors(matrix: ModuleType) -> None:
     }
 
 
-def test_a_version_can_be_chosen(matrix: ModuleType) -> None:
+def test_a_version_can_be_chosen() -> None:
     assert matrix.chosen("all") == list(matrix.VERSIONS)
     assert matrix.chosen("4.1.4") == ["4.1.4"]
     with pytest.raises(

@@ -125,7 +125,6 @@ ELSEWHERE = {
     "spark/sinks/postgres_copy.py": "spark/sinks/test_postgres.py",
     "spark/sinks/postgres_statements.py": "spark/sinks/test_postgres.py",
     "spark/sinks/table_modes.py": "spark/sinks/test_postgres.py",
-    "spark/sinks/query_identity.py": "connectors/test_topic_to_delta.py",
     "spark/queries/taken_over.py": "spark/test_changes.py",
     "spark/queries/shown_rows.py": "spark/streaming_sql/test_changed_sql.py",
     "spark/results/rows_between.py": "spark/builders/test_upstream_inputs.py",

@@ -1,6 +1,5 @@
 """The public names: a list of them, their documentation, and the version."""
 
-import importlib.util
 import inspect
 import re
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ import pytest
 import panewise
 from panewise import errors, policies
 from tests.house.sources import ROOT, check_each
+from tools import public_names
 
 LIST = ROOT / "tests" / "house" / "public_names.txt"
 MODULES = (
@@ -40,17 +40,7 @@ def module(name: str) -> ModuleType:
 PUBLIC = [(name, one) for name in MODULES for one in module(name).__all__ if one not in CONSTANTS]
 
 
-@pytest.fixture(scope="module")
-def public_names() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("public_names", ROOT / "tools" / "public_names.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-def test_the_list_of_public_names_is_that_of_the_code(public_names: ModuleType) -> None:
+def test_the_list_of_public_names_is_that_of_the_code() -> None:
     listed = set(LIST.read_text(encoding="utf-8").splitlines())
     found = set(public_names.lines())
     changes = [
@@ -60,7 +50,7 @@ def test_the_list_of_public_names_is_that_of_the_code(public_names: ModuleType) 
     assert not changes, "the public interface has changed: run `make names`\n" + "\n".join(changes)
 
 
-def test_the_list_shows_what_a_user_sees(public_names: ModuleType) -> None:
+def test_the_list_shows_what_a_user_sees() -> None:
     """A change of a name, a parameter, a default or a base class changes a line."""
 
     class Base:

@@ -5,13 +5,12 @@ import re
 import shutil
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 from tests.house.sources import ROOT
+from tools import scaffold
 
 NAMES = {
     "aggregate": "value_range",
@@ -38,17 +37,7 @@ import panewise.engine.numbering.operator
 
 
 @pytest.fixture(scope="module")
-def scaffold() -> ModuleType:
-    spec = spec_from_file_location("scaffold", ROOT / "tools" / "scaffold.py")
-    assert spec is not None
-    assert spec.loader is not None
-    made = module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
-
-
-@pytest.fixture(scope="module")
-def copy(scaffold: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
+def copy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
     """Returns a copy of this folder with a skeleton of each kind, and the files that were written."""
     root = tmp_path_factory.mktemp("scaffold")
     for name in ("src", "tests", "tools", "docs"):
@@ -105,7 +94,7 @@ def test_the_house_tests_list_what_is_to_be_written(copy: tuple[Path, list[Path]
                 assert f"{shown}:{number}: {line.strip()}" in found.stdout
 
 
-def test_a_scaffold_refuses(scaffold: ModuleType, tmp_path: Path) -> None:
+def test_a_scaffold_refuses(tmp_path: Path) -> None:
     for kind, name in (("window", "a"), ("match", "NearestKey"), ("match", "../a")):
         with pytest.raises(SystemExit, match="kinds are aggregate, family, match, sink, trigger"):
             scaffold.scaffold(kind, name, tmp_path)

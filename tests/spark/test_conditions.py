@@ -25,7 +25,7 @@ from panewise.spec.conditions import (
 )
 from panewise.spec.conditions.nodes import ARITHMETIC
 from panewise.spec.conditions.operand_types import digits_of, digits_of_result
-from panewise.testing.conditions import COLUMNS, TYPES
+from tests.conditions import COLUMNS, TYPES
 from tests.engine.condition_cases import CASES, EPOCH, OVERFLOW, Case
 
 OPERATORS: dict[str, Any] = {

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.errors import SqlError
+from panewise.spark.sinks.base import query_id
 from panewise.spark.sinks.files import FileSink
-from panewise.spark.sinks.query_identity import query_id
 from panewise.spark.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.table_sinks import FileTable, KafkaTable, TableShape

@@ -4,7 +4,6 @@ Its state is that of the events up to the committed positions. Every number in t
 together they are what an operator without faults emits.
 """
 
-import json
 from itertools import cycle
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +12,7 @@ import pytest
 
 from panewise.standalone import Emission, StandaloneOperator
 from panewise.standalone.delivery import Mode
-from tests.killing import Kills
+from tests.killing import Kills, in_sink
 from tests.nightly import first_here
 from tests.standalone import killed_job
 from tests.standalone.killed_job import SPECS, add, advance_after, lines, made, play, start_of
@@ -52,18 +51,6 @@ class Model:
 def state(operator: StandaloneOperator) -> Any:
     """Returns what can be seen of a state."""
     return sorted(map(repr, operator.live().rows())), operator.counts, operator.watermark, operator.clock
-
-
-def in_sink(sink: Path) -> dict[tuple[str, int], str]:
-    """Returns the content of a sink by kind and number. The last line of a killed process may be torn."""
-    found: dict[tuple[str, int], str] = {}
-    for text in sink.read_bytes().split(b"\n"):
-        try:
-            kind, number, row = json.loads(text)
-        except ValueError:
-            continue
-        assert found.setdefault((kind, number), row) == row
-    return found
 
 
 def rounds(folder: Path, kind: str, mode: Mode, kills: Kills, number: int, messages: int) -> None:

@@ -1,7 +1,7 @@
 """Messages added without a step of the engine have the outputs, and leave the state, of such steps."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from panewise import (
 )
 from panewise import functions as F
 from panewise.standalone import StandaloneOperator
+from panewise.standalone.direct_path import DirectPath
 from tests.engine.effort import examples
 from tests.standalone.test_deferral import content, observed
 
@@ -65,33 +66,47 @@ def stored_windows(operator: StandaloneOperator) -> Any:
     return repr(sorted(windows.rows(), key=repr))
 
 
-def restarted(operator: StandaloneOperator, spec: Any, store: Path) -> tuple[Any, StandaloneOperator]:
+def step_each(operator: StandaloneOperator) -> None:
+    """Evaluates each message of an operator by a step of the engine from now on."""
+    operator._core.flush_records()
+    operator._core.records = DirectPath()
+
+
+def restarted(operator: StandaloneOperator, spec: Any, types: Any, store: Path) -> Any:
     """Returns what a commit emits, and an operator that goes on from it."""
     emitted = [content(emission) for emission in operator.flush()]
     operator.close()
-    return emitted, StandaloneOperator(spec, TYPES, store=store)
+    return emitted, StandaloneOperator(spec, types, store=store)
 
 
-def agree(spec: Any, script: Sequence[Any], folder: str) -> None:
+def agree(
+    spec: Any,
+    types: Any,
+    script: Sequence[Any],
+    shown_by: Callable[[StandaloneOperator, Any], Any] = observed,
+    stored: Callable[[StandaloneOperator], Any] = stored_windows,
+) -> None:
     """Asserts that an operator shows the same after each event as one that makes a step of each message."""
-    stores = [Path(folder) / name for name in ("direct", "stepping")]
-    operators = [StandaloneOperator(spec, TYPES, store=store) for store in stores]
-    assert operators[0].evaluation == "direct"
-    for event in [("checkpoint", "one"), *script, "look", "restart", "look", "result", "clocks"]:
-        operators[1]._core.records.disable()  # each message is a step
-        if event == "restart":
-            pairs = [
-                restarted(*pair, store) for *pair, store in zip(operators, [spec] * 2, stores, strict=True)
-            ]
-            shown, operators = [emitted for emitted, _ in pairs], [operator for _, operator in pairs]
-        else:
-            shown = [observed(operator, event) for operator in operators]
-        assert repr(shown[0]) == repr(shown[1]), event  # NaN equals NaN
-        if event in ("look", "restart"):
-            operators[1]._core.records.disable()
-            assert stored_windows(operators[0]) == stored_windows(operators[1])
-    for operator in operators:
-        operator.close()
+    with tempfile.TemporaryDirectory() as folder:
+        stores = [Path(folder) / name for name in ("direct", "stepping")]
+        operators = [StandaloneOperator(spec, types, store=store) for store in stores]
+        assert operators[0].evaluation == "direct"
+        for event in [("checkpoint", "one"), *script, "look", "restart", "look", "result", "clocks"]:
+            step_each(operators[1])
+            if event == "restart":
+                pairs = [
+                    restarted(operator, spec, types, store)
+                    for operator, store in zip(operators, stores, strict=True)
+                ]
+                shown, operators = [emitted for emitted, _ in pairs], [operator for _, operator in pairs]
+                step_each(operators[1])
+            else:
+                shown = [shown_by(operator, event) for operator in operators]
+            assert repr(shown[0]) == repr(shown[1]), event  # NaN equals NaN
+            if event in ("look", "restart"):
+                assert stored(operators[0]) == stored(operators[1])
+        for operator in operators:
+            operator.close()
 
 
 @pytest.mark.filterwarnings("ignore::panewise.errors.SpecWarning")
@@ -128,8 +143,7 @@ def test_outputs_and_states_are_the_same(
         options |= {"accumulation": "accumulating", "only_updated": True}
     aggregates = AGGREGATES if few is None else AGGREGATES[few : few + 2]
     spec = WindowOperator(window=window, keys=keys, aggregates=aggregates, trigger=trigger, **options)
-    with tempfile.TemporaryDirectory() as folder:
-        agree(spec, script, folder)
+    agree(spec, TYPES, script)
 
 
 def test_extremes_after_a_nan() -> None:

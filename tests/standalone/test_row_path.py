@@ -1,8 +1,6 @@
 """Rows emitted without a step of the engine are those of such steps, and leave the same state."""
 
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -34,8 +32,9 @@ from panewise.spec.operators.join.columns import Selected
 from panewise.standalone import StandaloneOperator, row_path
 from panewise.testing import run
 from tests.engine.effort import examples
-from tests.standalone.test_deferral import content, observed
+from tests.standalone.test_deferral import observed
 from tests.standalone.test_record_path import BATCH, CLOCKS, DOUBLES, TIMES, VALUES
+from tests.standalone.test_record_path import agree as record_path_agrees
 
 SIDES = {"left", "right"}
 TYPES = {"k": "string", "event_time": "bigint", "v": "bigint", "x": "double", "s": "string", "i": "int"}
@@ -138,35 +137,9 @@ def stored(operator: StandaloneOperator) -> Any:
     return {name: sorted(map(repr, table.all().rows())) for name, table in tables.items() if name != "blocks"}
 
 
-def restarted(operator: StandaloneOperator, spec: Any, types: Any, store: Path) -> Any:
-    """Returns what a commit emits, and an operator that goes on from it."""
-    emitted = [content(emission) for emission in operator.flush()]
-    operator.close()
-    return emitted, StandaloneOperator(spec, types, store=store)
-
-
 def agree(spec: Any, types: Any, script: Sequence[Any]) -> None:
     """Asserts that an operator shows the same after each event as one that makes a step of each message."""
-    with tempfile.TemporaryDirectory() as folder:
-        stores = [Path(folder) / name for name in ("direct", "stepping")]
-        operators = [StandaloneOperator(spec, types, store=store) for store in stores]
-        assert operators[0].evaluation == "direct"
-        for event in [("checkpoint", "one"), *placed(script), "look", "restart", "look", "result", "clocks"]:
-            operators[1]._core.records.disable()
-            if event == "restart":
-                pairs = [
-                    restarted(operator, spec, types, store)
-                    for operator, store in zip(operators, stores, strict=True)
-                ]
-                shown, operators = [emitted for emitted, _ in pairs], [operator for _, operator in pairs]
-                operators[1]._core.records.disable()
-            else:
-                shown = [shown_by(operator, event) for operator in operators]
-            assert repr(shown[0]) == repr(shown[1]), event  # NaN equals NaN
-            if event in ("look", "restart"):
-                assert stored(operators[0]) == stored(operators[1])
-        for operator in operators:
-            operator.close()
+    record_path_agrees(spec, types, placed(script), shown_by, stored)
 
 
 def over(columns: Sequence[Any], frames: Sequence[Frame], **options: Any) -> OverOperator:

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from panewise.spec.codec import to_dict
 from panewise.spec.evolution import continuation
-from panewise.testing.changes import changes, placed
 from panewise.testing.strategies import specs
+from tests.changes import changes, placed
 from tests.engine.effort import FEW
 
 

@@ -13,7 +13,7 @@ from panewise.errors import InputError
 from panewise.oracle.conditions import matches
 from panewise.spec.conditions import Column, Comparison, In, Literal, Node, Not
 from panewise.spec.conditions.nodes import ARITHMETIC, COMPARISONS, walk
-from panewise.testing.conditions import COLUMNS, conditions, pairs
+from tests.conditions import COLUMNS, conditions, pairs
 
 Row = dict[str, Any]
 

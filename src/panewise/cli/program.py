@@ -18,11 +18,7 @@ from panewise.cli.messages import unknown_command
 NAME: Final = "panewise"
 COMPLETE: Final = "_PANEWISE_COMPLETE"  # the variable by which a shell requests completions
 
-_EXAMPLES: Final = (
-    "panewise check",
-    "panewise sql --check job.sql",
-    "panewise state /checkpoints/orders",
-)
+_EXAMPLES: Final = ("panewise check", "panewise sql --check job.sql", "panewise state /checkpoints/orders")
 _STATUSES: Final = (
     ("0", "it is done"),
     ("1", "something that ran has failed: a query, or a check"),

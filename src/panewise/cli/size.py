@@ -20,9 +20,16 @@ def _number(name: str, text: str, **attributes: Any) -> Decorator:
     return click.option(f"--{name}", type=float, metavar="N", help=text, **attributes)
 
 
-def _duration(name: str, text: str, default: str | None = None, **attributes: Any) -> Decorator:
-    option = {"show_default": default is not None, **attributes}
-    return click.option(f"--{name}", metavar="DURATION", default=default, help=text, **option)
+def _duration(
+    name: str, text: str, default: str | None = None, *, field: str | None = None, **attributes: Any
+) -> Decorator:
+    """Returns a decorator that adds a duration, which the command gets in seconds."""
+
+    def seconds(context: click.Context, param: click.Parameter, duration: str | None) -> float | None:
+        return None if duration is None else Duration.of(duration, name).us / _MICROSECONDS
+
+    option = {"show_default": default is not None, "callback": seconds, **attributes}
+    return click.option(f"--{name}", field or name, metavar="DURATION", default=default, help=text, **option)
 
 
 def _operators(context: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -50,7 +57,7 @@ def _operators(context: click.Context, param: click.Parameter, incomplete: str) 
 @_duration("slide", "time between two windows", show_default="the window")
 @_duration("delay", "the watermark delay: how far out of order rows may be", "10 seconds")
 @_duration("lateness", "the allowed lateness", "0 seconds")
-@_duration("micro-batch", "the time between the starts of two micro-batches", "10 seconds")
+@_duration("micro-batch", "the time between the starts of two micro-batches", "10 seconds", field="batch")
 @click.option(
     "--utilization", type=float, default=0.6, show_default=True, metavar="SHARE", help="how busy cores may be"
 )
@@ -60,37 +67,11 @@ def command(
     *, operators: tuple[str, ...], utilization: float, cache_mb: float, is_json: bool, **load: Any
 ) -> int:
     """Prints what a query needs; returns the exit status."""
-    known, workloads = costs(), [_workload(name, **load) for name in operators]
+    fields = {name: value for name, value in load.items() if value is not None}
+    known, workloads = costs(), [Workload(operator=name, **fields) for name in operators]
     need = requirements(workloads, known, utilization=utilization, cache_mb=cache_mb)
     click.echo(json.dumps(as_json(need, workloads, known)) if is_json else as_text(need, known))
     return 0
-
-
-def _workload(
-    operator: str,
-    *,
-    rows_per_second: float,
-    keys: float,
-    window: str | None,
-    slide: str | None,
-    delay: str,
-    lateness: str,
-    micro_batch: str,
-) -> Workload:
-    return Workload(
-        operator=operator,
-        rows_per_second=rows_per_second,
-        keys=keys,
-        window=0.0 if window is None else _seconds(window, "window"),
-        slide=None if slide is None else _seconds(slide, "slide"),
-        delay=_seconds(delay, "delay"),
-        lateness=_seconds(lateness, "lateness"),
-        batch=_seconds(micro_batch, "micro-batch"),
-    )
-
-
-def _seconds(text: str, name: str) -> float:
-    return Duration.of(text, name).us / _MICROSECONDS
 
 
 def as_json(need: Requirements, workloads: list[Workload], known: Costs) -> dict[str, Any]:

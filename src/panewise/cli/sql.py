@@ -228,7 +228,7 @@ class _Display:
             self.lines = 0
 
     def _show(self, queries: "Mapping[str, WindowQuery]") -> None:
-        from panewise.spark.streaming_sql.script_progress import cells, header  # noqa: PLC0415 - it loads PySpark
+        from panewise.spark.streaming_sql.script_progress import HEADER, cells  # noqa: PLC0415 - it loads PySpark
 
         if self.quiet:
             return
@@ -236,10 +236,10 @@ class _Display:
         if not self.terminal:
             for name, is_new in changed.items():
                 if is_new:
-                    pairs = zip(header(), cells(self.figures[name]), strict=True)
+                    pairs = zip(HEADER, cells(self.figures[name]), strict=True)
                     self.say(", ".join(f"{title} {cell}" for title, cell in pairs))
             return
-        rows = [header(), *(cells(self.figures[name]) for name in changed)]
+        rows = [HEADER, *(cells(self.figures[name]) for name in changed)]
         up = f"\x1b[{self.lines}A" if self.lines else ""
         text = "".join(f"\x1b[K{line}\n" for line in aligned(rows, _NUMBERS))
         print(f"{up}{text}", end="", file=self.stream, flush=True)

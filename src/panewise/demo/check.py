@@ -137,9 +137,7 @@ def _late_by_watermark(arrived: pl.DataFrame, outputs: PaneOutputs) -> Finding:
     expected = rows.filter(pl.col("watermark") >= expiry)["id"]
     passed = clock.height == arrived["batch"].n_unique() and set(expected) == set(late_ids(outputs))
     return Finding(
-        "exactly the rows whose window had expired are late",
-        passed,
-        f"{expected.len():,} by the watermarks",
+        "exactly the rows whose window had expired are late", passed, f"{expected.len():,} by the watermarks"
     )
 
 

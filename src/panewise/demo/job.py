@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 import panewise as pw
 from panewise import functions as F
 from panewise.demo.check import LATENESS, SIZE
-from panewise.spark import ParquetSink, WindowQuery, configure, windowed
+from panewise.spark import WindowQuery, configure, windowed
 from panewise.spark.session.standard_error import log_to
 
 AwaitSession = Callable[[], SparkSession]  # waits for a session that is starting
@@ -42,9 +42,7 @@ def session() -> SparkSession:
     """Returns a local session that needs no network and listens only on 127.0.0.1."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
-    builder = SparkSession.builder.master("local[2]").appName("panewise demo")
-    for name, value in _CONF.items():
-        builder = builder.config(name, value)
+    builder = SparkSession.builder.master("local[2]").appName("panewise demo").config(map={**_CONF})
     return configure(builder.getOrCreate(), local_checkpoints=True)
 
 
@@ -81,15 +79,8 @@ def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], 
         .finish("at_end")
         .agg(F.count().alias("flights"), F.avg("dep_delay").alias("mean_delay"))
     )
-    query = result.write(
-        panes=ParquetSink(str(out / "panes")),
-        late=ParquetSink(str(out / "late")),
-        invalid=ParquetSink(str(out / "invalid")),
-        counts=ParquetSink(str(out / "counts")),
-        checkpoint=str(out / "checkpoint"),
-        available_now=True,
-    )
-    follow(query, on_batch)
+    sinks = {name: out / name for name in ("panes", "late", "invalid", "counts")}
+    follow(result.write(sinks, checkpoint=out / "checkpoint", available_now=True), on_batch)
 
 
 def stream(spark: SparkSession, source: Path) -> DataFrame:

@@ -24,6 +24,8 @@ _WIDTHS: Final = tuple(
     for ms in (1, 10, 100, 1000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 864_000_000)
 )
 
+_PLAIN: Final = ("family", "counted", "windows_left_out", "panes_left_out", "shards_left_out")
+
 Bounds = tuple[int | None, int | None]
 
 
@@ -136,15 +138,10 @@ def _stretch(start: int, width: int) -> Bounds:
 
 def as_json(activity: Activity) -> dict[str, Any]:
     """Returns an activity as JSON values, without what is empty."""
-    document = {
-        "family": activity.family,
-        "counted": activity.counted,
+    document = {name: getattr(activity, name) for name in _PLAIN} | {
         "windows": [[*bounds, *counts] for bounds, counts in (activity.windows or {}).items()],
         "stored": [[*bounds, more] for bounds, more in (activity.stored or {}).items()],
-        "windows_left_out": activity.windows_left_out,
-        "panes_left_out": activity.panes_left_out,
         "shards": [[shard, *figures] for shard, figures in (activity.shards or {}).items()],
-        "shards_left_out": activity.shards_left_out,
         "keys": [[*pair] for pair in (activity.keys or {}).items()],
     }
     shown = {name: value for name, value in document.items() if value}
@@ -154,14 +151,9 @@ def as_json(activity: Activity) -> dict[str, Any]:
 def from_json(document: Mapping[str, Any]) -> Activity:
     """Returns the activity that :func:`as_json` has written."""
     return Activity(
-        family=document.get("family", ""),
-        counted=document.get("counted", False),
+        **{name: document[name] for name in (*_PLAIN, "horizon") if name in document},
         windows={(start, end): tuple(counts) for start, end, *counts in document.get("windows", ())},
         stored={(start, end): more for start, end, more in document.get("stored", ())},
-        windows_left_out=document.get("windows_left_out", 0),
-        panes_left_out=document.get("panes_left_out", 0),
-        horizon=document.get("horizon"),
         shards={shard: tuple(figures) for shard, *figures in document.get("shards", ())},
-        shards_left_out=document.get("shards_left_out", 0),
         keys=dict(document.get("keys", ())),
     )

@@ -103,28 +103,18 @@ def picture(
     """
     if width < 480:
         raise SpecError(f"width={width}", "a picture is 480 pixels wide or more", "give 960")
-    columns = _Columns(event_time, arrival)
-    rows = _rows_by_arrival(
-        columns, _records(panes, "panes"), _records(late, "late"), _records(counts, "counts")
-    )
-    counted = _is_counted(rows)
+    frames = {"panes": panes, "late": late, "counts": counts}
+    records = (_records(frame, name) for name, frame in frames.items())
+    rows = _rows_by_arrival(event_time, arrival, *records)
     scene = PaneScene(
         [row.arrival_in(_zone(zone)) for row in rows],
-        counted=counted,
+        counted=_is_counted(rows),
         zone=_zone(zone),
         title=title,
         arrival_name=arrival.replace("_", " "),
         windowed=False,
     )
     return Picture(scene_svg(scene, width=width))
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """The names of the columns of times."""
-
-    event_time: str
-    arrival: str
 
 
 @dataclass
@@ -161,30 +151,31 @@ class _Row:
 
 
 def _rows_by_arrival(
-    columns: _Columns,
+    event_time: str,
+    arrival: str,
     panes: Sequence[Mapping[str, Any]],
     late: Sequence[Mapping[str, Any]],
     counts: Sequence[Mapping[str, Any]],
 ) -> list[_Row]:
     """Returns the rows of the picture, the oldest first."""
-    times = {_time(row.get(columns.arrival), columns.arrival) for row in (*panes, *late, *counts)}
+    times = {_time(row.get(arrival), arrival) for row in (*panes, *late, *counts)}
     known = sorted(time for time in times if time is not None)
     width = 1 if len(known) <= _MOST_ROWS else -(-(known[-1] - known[0] + 1) // _MOST_ROWS)
     rows: dict[int | None, _Row] = {}
 
     def row_of(record: Mapping[str, Any]) -> _Row:
-        time = _time(record.get(columns.arrival), columns.arrival)
+        time = _time(record.get(arrival), arrival)
         at = None if time is None else known[0] + (time - known[0]) // width * width
         return rows.setdefault(at, _Row(at))
 
-    for record, bounds in zip(panes, _bounds_of(columns, panes), strict=True):
+    for record, bounds in zip(panes, _bounds_of(event_time, panes), strict=True):
         retracted = record.get("op") == "-"
         mark = "retracted" if retracted else _MARKS.get(str(record.get("timing")), "rows")
         row_of(record).marks.setdefault(bounds, Counter())[mark] += 1
     for record in late:
         row = row_of(record)
         row.late[str(record.get("reason") or "late")] += 1
-        time = _time(_of_late(record, columns.event_time), columns.event_time)
+        time = _time(_of_late(record, event_time), event_time)
         row.late_times += [] if time is None else [time]
     for record in counts:
         row_of(record).note_watermark(_time(record.get("watermark"), "watermark"))
@@ -199,17 +190,17 @@ def _continue_watermarks(rows: Mapping[int | None, _Row]) -> None:
         last = rows[at].watermark = last if rows[at].watermark is None else rows[at].watermark
 
 
-def _bounds_of(columns: _Columns, panes: Sequence[Mapping[str, Any]]) -> list[Bounds]:
+def _bounds_of(event_time: str, panes: Sequence[Mapping[str, Any]]) -> list[Bounds]:
     """Returns the bounds of the window of each pane, or of a stretch of event time."""
     if not panes:
         return []
     names = set(panes[0])
     if {*_BOUNDS} <= names:
         return [(_time(row[_BOUNDS[0]], _BOUNDS[0]), _time(row[_BOUNDS[1]], _BOUNDS[1])) for row in panes]
-    if columns.event_time not in names:
-        rule = f"panes have window_start and window_end, or the column event_time={columns.event_time!r}"
+    if event_time not in names:
+        rule = f"panes have window_start and window_end, or the column event_time={event_time!r}"
         raise InputError(f"panes with the columns {sorted(names)}", rule, "name the column of the event time")
-    times = [_time(row[columns.event_time], columns.event_time) for row in panes]
+    times = [_time(row[event_time], event_time) for row in panes]
     known = [time for time in times if time is not None]
     width = fitting_width(min(known), max(known)) if known else 1
     starts = [None if time is None else time - time % width for time in times]

@@ -65,7 +65,7 @@ def requirements(
             f"give micro-batches of more than {least:.2f} s",
         )
     busy = sum(_core_seconds(workload, costs) for workload in workloads)
-    state = sum(_state(workload, costs) for workload in workloads)
+    state = sum(workload.entries * costs.operators[workload.operator].entry_bytes for workload in workloads)
     shards = max(1, math.ceil(busy / (available - fixed)), math.ceil(state / SHARD_BYTES))
     total = busy + shards * fixed
     cores = max(1, math.ceil(total / available))
@@ -95,10 +95,6 @@ def _core_seconds(workload: Workload, costs: Costs) -> float:
     cost = costs.operators[workload.operator]
     row = cost.row_core_seconds + (workload.windows_of_a_row - 1) * cost.window_core_seconds
     return workload.rows * row + workload.changed * cost.changed_core_seconds
-
-
-def _state(workload: Workload, costs: Costs) -> float:
-    return workload.entries * costs.operators[workload.operator].entry_bytes
 
 
 def _written(workload: Workload, costs: Costs) -> float:

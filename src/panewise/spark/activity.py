@@ -34,12 +34,10 @@ class PortRows(Protocol):
     @property
     def rows(self) -> list[pl.DataFrame]:
         """Rows."""
-        ...
 
     @property
     def partials(self) -> list[pl.DataFrame]:
         """Rows that were pre-aggregated."""
-        ...
 
 
 @dataclass(frozen=True)

@@ -56,8 +56,7 @@ def session() -> Iterator[SparkSession]:
         return
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.master("local[2]").appName("panewise state")
-    for name, value in {**_QUIET, "spark.driver.memory": f"{_heap() >> 20}m"}.items():
-        builder = builder.config(name, value)
+    builder = builder.config(map={**_QUIET, "spark.driver.memory": f"{_heap() >> 20}m"})
     try:
         started = builder.getOrCreate()
     except PySparkException as error:

@@ -1,56 +1,42 @@
 """Messages that are evaluated in Python, without a step of the engine (semantics 31.31)."""
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 from panewise.standalone.emission import PaneColumns
 
 
-class DirectPath(ABC):
-    """The interface of such a path: it adds messages and readings of clocks, or leaves them to a step.
+class DirectPath:
+    """Adds messages and readings of clocks, or leaves them to a step. This class leaves all of them to steps.
 
     Attributes:
         enabled: whether messages of this operator may take this path.
         formats: the columns of what each port emits.
+        clock: the processing time with the readings that wait, None if none waits.
+        watermark: the same of watermarks.
     """
 
-    def __init__(self) -> None:
-        self.enabled = False
-        self.formats: dict[str, PaneColumns] = {}
+    enabled = False
+    clock: int | None = None
+    watermark: int | None = None
 
-    @property
-    @abstractmethod
-    def clock(self) -> int | None:
-        """The processing time with the readings that wait, None if none waits."""
+    def __init__(self, formats: dict[str, PaneColumns] | None = None) -> None:
+        self.formats = formats or {}
 
-    @property
-    @abstractmethod
-    def watermark(self) -> int | None:
-        """The same of watermarks."""
-
-    @abstractmethod
     def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
         """Adds a message. Returns what it emits; None if the engine must evaluate it."""
+        return None
 
-    @abstractmethod
     def moves(
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Moves the clocks. Returns what this emits; None if the engine must do it."""
+        return None
 
-    @abstractmethod
     def flush(self) -> None:
         """Puts what has changed, or waits, into the state of the operator."""
 
-    @abstractmethod
     def stored(self) -> None:
         """Notes that the state was stored after a flush."""
 
-    @abstractmethod
     def advanced(self, watermark: int | None) -> None:
         """Notes that a step of the engine has moved the clocks after a flush."""
-
-    def disable(self) -> None:
-        """Evaluates each message by a step of the engine from now on."""
-        self.flush()
-        self.enabled = False

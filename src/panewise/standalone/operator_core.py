@@ -73,10 +73,10 @@ class OperatorCore(Core):
         self.buffer, self._defers, self.uncommitted = Buffer(spec, schemas), buffer == 1, 0
         enabled = self._defers and materialized is None
         self.deferral = Deferral(spec, schemas, host, self.buffer, enabled=enabled)
-        enabled = enabled and not self.deferral.enabled
-        self.records: DirectPath = RecordPath(spec, schemas, host, enabled=enabled)
-        if not self.records.enabled:
-            self.records = RowPath(spec, schemas, host, enabled=enabled)
+        self.records = DirectPath()
+        if enabled and not self.deferral.enabled:
+            path = RecordPath.for_operator(spec, schemas, host) or RowPath.for_operator(spec, schemas, host)
+            self.records = path or self.records
         self._recorded: dict[str, int] = {}  # by port, messages that the counts do not have yet
         self.positions = PartitionPositions.from_json(host.notes.get("positions", {}))
         self.numbering = Numbering(**host.notes.get("numbers", {}))

@@ -26,15 +26,12 @@ class OperatorStore(RunStore, Protocol):
 
         Within the context, reads return what has been written.
         """
-        ...
 
     def copy(self, name: str) -> tuple[bytes, str] | None:
         """Returns the copy of a whole state with this name, and its notes; None if there is none."""
-        ...
 
     def put_copy(self, name: str, data: bytes, notes: str) -> None:
         """Saves a copy of a whole state under a name, with notes. It replaces that of the same name."""
-        ...
 
 
 _METHODS: Final = tuple(name for name in dir(OperatorStore) if not name.startswith("_"))

@@ -15,12 +15,12 @@ A message takes this path if:
 So may readings of the clock, and watermarks that complete no window.
 """
 
-from typing import Any
+from typing import Any, Self
 
 from panewise.engine.family_parts import engine_parts
 from panewise.engine.protocol import Schemas
 from panewise.standalone.buffer import highest
-from panewise.standalone.deferrable import ends_by_message, has_no_other_rules
+from panewise.standalone.deferrable import WindowEnds, ends_by_message, has_no_other_rules
 from panewise.standalone.direct_path import DirectPath
 from panewise.standalone.emission import PaneColumns
 from panewise.standalone.hosts import Host
@@ -30,39 +30,29 @@ from panewise.standalone.message_fit import MessageFit
 class RecordPath(DirectPath):
     """The messages of an operator that are added without a step of the engine."""
 
-    def __init__(self, spec: Any, schemas: Schemas, host: Host, *, enabled: bool) -> None:
-        super().__init__()
+    enabled = True
+
+    def __init__(self, spec: Any, schemas: Schemas, host: Host, windows: Any, ends: WindowEnds) -> None:
         ((port, schema), *_) = schemas.items()
-        self._host, self._spec = host, spec
-        self._clock: int | None = None  # since the last flush
-        self._watermark: int | None = None
         plan: Any = host.operator.plan
-        windows = engine_parts(spec).record_windows(plan) if enabled else None
-        self._windows: Any = windows
-        if windows is None or spec.watermark is not None or not has_no_other_rules(spec):
-            return
-        ends = ends_by_message(spec, schema)
-        if ends is None:
-            return
-        self._ends, self.enabled = ends, True
+        super().__init__({port: PaneColumns(plan.pane_schema, plan)})
+        self._host, self._spec, self._windows, self._ends = host, spec, windows, ends
         read = {*spec.keys, *(measure.column for measure in spec.measures)}
         self._fit = MessageFit(spec, schema, exact=read)
         self._waits = False
-        self.formats[port] = PaneColumns(plan.pane_schema, plan)
 
-    @property
-    def clock(self) -> int | None:
-        """The highest reading of processing time since the last flush, None if there is none."""
-        return self._clock
-
-    @property
-    def watermark(self) -> int | None:
-        """The same of watermarks."""
-        return self._watermark
+    @classmethod
+    def for_operator(cls, spec: Any, schemas: Schemas, host: Host) -> Self | None:
+        """Returns the path of an operator, None if its messages cannot take it."""
+        windows = engine_parts(spec).record_windows(host.operator.plan)
+        if windows is None or spec.watermark is not None or not has_no_other_rules(spec):
+            return None
+        ends = ends_by_message(spec, next(iter(schemas.values())))
+        return None if ends is None else cls(spec, schemas, host, windows, ends)
 
     def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
         """Adds a message. Returns its panes; None if the engine must evaluate it."""
-        if not self.enabled or type(message) is not dict:
+        if type(message) is not dict:
             return None
         time = self._fit.time_of(message)
         if time is None or not self._fit.fits(message):
@@ -81,22 +71,22 @@ class RecordPath(DirectPath):
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Takes readings of the clocks, if they emit nothing. Otherwise it returns None."""
-        if not self.enabled or self._host.operator.state.clocks.finished:
+        if self._host.operator.state.clocks.finished:
             return None
         if watermark is not None and watermark >= min(self._windows.first_end, self._host.next_due()):
             return None
-        self._clock, self._watermark = highest(self._clock, clock), highest(self._watermark, watermark)
+        self.clock, self.watermark = highest(self.clock, clock), highest(self.watermark, watermark)
         self._waits = True
         return []
 
     def flush(self) -> None:
         """Moves what has changed into the state of the operator."""
-        if not self.enabled or not self._waits:
+        if not self._waits:
             return
         clocks: Any = self._host.operator.state.clocks
         moved = clocks.moved(self._spec, self.clock, self.watermark)
         self._windows.flush(self._host.operator, moved)
-        self._clock = self._watermark = None
+        self.clock = self.watermark = None
         self._waits = False
 
     def stored(self) -> None:
@@ -105,5 +95,4 @@ class RecordPath(DirectPath):
 
     def advanced(self, watermark: int | None) -> None:
         """Notes that since the last flush only the clocks have moved."""
-        if self.enabled:
-            self._windows.follow(self._host.operator, watermark)
+        self._windows.follow(self._host.operator, watermark)

@@ -3,7 +3,7 @@
 An operator that emits rows could evaluate each message only by a step of the engine, which takes some
 milliseconds. Here Python objects decide what a message or a watermark emits. A family supplies them
 (:class:`panewise.engine.over.records.RecordRows`, :class:`panewise.engine.join.record_pairs.RecordPairs`).
-They have a copy of the state.
+They have a copy of the state, and read it again if a step has changed a table.
 
 The messages wait. They are added to the state before anything else happens, as one batch. Then the clocks
 move once for each input that has reported. What this batch emits is dropped, as it has been emitted before.
@@ -17,12 +17,13 @@ A message takes this path if:
 """
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import polars as pl
 
 from panewise.engine.family_parts import engine_parts
 from panewise.engine.protocol import Schemas
+from panewise.engine.tables.copied_tables import CopiedTables
 from panewise.standalone.buffer import highest
 from panewise.standalone.direct_path import DirectPath
 from panewise.standalone.emission import PaneColumns
@@ -35,36 +36,29 @@ MAX_WAITING: Final = 10_000  # messages
 class RowPath(DirectPath):
     """The messages of an operator whose rows are emitted without a step of the engine."""
 
-    def __init__(self, spec: Any, schemas: Schemas, host: Host, *, enabled: bool) -> None:
-        super().__init__()
-        self._host, self._spec, self._schemas = host, spec, schemas
+    enabled = True
+
+    def __init__(self, spec: Any, schemas: Schemas, host: Host, records: CopiedTables) -> None:
         plan: Any = host.operator.plan
-        plain = enabled and all(map(has_plain_types, schemas.values()))
-        records = engine_parts(spec).record_rows(plan) if plain else None
+        super().__init__({port: PaneColumns(plan.pane_schema, plan.ports[port]) for port in schemas})
+        self._host, self._spec, self._schemas, self._records = host, spec, schemas, records
+        self._fits = {port: RowFit(spec.ports[port], schema) for port, schema in schemas.items()}
         self._rows: dict[str, list[tuple[Any, ...]]] = {port: [] for port in schemas}  # that wait
         self._size = 0
         self._clocks: Any = None  # the clocks after the readings that wait, None if none waits
         self._sources: dict[str | None, int | None] = {}  # the watermarks that wait, by what reported them
         self._is_copy = False  # whether the Python objects were a copy of the state at the last flush
-        if records is None:
-            return
-        self._records, self.enabled = records, True
-        self._fits = {port: RowFit(spec.ports[port], schema) for port, schema in schemas.items()}
-        self.formats = {port: PaneColumns(plan.pane_schema, plan.ports[port]) for port in schemas}
 
-    @property
-    def clock(self) -> int | None:
-        """The processing time with the readings that wait, None if none waits."""
-        return None if self._clocks is None else self._clocks.processing_time
-
-    @property
-    def watermark(self) -> int | None:
-        """The same of watermarks."""
-        return None if self._clocks is None else self._clocks.instant_watermark
+    @classmethod
+    def for_operator(cls, spec: Any, schemas: Schemas, host: Host) -> Self | None:
+        """Returns the path of an operator, None if its messages cannot take it."""
+        plain = all(map(has_plain_types, schemas.values()))
+        records = engine_parts(spec).record_rows(host.operator.plan) if plain else None
+        return None if records is None else cls(spec, schemas, host, records)
 
     def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
         """Adds a message. Returns the rows that it emits; None if the engine must evaluate it."""
-        if not self.enabled or type(message) is not dict:
+        if type(message) is not dict:
             return None
         if self._size >= MAX_WAITING:
             self.flush()
@@ -83,21 +77,18 @@ class RowPath(DirectPath):
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Moves the clocks. Returns the rows that this emits; None if the engine must do it."""
-        if not self.enabled:
-            return None
         operator = self._host.operator
         clocks: Any = operator.state.clocks if self._clocks is None else self._clocks
         clocks = clocks.moved(self._spec, clock, watermark, source)
         emitted = self._records.advance(operator, clocks)
         if emitted is not None:
             self._clocks = clocks
+            self.clock, self.watermark = clocks.processing_time, clocks.instant_watermark
             self._sources[source] = highest(self._sources.get(source), watermark)
         return emitted
 
     def flush(self) -> None:
         """Adds what waits to the state of the operator."""
-        if not self.enabled:
-            return
         operator: Any = self._host.operator
         self._is_copy = self._records.is_copy_of(operator)
         if any(self._rows.values()) or self._clocks is not None:
@@ -109,6 +100,7 @@ class RowPath(DirectPath):
                 raise
             self._rows = {port: [] for port in self._rows}
             self._clocks, self._sources, self._size = None, {}, 0
+            self.clock = self.watermark = None
             if self._is_copy:
                 self._records.follow(operator)
 
@@ -127,8 +119,5 @@ class RowPath(DirectPath):
 
     def stored(self) -> None:
         """Notes that the state was stored. That may replace the operator, after a flush."""
-        if self.enabled and self._is_copy:
+        if self._is_copy:
             self._records.follow(self._host.operator)
-
-    def advanced(self, watermark: int | None) -> None:
-        """Does nothing: if the step has changed a table, the tables are read again."""

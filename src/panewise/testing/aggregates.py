@@ -15,10 +15,7 @@ _OF_ALL_TYPES = (
     *(F.first, F.last, F.min, F.max, F.collect_list, F.collect_set),
 )
 _SUMS = (F.sum, F.avg, F.sum_distinct, F.avg_distinct)
-_MOMENTS = (
-    *(F.skewness, F.kurtosis, F.product),
-    *(F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median),
-)
+_MOMENTS = (*(F.skewness, F.kurtosis, F.product), *(F.stddev, F.variance, F.stddev_pop, F.var_pop, F.median))
 
 
 def aggregates() -> st.SearchStrategy[list[Aggregate]]:

@@ -140,12 +140,8 @@ def _aggregates(types: Mapping[str, str]) -> list[Aggregate]:
 
 def _of_type(kind: str) -> tuple[Callable[[str], Aggregate], ...]:
     """Returns the functions that take only columns of a type."""
-    if _is_number(kind):
+    if kind in ("bigint", "double") or kind.startswith("decimal"):
         return _NUMERIC[:2] if kind.startswith("decimal") else _NUMERIC
     if kind == "boolean":
         return F.count_if, F.bool_and, F.bool_or, TRUES
     return (JOINED, ALL_TEXT) if kind == "string" else ()
-
-
-def _is_number(kind: str) -> bool:
-    return kind in ("bigint", "double") or kind.startswith("decimal")

@@ -9,11 +9,7 @@ from typing import Any, Final, cast
 from hypothesis import strategies as st
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.spec import (
-    FixedLag,
-    StreamTime,
-    WindowOperator,
-)
+from panewise.spec import FixedLag, StreamTime, WindowOperator
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.operator import JoinOperator

@@ -49,11 +49,7 @@ from panewise.spec.triggers.composite import finish, waits_for_end, walk
 from panewise.spec.windows.sliding import ANCHORS
 from panewise.testing.aggregates import aggregates
 from panewise.testing.edges import CHANGES, focus
-from panewise.testing.samples import (
-    GAP_WINDOWS,
-    SHIFTS,
-    STEPS,
-)
+from panewise.testing.samples import GAP_WINDOWS, SHIFTS, STEPS
 from panewise.testing.triggers import triggers
 
 __all__ = [

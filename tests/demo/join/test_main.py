@@ -1,37 +1,22 @@
 """The command of the demo of joins, with outputs that a simulation made instead of Spark."""
 
-import io
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from panewise.demo import job
 from panewise.demo.join import __main__ as command
-from panewise.demo.join import check, inputs
+from panewise.demo.join import inputs
 from panewise.demo.join.check import JoinOutputs
-from panewise.demo.show import Terminal
 from tests.demo.join.simulated import Pair
 
 
 @pytest.fixture
-def ended(
-    days: Pair, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Callable[[JoinOutputs], tuple[int, str]]:
+def ended(ending: Callable[..., Any], days: Pair) -> Callable[[JoinOutputs], tuple[int, str]]:
     """Returns a function from the outputs of the join to the exit status and the printed text."""
-    monkeypatch.setattr(inputs, "load", lambda: days)
-    monkeypatch.setattr(inputs, "in_batches", lambda frame: frame)
-    monkeypatch.setattr(job, "starting", lambda _: nullcontext())
-    monkeypatch.setattr(command, "_stream", lambda *_: None)
-
-    def run(outputs: JoinOutputs) -> tuple[int, str]:
-        monkeypatch.setattr(check, "read", lambda _: outputs)
-        printed = io.StringIO()
-        return command.main(tmp_path, Terminal(printed)), printed.getvalue()
-
-    return run
+    return ending(command, inputs, days)
 
 
 def test_right_outputs(

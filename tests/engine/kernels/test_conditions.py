@@ -14,7 +14,7 @@ from panewise.engine.kernels.conditions import CompiledCondition, compile_condit
 from panewise.errors import InputError
 from panewise.oracle.conditions import matches as in_oracle
 from panewise.spec.conditions import And, IsNull, Node, Not, Term, as_condition, left, right
-from panewise.testing.conditions import Pair, conditions, pairs
+from tests.conditions import Pair, conditions, pairs
 from tests.engine.condition_cases import CASES, OVERFLOW, Case, column_name, frame_of
 from tests.engine.effort import examples
 

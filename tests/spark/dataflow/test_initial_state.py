@@ -14,10 +14,11 @@ from panewise import functions as F
 from panewise.checkpoints.layout import record_in
 from panewise.cli import main
 from panewise.errors import SpecError, StateError
-from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, joined, windowed
+from panewise.spark import JoinResult, ParquetSink, WindowResult, apply, windowed
 from panewise.spark.queries import writer as writers
 from panewise.standalone import StandaloneOperator
 from panewise.state import Manifest
+from tests.spark import connect_moved_job
 from tests.spark.conftest import Feed, at, beside
 
 pytestmark = pytest.mark.usefixtures("two_partitions")
@@ -195,15 +196,7 @@ def test_to_a_process_and_back(first: Feed) -> None:
 
 
 def three(feed: Feed, other: Feed, shards: int) -> JoinResult:
-    """Returns a join of the windows of two streams, which have equal specifications."""
-    sides = []
-    for place, side in enumerate((feed, other)):
-        described = windowed(side.stream().withWatermark("ts", "4 seconds"), event_time="ts").groupBy("k")
-        described = described.window(pw.Tumbling("10 seconds")).options(timestamp="window_time")
-        summed = described.shards(shards + place).agg(F.sum("v").alias("v"))
-        sides.append(summed.select("k", "timestamp", "v"))
-    both = joined(*sides, event_time="timestamp").on("k").within("-10 seconds", "0 seconds")
-    return both.prefix(right="r_").shards(shards).how("left")
+    return connect_moved_job.pairs(feed.stream(), other.stream(), shards, None)
 
 
 def pairs(feed: Feed, *names: str) -> list[tuple[Any, ...]]:

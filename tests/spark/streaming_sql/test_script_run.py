@@ -14,7 +14,7 @@ from panewise.engine.checkpoint import EXPORT
 from panewise.errors import SpecError, SqlError
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.sinks.appending import AppendingSink
-from panewise.spark.streaming_sql.script_progress import QueryFigures, cells, header
+from panewise.spark.streaming_sql.script_progress import HEADER, QueryFigures, cells
 from panewise.spark.streaming_sql.script_remedies import of_scripts
 from panewise.spark.streaming_sql.script_run import ScriptRun
 from panewise.spark.streaming_sql.table_sinks import TableShape, TableSink, sink_of
@@ -89,7 +89,7 @@ def test_a_script(spark: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixt
     revenue = figures["revenue"]
     assert (revenue.rows_in, revenue.invalid, revenue.panes, revenue.state) == (4, 1, 2, "ended")
     assert cells(revenue)[:2] == ("revenue", "ended")
-    assert len(cells(revenue)) == len(header())
+    assert len(cells(revenue)) == len(HEADER)
     assert figures["big"].rows_in == 3  # Spark's source filters
     rows = pl.DataFrame(spark.read.parquet(f"{tmp_path}/revenue").toArrow())
     assert sorted(rows.select("product", "r").rows()) == [("a", 7.5), ("b", 6.0)]

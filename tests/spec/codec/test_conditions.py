@@ -11,7 +11,7 @@ from hypothesis import given
 from panewise.errors import SpecError
 from panewise.spec.codec.documents import read, write
 from panewise.spec.conditions import Literal, Node, as_condition, left, right, sql_text
-from panewise.testing.conditions import conditions
+from tests.conditions import conditions
 from tests.engine.effort import examples
 
 

@@ -5,7 +5,6 @@ together these are what an operator without faults emits. If the message store i
 restored, and windows and messages are those of an operator without faults.
 """
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 import pytest
 
 from panewise.standalone import WindowOutput
-from tests.killing import Kills
+from tests.killing import Kills, in_sink
 from tests.nightly import first_here
 from tests.standalone.retained import killed_job
 from tests.standalone.retained.killed_job import KINDS, play
@@ -21,18 +20,6 @@ from tests.standalone.retained.scripts import LONG, shown
 
 MESSAGES, MESSAGES_OF_CAMPAIGN = 600, 4_000
 CASES = [(kind, loses) for kind in KINDS for loses in (False, True)]
-
-
-def in_sink(sink: Path) -> dict[int, str]:
-    """Returns the content of a sink by number. The last line of a killed process may be torn."""
-    found: dict[int, str] = {}
-    for text in sink.read_bytes().split(b"\n"):
-        try:
-            number, row = json.loads(text)
-        except ValueError:
-            continue
-        assert found.setdefault(number, row) == row
-    return found
 
 
 def state(operator: Any, kind: str) -> Any:
@@ -57,7 +44,7 @@ def rounds(folder: Path, kind: str, loses: bool, kills: Kills, number: int, mess
         assert not operator.restoring
         assert state(operator, kind) == state(model, kind)
     if not loses:
-        assert in_sink(sink) == {one.sequence: repr(shown(one)) for one in emitted}
+        assert in_sink(sink) == {(one.sequence,): repr(shown(one)) for one in emitted}
 
 
 @pytest.mark.parametrize(("kind", "loses"), first_here(CASES[1:7:2]))

@@ -9,15 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from panewise.demo.flights import (
-    COARSE_HOUR,
-    COLUMNS,
-    FIRST_DAY,
-    ZONE,
-    load_planned,
-    read_table,
-    write_files,
-)
+from panewise.demo.flights import COARSE_HOUR, COLUMNS, FIRST_DAY, ZONE, load_planned, read_table, write_files
 
 FLIGHTS, WEATHER = "flights", "weather"  # the folders of the files
 OBSERVATION = ("origin", "observed", "visibility", "wind", "rain")

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.demo.job import follow, stream
 from panewise.demo.join.check import COUNTS, INVALID, JOINED, LATE, MAX_AGE
 from panewise.demo.join.inputs import FLIGHTS, OBSERVATION, WEATHER
-from panewise.spark import JoinResult, ParquetSink, joined
+from panewise.spark import JoinResult, joined
 
 LEAVES_WITHIN = "1 day"  # of its scheduled departure: so no flight is late
 EMITTED = ("id", "origin", "carrier", "flight", "dest", "scheduled", "dep_delay")
@@ -27,22 +27,11 @@ def run(spark: SparkSession, source: Path, out: Path, on_batch: Callable[[int], 
     """
     flights = stream(spark, source / FLIGHTS).withWatermark("scheduled", LEAVES_WITHIN)
     weather = stream(spark, source / WEATHER).withWatermark("observed", "0 seconds")
-
-    def sink(name: str) -> ParquetSink:
-        return ParquetSink(str(out / name))
-
-    query = described(flights, weather).write(
-        rows=sink(JOINED),
-        left_late=sink(f"{FLIGHTS}_{LATE}"),
-        right_late=sink(f"{WEATHER}_{LATE}"),
-        left_invalid=sink(f"{FLIGHTS}_{INVALID}"),
-        right_invalid=sink(f"{WEATHER}_{INVALID}"),
-        left_counts=sink(f"{FLIGHTS}_{COUNTS}"),
-        right_counts=sink(f"{WEATHER}_{COUNTS}"),
-        checkpoint=str(out / "checkpoint"),
-        available_now=True,
-    )
-    follow(query, on_batch)
+    sinks = {"rows": out / JOINED}
+    for kind in (LATE, INVALID, COUNTS):
+        sinks |= {f"left_{kind}": out / f"{FLIGHTS}_{kind}", f"right_{kind}": out / f"{WEATHER}_{kind}"}
+    result = described(flights, weather)
+    follow(result.write(sinks, checkpoint=out / "checkpoint", available_now=True), on_batch)
 
 
 def described(flights: DataFrame, weather: DataFrame) -> JoinResult:

@@ -43,7 +43,8 @@ class WatchServer:
     def __init__(self, directory: str | Path, *, host: str = "127.0.0.1", port: int = 0) -> None:
         self.model = WatchModel(directory)
         self._local = is_loopback(host)
-        server = type("Server", (ThreadingHTTPServer,), {"address_family": _family(host)})
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        server = type("Server", (ThreadingHTTPServer,), {"address_family": family})
         try:
             self._server: ThreadingHTTPServer = server((host, port), self._handler())
         except (OSError, OverflowError) as error:
@@ -137,7 +138,3 @@ def _is_local_name(host: str) -> bool:
     """Returns whether the header `Host` names this machine, with any port."""
     name = urlsplit(f"//{host}").hostname
     return name is not None and is_loopback(name)
-
-
-def _family(host: str) -> socket.AddressFamily:
-    return socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -15,9 +15,7 @@ from panewise.spec.operators.join.columns import SIDES
 
 
 def cogrouped(
-    left: Source,
-    right: Source,
-    event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None = None,
+    left: Source, right: Source, event_time: ColumnLike | tuple[ColumnLike, ColumnLike] | None = None
 ) -> "CogroupBuilder":
     """Begins a cogroup of two DataFrames, both streams or both batches, or of results of other operators.
 

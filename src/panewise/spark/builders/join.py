@@ -225,9 +225,7 @@ class JoinBuilder(SidesBuilder):
         return self._with(match=LastRows(right, left, order))
 
     def latest(
-        self,
-        ttl: DurationLike | None = None,
-        deletes: str | tuple[str | None, str | None] | None = None,
+        self, ttl: DurationLike | None = None, deletes: str | tuple[str | None, str | None] | None = None
     ) -> Self:
         """Pairs each row that arrives with the newest row of its key on the other side.
 

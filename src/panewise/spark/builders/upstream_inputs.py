@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.errors import SetupError, SpecError
+from panewise.spark.dataflow.dataflow import Dataflow, fed_rows
 from panewise.spark.dataflow.feeds import Feed
 from panewise.spark.inputs.ancestry import metrics_upstream, operators_upstream, waits_for_the_query
 from panewise.spark.inputs.checks import watermark_columns, watermarked
@@ -34,7 +35,7 @@ class Fed:
     """
 
     df: DataFrame
-    feed: Feed
+    feed: Feed[Dataflow]
     time: str | None
 
 
@@ -90,7 +91,7 @@ def _fed(source: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
         return rows.of(df, time) if rows.steps else df
 
     feed = Feed(result.dataflow, shape, others)
-    return Fed(feed.rows({}), feed, time)
+    return Fed(fed_rows(feed, {}), feed, time)
 
 
 def time_of(source: OperatorResult | ResultRows, entry: Entry) -> str | None:

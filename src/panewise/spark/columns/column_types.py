@@ -9,15 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    MapType,
-    NullType,
-    StructField,
-    StructType,
-    UserDefinedType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, NullType, StructField, StructType, UserDefinedType
 
 from panewise.errors import SpecError
 
@@ -69,19 +61,22 @@ def _check_names(what: str, names: list[str]) -> None:
 def parts_of(dtype: DataType) -> Iterator[DataType]:
     """Yields a type and all types inside it."""
     yield dtype
+    for part in inner_types(dtype):
+        yield from parts_of(part)
+
+
+def inner_types(dtype: DataType) -> list[DataType]:
+    """Returns the types directly inside a type; of a user-defined type that of its values."""
     match dtype:
         case ArrayType():
-            inner = [dtype.elementType]
+            return [dtype.elementType]
         case MapType():
-            inner = [dtype.keyType, dtype.valueType]
+            return [dtype.keyType, dtype.valueType]
         case StructType():
-            inner = [field.dataType for field in dtype.fields]
+            return [field.dataType for field in dtype.fields]
         case UserDefinedType():
-            inner = [dtype.sqlType()]
-        case _:
-            inner = []
-    for part in inner:
-        yield from parts_of(part)
+            return [dtype.sqlType()]
+    return []
 
 
 def _is_empty(dtype: DataType) -> bool:

@@ -4,11 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
-from pyspark.sql.types import (
-    ArrayType,
-    StructField,
-    StructType,
-)
+from pyspark.sql.types import ArrayType, StructField, StructType
 
 from panewise.engine.columns import REASON
 

@@ -228,18 +228,16 @@ def _lifted_method(method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _native(window: WindowSpec) -> Any:
-    return replace(window, keys=as_plain(window.keys), order=as_plain(window.order)).native()
-
-
 def _over(self: Any, window: Any) -> Column:
     """Returns the function over a window. Over a window of pyspark itself it is a plain column."""
     plain: Column = self.plain
     if not isinstance(window, WindowSpec):
         return plain.over(window)
-    native = (
-        pyspark.sql.functions.raise_error(_ONLY_HERE) if window.only_here else plain.over(_native(window))
-    )
+    if window.only_here:
+        native = pyspark.sql.functions.raise_error(_ONLY_HERE)
+    else:
+        of_plain = replace(window, keys=as_plain(window.keys), order=as_plain(window.order))
+        native = plain.over(of_plain.native())
     if self.memory.call is None:
         return native
     name = f"panewise over {next(_NUMBERS)}"

@@ -17,17 +17,11 @@ from panewise.errors import SpecError
 from panewise.spark.activity import SETTING, ActivitySettings
 from panewise.spark.columns.schemas import columns_of, schema_of
 from panewise.spark.columns.types import polars_schema
-from panewise.spark.dataflow.feeds import Feed, Upstream, renamed_inputs, with_names
+from panewise.spark.dataflow.feeds import Feed, renamed_inputs, with_names
 from panewise.spark.dataflow.initial_state import InitialState
 from panewise.spark.dataflow.output_schemas import unpack_of, with_own_names
 from panewise.spark.inputs.ancestry import label_of, operators_upstream, warn_of_late_rows
-from panewise.spark.inputs.checks import (
-    check_column_types,
-    check_distinct,
-    check_free,
-    own_columns,
-    setting,
-)
+from panewise.spark.inputs.checks import check_column_types, check_distinct, check_free, own_columns, setting
 from panewise.spark.inputs.clock_stream import clock_stream
 from panewise.spark.inputs.watermarks import follows_query
 from panewise.spark.metrics import observed, with_metrics, without_metrics
@@ -81,7 +75,7 @@ class Dataflow:
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
     inner: Mapping[str, str] = field(default_factory=dict)
-    fed: Mapping[str, Feed] = field(default_factory=dict)
+    fed: "Mapping[str, Feed[Dataflow]]" = field(default_factory=dict)
     controls: str | None = None
     initial_state: InitialState | None = None
     clock_last: bool = False
@@ -94,7 +88,7 @@ class Dataflow:
         shards: int | None,
         clock: Duration | None = None,
         output_names: Mapping[str, Mapping[str, str]] | None = None,
-        fed: Mapping[str, Feed] | None = None,
+        fed: "Mapping[str, Feed[Dataflow]] | None" = None,
     ) -> "Dataflow":
         """Returns the dataflow of a specification over inputs, both with the user's names.
 
@@ -131,7 +125,7 @@ class Dataflow:
         return Dataflow.from_inputs(dfs, spec, shards, self.clock, names, fed)
 
     @property
-    def operators(self) -> list[Upstream]:
+    def operators(self) -> "list[Dataflow]":
         """This operator and those before it, in the order in which Spark numbers them."""
         feeds = [self.fed[port] for port in self.dfs if port in self.fed]
         return [self, *(operator for feed in feeds for operator in feed.first.operators)]
@@ -159,7 +153,7 @@ class Dataflow:
                 own = None if initial is None else replace(initial, place=place)
                 first = feed.first.starting_with(own).writing(outputs, controls)
                 fed[port] = replace(feed, first=first)
-                dfs[port] = fed[port].rows(written)
+                dfs[port] = fed_rows(fed[port], written)
             place += len(feed.first.operators)
         return replace(self, dfs=dfs, fed=fed, controls=controls)
 
@@ -285,9 +279,10 @@ class Dataflow:
         columns that are `selected` later.
         """
         if not packed.isStreaming:
-            # Every shard gets the end of input, as an operator may emit something even if there are no rows.
-            ends = packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")
-            packed = packed.union(self.controlled(ends)) if self._emits_without_rows else packed
+            if parts(self.spec).one_shard(self.spec) is not None:
+                # Only an operator in one shard may emit something without rows. It gets the end of input.
+                ends = packed.sparkSession.createDataFrame([(note(finish=1),)], "note STRING")
+                packed = packed.union(self.controlled(ends))
             run = whole_batch(self.spec, schemas, time.time_ns() // 1000)
             return packed.groupBy("shard").applyInArrow(run, envelope.OUT)
         settings = self._settings(packed, schemas, direct, reports=reports)
@@ -355,11 +350,6 @@ class Dataflow:
         upstream = others + sum(map(operators_upstream, self.dfs.values())) if self.metrics else 0
         return f"{self.metrics}_{upstream + 1}" if upstream else self.metrics
 
-    @property
-    def _emits_without_rows(self) -> bool:
-        """Whether a batch without rows may emit something: only an operator that is in one shard can."""
-        return parts(self.spec).one_shard(self.spec) is not None
-
     def unpacker(self, kind: str, *, all_columns: bool) -> Unpack:
         """Returns the function that turns one kind of envelopes into real columns."""
         inputs = self.inputs(all_columns=all_columns)
@@ -386,6 +376,11 @@ class Dataflow:
         """Returns the same columns with their types in the engine."""
         inputs = self.inputs(all_columns=all_columns)
         return {port: polars_schema(schema) for port, schema in inputs.items()}
+
+
+def fed_rows(feed: Feed[Dataflow], written: Mapping[str, str]) -> DataFrame:
+    """Returns an input. `written` are the outputs that the query writes, each with its numbered kind."""
+    return feed.shape(feed.first.as_input(feed.others, written))
 
 
 def _shard_numbers(df: DataFrame, spec: Specification, shards: int | None) -> list[int]:

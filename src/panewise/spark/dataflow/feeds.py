@@ -4,64 +4,17 @@ A query writes outputs of an earlier operator, too. Then that operator is planne
 among its emitted rows. So a feed has the operator and what makes the input of its rows, besides that input.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Generic, TypeVar
 
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
 
-from panewise.engine.protocol import Schemas
-from panewise.spark.dataflow.initial_state import InitialState
-from panewise.spec import Specification
-
-
-class Upstream(Protocol):
-    """A dataflow whose emitted rows are an input of another one."""
-
-    @property
-    def spec(self) -> Specification:
-        """The specification."""
-        ...
-
-    @property
-    def shards(self) -> Sequence[int]:
-        """The numbers of the shards."""
-        ...
-
-    @property
-    def fed(self) -> Mapping[str, "Feed"]:
-        """The operators whose rows are inputs of this one, by port."""
-        ...
-
-    def inputs(self, *, all_columns: bool) -> Mapping[str, StructType]:
-        """The columns of each input."""
-        ...
-
-    def schemas(self, *, all_columns: bool) -> Schemas:
-        """The types of these columns in the engine."""
-        ...
-
-    @property
-    def operators(self) -> list["Upstream"]:
-        """This operator and those before it, in the order in which Spark numbers them."""
-        ...
-
-    def starting_with(self, state: InitialState | None) -> "Upstream":
-        """Returns the dataflow that begins with a state."""
-        ...
-
-    def writing(self, outputs: dict[int, dict[str, str]], controls: str | None) -> "Upstream":
-        """Returns the dataflow whose inputs also carry outputs of earlier operators."""
-        ...
-
-    def as_input(self, others: int, written: Mapping[str, str]) -> DataFrame:
-        """Returns the emitted rows and envelopes, for a second operator."""
-        ...
+D = TypeVar("D")  # the dataflow of an operator
 
 
 @dataclass(frozen=True)
-class Feed:
+class Feed(Generic[D]):
     """An operator whose emitted rows are the input of another operator.
 
     Attributes:
@@ -70,23 +23,19 @@ class Feed:
         others: the number of operators before the other inputs, for the names of metrics.
     """
 
-    first: Upstream
+    first: D
     shape: Callable[[DataFrame], DataFrame]
     others: int
 
-    def then(self, shape: Callable[[DataFrame], DataFrame]) -> "Feed":
+    def then(self, shape: Callable[[DataFrame], DataFrame]) -> "Feed[D]":
         """Returns the feed with one more change of the rows."""
         before = self.shape
         return replace(self, shape=lambda df: shape(before(df)))
 
-    def rows(self, written: Mapping[str, str]) -> DataFrame:
-        """Returns the input. `written` are the outputs that the query writes, each with its numbered kind."""
-        return self.shape(self.first.as_input(self.others, written))
-
 
 def renamed_inputs(
-    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed], names: Mapping[str, str]
-) -> tuple[dict[str, DataFrame], dict[str, Feed]]:
+    dfs: Mapping[str, DataFrame], feeds: Mapping[str, Feed[D]], names: Mapping[str, str]
+) -> tuple[dict[str, DataFrame], dict[str, Feed[D]]]:
     """Returns inputs and their feeds with renamed columns; `names` has the new name of each old one."""
 
     def rename(df: DataFrame) -> DataFrame:

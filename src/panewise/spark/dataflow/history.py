@@ -11,11 +11,10 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from panewise.engine.exported_operator import entries_of
 from panewise.engine.registry import operator_for
-from panewise.errors import PanewiseError
 from panewise.spark.columns.types import arrow_schema
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.workers.step import ShardBatch, step
-from panewise.spark.workers.worker import hide_traceback
+from panewise.spark.workers.whole_batch import of_shard
 from panewise.spec import Specification
 from panewise.state.export_file import ExportedFrom, writing
 
@@ -58,18 +57,10 @@ def state_of_shard(
     discarded.
     """
 
-    def run(key: Any, table: pa.Table) -> pa.Table:
-        try:
-            return of_shard(int(key[0].as_py()), table)
-        except PanewiseError:
-            hide_traceback()
-            raise
-
-    def of_shard(shard: int, table: pa.Table) -> pa.Table:
-        envelopes = zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
+    def entries(shard: int, shard_batch: ShardBatch) -> pa.Table:
         operator = operator_for(spec, schemas)
         moves: dict[str | None, int] = {} if watermark is None else {None: watermark}
-        for _ in step(operator, ShardBatch.read(envelopes), now, moves):
+        for _ in step(operator, shard_batch, now, moves):
             pass
         names, data = zip(*entries_of(operator, {}, shards), strict=True)
         columns = ([shard] * len(names), names, data)
@@ -77,4 +68,4 @@ def state_of_shard(
         arrays = [pa.array(column, of.type) for column, of in zip(columns, schema, strict=True)]
         return pa.Table.from_arrays(arrays, schema=schema)
 
-    return run
+    return of_shard(entries)

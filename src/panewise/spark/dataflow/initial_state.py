@@ -84,13 +84,10 @@ def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) ->
         if file is not None:
             raise begun_otherwise(file)
         return None
-    if file is not None and not _is_deleted(file, known["file"]) and origin_of(file).id != known["id"]:
+    may_differ = file is not None and (file != known["file"] or Path(file).exists())  # else it was deleted
+    if file is not None and may_differ and origin_of(file).id != known["id"]:
         raise begun_otherwise(file)
     return InitialState(checkpoint, **known)
-
-
-def _is_deleted(file: str, known: str) -> bool:
-    return file == known and not Path(file).exists()
 
 
 def imported_state(

@@ -28,12 +28,9 @@ def query_html(query: Any) -> str:
     if progress is not None:
         rows += [("micro-batch", progress["batchId"]), ("input rows", progress["numInputRows"])]
         for name, figures in (progress["observedMetrics"] or {}).items():
-            rows += [(f"{name}: {figure}", value) for figure, value in _items(figures)]
+            present = {figure: of for figure, of in by_name(figures).items() if of not in (None, 0, {})}
+            rows += [(f"{name}: {figure}", value) for figure, value in present.items()]
     return f"<div>{_table(rows)}</div>"
-
-
-def _items(figures: Any) -> list[tuple[str, Any]]:
-    return [(name, value) for name, value in by_name(figures).items() if value not in (None, 0, {})]
 
 
 def _table(rows: Iterable[tuple[object, object]]) -> str:

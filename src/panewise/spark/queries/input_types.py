@@ -17,7 +17,7 @@ from panewise.engine.protocol import Schemas
 from panewise.engine.registry import operator_for
 from panewise.errors import SpecError, StateError
 from panewise.spark.columns.types import polars_schema
-from panewise.spark.dataflow.feeds import Upstream
+from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spec import Specification
 from panewise.spec.codec import from_dict, to_dict
 
@@ -26,14 +26,14 @@ _COLUMNS: Final = "columns"  # the field of the record that has the columns that
 Inputs: TypeAlias = Mapping[str, StructType]
 
 
-def recorded_types(dataflow: Upstream) -> dict[str, Any]:
+def recorded_types(dataflow: Dataflow) -> dict[str, Any]:
     """Returns the field of the record with the columns that an operator reads."""
     columns = dataflow.inputs(all_columns=False)
     return {_COLUMNS: {port: schema.jsonValue() for port, schema in columns.items()}}
 
 
 def check_stored_types(
-    known: Mapping[str, Any], spec: Mapping[str, Any], dataflow: Upstream, has_state: Callable[[], bool]
+    known: Mapping[str, Any], spec: Mapping[str, Any], dataflow: Dataflow, has_state: Callable[[], bool]
 ) -> None:
     """Refuses columns by which a stored state would get other types, or would lack a column.
 
@@ -57,7 +57,7 @@ def check_stored_types(
 
 
 def check_spelling(
-    known: Mapping[str, Any], dataflow: Upstream, same: Callable[[str], str], has_state: Callable[[], bool]
+    known: Mapping[str, Any], dataflow: Dataflow, same: Callable[[str], str], has_state: Callable[[], bool]
 ) -> None:
     """Refuses another spelling of a column that the state has.
 
@@ -85,7 +85,7 @@ def _names(inputs: Inputs) -> dict[str, list[str]]:
     return {port: schema.names for port, schema in inputs.items()}
 
 
-def _check_stored_columns(spec: Mapping[str, Any], before: Inputs, dataflow: Upstream) -> None:
+def _check_stored_columns(spec: Mapping[str, Any], before: Inputs, dataflow: Dataflow) -> None:
     """Refuses an input that lacks stored columns, if the specification is that of the state.
 
     With another one the worker decides, which may convert what is stored.
@@ -98,7 +98,7 @@ def _check_stored_columns(spec: Mapping[str, Any], before: Inputs, dataflow: Ups
         raise other_types(f"other columns than those of the state ({_difference(before, dataflow)})")
 
 
-def _difference(before: Inputs, dataflow: Upstream) -> str:
+def _difference(before: Inputs, dataflow: Dataflow) -> str:
     """Returns which columns are missing and which are new, in words."""
     then, now = (
         {name for names in _names(inputs).values() for name in names}
@@ -124,7 +124,7 @@ def _changed(before: Inputs, now: Inputs) -> Iterator[tuple[str, str]]:
         )
 
 
-def _changes_state(spec: Mapping[str, Any], before: Inputs, dataflow: Upstream, port: str, name: str) -> bool:
+def _changes_state(spec: Mapping[str, Any], before: Inputs, dataflow: Dataflow, port: str, name: str) -> bool:
     """Returns whether a stored column gets another type because this column of the input has.
 
     If the operator cannot read the column with its old type, nothing is compared: all that it stores of the

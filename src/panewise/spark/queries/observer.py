@@ -128,7 +128,8 @@ class Observer(StreamingQueryListener):
         query = self._names.get(event.runId, str(event.id))
         if self._metrics is not None:
             self._metrics.ended(query, failed=event.exception is not None)
-        self._write(Ended(query, str(event.runId), _now(), _reason(event.exception)))
+        reason = None if event.exception is None else reason_of(event.exception)
+        self._write(Ended(query, str(event.runId), _now(), reason))
         with self._has_ended:
             self._names.pop(event.runId, None)
             self._has_ended.notify_all()
@@ -232,10 +233,6 @@ def _needed_metrics() -> "PrometheusMetrics":
         from panewise.observe.prometheus import PrometheusMetrics  # noqa: PLC0415 - of an extra
 
         return PrometheusMetrics()
-
-
-def _reason(report: str | None) -> str | None:
-    return None if report is None else reason_of(report)
 
 
 def _now() -> int:

@@ -119,11 +119,11 @@ class QueryCheckpoint:
             session, known, self.dataflow, checkpoint, self.rows, added, at_end=self.at_end
         )
         initial = known_state(known.header, checkpoint, self.options.initial_state)
-        dataflow, taken = query.dataflow.starting_with(initial), query.taken
+        dataflow = query.dataflow.starting_with(initial)
         places = self._checked_places(known)
         self._prepare_sinks(new=False)
         more = {**query.clock, **recorded_rows(dataflow, self.rows), SINKS: places}
-        continue_record(session, known, taken.change, dataflow, checkpoint, taken.after, more=more)
+        continue_record(session, known, query.change, dataflow, checkpoint, query.after, more=more)
         return dataflow
 
     def _checked_places(self, known: Manifest) -> list[str]:

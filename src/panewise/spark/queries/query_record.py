@@ -18,7 +18,6 @@ from panewise.engine.evolution import log_change
 from panewise.errors import StateError
 from panewise.paths import is_absolute
 from panewise.spark.dataflow.dataflow import Dataflow
-from panewise.spark.dataflow.feeds import Upstream
 from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
@@ -180,7 +179,7 @@ def _is_unused(session: SparkSession, known: Manifest, types: Mapping[str, Any],
     return last_committed(session, checkpoint) <= int(known.header.get(AFTER, NONE))
 
 
-def _fed_record(dataflow: Upstream) -> dict[str, Any]:
+def _fed_record(dataflow: Dataflow) -> dict[str, Any]:
     """Returns the field of the record with the operators whose rows are inputs; empty if there are none."""
     firsts = {port: feed.first for port, feed in dataflow.fed.items()}
     fed = {
@@ -206,7 +205,7 @@ def check_fed(
         raise StateError(fault, rule, "finish as before, or start from a new checkpoint")
 
 
-def _check_firsts(known: Mapping[str, Any], dataflow: Upstream, has_state: Callable[[], bool]) -> None:
+def _check_firsts(known: Mapping[str, Any], dataflow: Dataflow, has_state: Callable[[], bool]) -> None:
     before = known.get(_FED, {})
     if set(before) != set(dataflow.fed):
         fault = f"results as the inputs {sorted(dataflow.fed)}"

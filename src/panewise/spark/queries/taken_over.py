@@ -32,38 +32,19 @@ from panewise.spark.queries.query_record import (
 from panewise.spark.queries.shown_rows import check_rows
 from panewise.spec.codec.same_aggregates import AddedAggregates
 from panewise.spec.evolution import Continuation
-from panewise.spec.row_filter import EVERY_ROW, RowFilter
+from panewise.spec.row_filter import RowFilter
 from panewise.state import Manifest
 
 
-@dataclass(frozen=True)
-class TakenOver:
-    """How a specification continues a checkpoint.
-
-    Attributes:
-        change: what has changed since the record that the stored states belong to.
-        after: the last micro-batch before the change; None if the newest record has this specification.
-    """
-
-    change: Continuation
-    after: int | None = None
-
-
-def taken_over(
+def _taken_over(
     session: SparkSession,
     known: Manifest,
     dataflow: Dataflow,
     checkpoint: str,
-    added_aggregates: AddedAggregates = "null",
-    rows: RowFilter = EVERY_ROW,
-) -> TakenOver:
-    """Returns how a dataflow continues a checkpoint, of which `known` is the newest record.
-
-    `rows` says which of the emitted rows the query writes.
-
-    Raises:
-        StateError: if it cannot, or not now.
-    """
+    rows: RowFilter,
+    added_aggregates: AddedAggregates,
+) -> tuple[Continuation, int | None]:
+    """Returns `change` and `after` of :class:`ContinuedQuery`."""
     before, was_begun = _in_use(session, known, checkpoint), partial(has_begun, session, checkpoint)
     stored = partial(has_state, session, checkpoint)
     check_spelling(before.header, dataflow, same_name(next(iter(dataflow.dfs.values()))), stored)
@@ -73,12 +54,12 @@ def taken_over(
             change = _change(known, dataflow, added_aggregates)
             if not change.changes:
                 check_rows(known.header, change, dataflow, rows, was_begun)
-                return TakenOver(change)
+                return change, None
     change = _change(before, dataflow, added_aggregates)
     check_rows(before.header, change, dataflow, rows, was_begun)
     if before is known and not change.changes:
-        return TakenOver(change)
-    return TakenOver(change, _last_before(session, known, change, checkpoint))
+        return change, None
+    return change, _last_before(session, known, change, checkpoint)
 
 
 @dataclass(frozen=True)
@@ -87,12 +68,14 @@ class ContinuedQuery:
 
     Attributes:
         dataflow: its dataflow, with the shards and the clock stream of the checkpoint.
-        taken: how its specification continues.
+        change: what has changed since the record that the stored states belong to.
+        after: the last micro-batch before the change; None if the newest record has this specification.
         clock: what :func:`panewise.spark.queries.query_record.added_clock` returned.
     """
 
     dataflow: Dataflow
-    taken: TakenOver
+    change: Continuation
+    after: int | None
     clock: Mapping[str, Any]
 
 
@@ -106,20 +89,21 @@ def continued_query(
     *,
     at_end: bool,
 ) -> ContinuedQuery:
-    """Returns how a query continues a checkpoint. Nothing is written.
+    """Returns how a query continues a checkpoint, of which `known` is the newest record. Nothing is written.
 
-    The arguments are those of :func:`taken_over`. `at_end` says whether the query may end its input.
+    `rows` says which of the emitted rows the query writes, `at_end` whether it may end its input.
 
     Raises:
         StateError: if it cannot, or not now.
     """
     dataflow = dataflow.known_as(known.shards)
-    taken = taken_over(session, known, dataflow, checkpoint, added_aggregates, rows)
-    dataflow = with_clock(known.header, replace(dataflow, spec=taken.change.spec))
+    change, after = _taken_over(session, known, dataflow, checkpoint, rows, added_aggregates)
+    dataflow = with_clock(known.header, replace(dataflow, spec=change.spec))
     check_fed(known.header, dataflow, partial(has_state, session, checkpoint), at_end=at_end)
     check_place(session, known.header, checkpoint)
     check_reads(known.header, dataflow)
-    return ContinuedQuery(dataflow, taken, added_clock(session, known.header, dataflow, checkpoint))
+    clock = added_clock(session, known.header, dataflow, checkpoint)
+    return ContinuedQuery(dataflow, change, after, clock)
 
 
 def _change(record: Manifest, dataflow: Dataflow, added_aggregates: AddedAggregates) -> Continuation:

@@ -5,8 +5,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pyspark.sql import DataFrame
-
 from panewise.choices import check_choice
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow
@@ -14,7 +12,6 @@ from panewise.spark.shuffle.envelope import numbered
 from panewise.spark.sinks.base import AnySink
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
 from panewise.spec.fields import is_name
-from panewise.spec.row_filter import EVERY_ROW, RowFilter
 
 # What Spark takes as the interval of a trigger.
 _INTERVAL: Final = re.compile(
@@ -55,22 +52,6 @@ class WriteOptions:
         if self.available_now:
             return {"availableNow": True}
         return {} if self.processing_time is None else {"processingTime": self.processing_time}
-
-
-@dataclass(frozen=True)
-class WrittenRows:
-    """The rows that a query writes, as they are made of the emitted rows of its last operator.
-
-    Attributes:
-        steps: the functions that make them.
-        shown: which of the emitted rows they are.
-    """
-
-    steps: tuple[Callable[[DataFrame], DataFrame], ...] = ()
-    shown: RowFilter = EVERY_ROW
-
-
-AS_EMITTED: Final = WrittenRows()
 
 
 @dataclass(frozen=True)

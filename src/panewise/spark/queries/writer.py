@@ -15,18 +15,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from panewise.errors import SpecError, StateError
 from panewise.paths import check_apart
 from panewise.spark.dataflow.dataflow import Dataflow
-from panewise.spark.dataflow.initial_state import (
-    InitialState,
-    check_reached,
-    check_streaming,
-)
+from panewise.spark.dataflow.initial_state import InitialState, check_reached, check_streaming
 from panewise.spark.queries.active_paths import ACTIVE, PathClaim
 from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import WindowQuery, written_batch
 from panewise.spark.queries.query_checkpoint import QueryCheckpoint
 from panewise.spark.queries.query_record import write_note
-from panewise.spark.queries.write_arguments import AS_EMITTED, EarlierOutput, WriteOptions, WrittenRows
+from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
 from panewise.spark.session.failures import cause_of, spark_errors
 from panewise.spark.session.worker_python import check_sinks
 from panewise.spark.shuffle.envelope import kind_of
@@ -34,6 +30,7 @@ from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
 from panewise.spark.sinks.places import directories, file_places
 from panewise.spark.sinks.preparation import prepare_batch
 from panewise.spark.workers.pack import note
+from panewise.spec.row_filter import RowFilter
 
 
 def start(
@@ -41,14 +38,16 @@ def start(
     sinks: Mapping[str, AnySink],
     names: Mapping[str, str],
     options: WriteOptions,
-    earlier: Sequence[EarlierOutput] = (),
+    earlier: Sequence[EarlierOutput],
     *,
     at_end: bool,
-    rows: WrittenRows = AS_EMITTED,
+    steps: tuple[Callable[[DataFrame], DataFrame], ...],
+    shown: RowFilter,
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
-    `names` are those of the outputs in `write`, by their kinds.
+    `names` are those of the outputs in `write`, by their kinds. `steps` make the rows to write of those that
+    the last operator emits, and `shown` says which of these they are.
 
     Raises:
         SpecError: if a stream has no checkpoint, or a sink cannot write its output.
@@ -63,7 +62,7 @@ def start(
             "a checkpoint stores the state and the progress of the query",
             "give checkpoint='/a/directory'",
         )
-    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=rows.steps)
+    dispatch = replace(_dispatch(dataflow, sinks, earlier), steps=steps)
     names = {**names, **{output.label: output.name for output in earlier}}
     dispatch = bound(dispatch, dataflow, names, earlier, options)
     paths = directories(dispatch.sinks, names)
@@ -72,7 +71,7 @@ def start(
         return _written_batch(dataflow, sinks, dispatch)
     check_sinks(dataflow.df.sparkSession)
     columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    checkpoint = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end)
+    checkpoint = QueryCheckpoint(dataflow, dispatch, paths, options, columns, shown, at_end)
     return _started(checkpoint, sinks, _by_dataflow(earlier))
 
 

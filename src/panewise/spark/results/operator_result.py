@@ -20,7 +20,7 @@ from panewise.spark.queries.bound_sinks import check_sequence
 from panewise.spark.queries.display import result_html
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.selection import Selection
-from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions, WrittenRows
+from panewise.spark.queries.write_arguments import EarlierOutput, WriteOptions
 from panewise.spark.queries.writer import start, whole_rows
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.results.watermarked_output import timely_column, with_watermark_of_query
@@ -89,10 +89,6 @@ class OperatorResult:
         """Whether the first step names all columns that it reads, so that further ones are left out."""
         step = self.steps[0] if self.steps else None
         return isinstance(step, Selection) and step.explicit
-
-    def _shaped(self, rows: DataFrame) -> DataFrame:
-        """Returns rows of the first output after the steps."""
-        return reduce(lambda shaped, step: step(shaped), self.steps, rows)
 
     def __repr__(self) -> str:
         """Returns the class, the names of the outputs, and what kind of operator they come from."""
@@ -275,16 +271,17 @@ class OperatorResult:
         earlier operators, by the names of their outputs in `write`.
         """
         wanted = {kind: sink for kind, sink in sinks.items() if sink is not None}
-        earlier, is_stream = self._earlier_outputs(others, options), self.dataflow.df.isStreaming
+        earlier, dataflow = self._earlier_outputs(others, options), self.dataflow
+        is_stream = dataflow.df.isStreaming
         for kind in wanted:
-            check_output(kind, self.dataflow.static)
+            check_output(kind, dataflow.static)
         for output in earlier.values():
             check_output(output.kind, output.dataflow.static)
-        kinds = {self._argument(kind): kind for kind in wanted}
-        named = {name: wanted[kind] for name, kind in kinds.items()}
-        kinds |= {name: output.kind for name, output in earlier.items()}
+        names = {kind: self._argument(kind) for kind in wanted}
+        named = {names[kind]: sink for kind, sink in wanted.items()}
+        kinds = {name: kind for kind, name in names.items()} | {n: of.kind for n, of in earlier.items()}
         check_sinks(named | {name: output.sink for name, output in earlier.items()}, self.OUTPUT, kinds)
-        check_sequence(options.sequence, [*wanted, *(output.kind for output in earlier.values())])
+        check_sequence(options.sequence, kinds.values())
         if self.at_end and is_stream and not options.available_now:
             raise SpecError(
                 "finish='at_end' without available_now",
@@ -295,9 +292,9 @@ class OperatorResult:
             for output in earlier.values():
                 output.write()
             earlier = {}
-        names, outputs = {kind: self._argument(kind) for kind in wanted}, list(earlier.values())
-        rows = WrittenRows(self.steps, self.shown)
-        return start(self.dataflow, wanted, names, options, outputs, at_end=self.at_end, rows=rows)
+        outputs, steps, shown = list(earlier.values()), self.steps, self.shown
+        at_end = self.at_end
+        return start(dataflow, wanted, names, options, outputs, at_end=at_end, steps=steps, shown=shown)
 
     def _earlier(self) -> "list[OperatorResult]":
         """Returns the results of the earlier operators of the query, in the order in which rows pass them."""
@@ -353,7 +350,7 @@ class OperatorResult:
         if is_stream:
             column = timely_column(dataflow) if kind == "panes" else None
             rows = emitted(rows if column is None else with_watermark_of_query(rows, column), column)
-        return self._shaped(rows) if kind == "panes" else rows
+        return reduce(lambda shaped, step: step(shaped), self.steps if kind == "panes" else (), rows)
 
 
 def kinds_of(result: OperatorResult) -> dict[str, str]:

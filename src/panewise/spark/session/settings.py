@@ -32,7 +32,7 @@ _FEW = 4  # envelopes in an Arrow batch
 _LOCAL = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
+    )
 }
 
 CACHE = "panewise.cacheMegabytes"

@@ -20,8 +20,7 @@ def try_session(connectors: Sequence[str] = (), progress: ShowProgress = silent)
         Exception: of pyspark, if no JVM starts.
     """
     builder = SparkSession.builder.master("local[1]").appName("panewise check")
-    for name, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF"}.items():
-        builder = builder.config(name, value)
+    builder = builder.config(map={"spark.ui.enabled": "false", "spark.log.level": "OFF"})
     progress("Spark starts", 0.0)
     with builder.getOrCreate() as session:
         progress("a worker imports panewise", 0.5)

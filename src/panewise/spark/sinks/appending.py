@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from panewise.spark.sinks.base import query_id
 from panewise.spark.sinks.delta_commits import numbered_commits
-from panewise.spark.sinks.query_identity import query_id
 
 
 @dataclass(frozen=True)

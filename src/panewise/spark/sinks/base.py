@@ -1,5 +1,6 @@
 """What a sink of `write` is: a function of rows and the number of a micro-batch, or one that knows more."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,11 +9,20 @@ from typing import Any, Final, TypeAlias
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from panewise.spark.sinks.query_identity import query_id
 from panewise.spec import Specification
 from panewise.spec.conditions.text import in_backticks
 
 _QUERY: Final = "_query"
+
+
+def query_id(session: SparkSession, checkpoint: str) -> str:
+    """Returns the id of the query of a checkpoint: new for a new checkpoint, the same after a restart.
+
+    Spark makes it when it first starts the query, and stores it in the checkpoint, also of a query without
+    operators. So it is there in each micro-batch, and not before the first start.
+    """
+    (row,) = session.read.text(f"{checkpoint}/metadata", wholetext=True).collect()
+    return str(json.loads(row[0])["id"])
 
 
 @dataclass(frozen=True)

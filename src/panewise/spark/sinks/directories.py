@@ -75,12 +75,9 @@ class Directories:
 
     @property
     def _conf(self) -> Any:
-        return self._java.sessionState().newHadoopConf()
+        session: Any = self.session
+        return session._jsparkSession.sessionState().newHadoopConf()
 
     def _path(self, name: str = "") -> Any:
         jvm: Any = self.session._jvm
         return jvm.org.apache.hadoop.fs.Path(f"{self.path}/{name}" if name else self.path)
-
-    @property
-    def _java(self) -> Any:
-        return self.session._jsparkSession

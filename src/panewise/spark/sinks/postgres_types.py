@@ -16,6 +16,7 @@ from pyspark.sql.types import (
 )
 
 from panewise.errors import SpecError
+from panewise.spark.columns.column_types import inner_types
 from panewise.spark.sinks.json_options import JSON_OPTIONS
 
 _LONGEST: Final = 63  # bytes in a name; PostgreSQL cuts what is longer
@@ -54,7 +55,7 @@ def postgres_type(dtype: DataType) -> str | None:
         case ArrayType() if (element := _plain(dtype.elementType)) is not None:
             return f"{element}[]"
         case ArrayType() | MapType() | StructType():
-            return _JSON if all(map(postgres_type, _parts(dtype))) else None
+            return _JSON if all(map(postgres_type, inner_types(dtype))) else None
     return _plain(dtype)
 
 
@@ -62,17 +63,6 @@ def _plain(dtype: DataType) -> str | None:
     if isinstance(dtype, DecimalType):
         return postgres_type(dtype)
     return _TYPES.get(type(dtype).__name__)
-
-
-def _parts(dtype: DataType) -> list[DataType]:
-    match dtype:
-        case ArrayType():
-            return [dtype.elementType]
-        case MapType():
-            return [dtype.keyType, dtype.valueType]
-        case StructType():
-            return [field.dataType for field in dtype.fields]
-    return []
 
 
 def declared(fields: Iterable[StructField]) -> dict[str, str]:

@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from panewise.spark.metrics import by_name
 from panewise.spark.queries.query import WindowQuery
 
 _SUMS = ("rows_in", "late", "invalid", "panes")
+HEADER: Final = ("table", "state", "batch", "rows in", "late", "invalid", "panes", "watermark")  # of `cells`
 
 
 @dataclass
@@ -80,11 +81,6 @@ def _watermark(report: Any, operators: Iterable[Mapping[str, Any]]) -> str | Non
     return (
         None if text is None or text.startswith("1970-01-01T00:00:00") else text[:19].replace("T", " ") + "Z"
     )
-
-
-def header() -> tuple[str, ...]:
-    """Returns the titles of the columns of :func:`cells`."""
-    return ("table", "state", "batch", "rows in", "late", "invalid", "panes", "watermark")
 
 
 def cells(figures: QueryFigures) -> tuple[str, ...]:

@@ -13,11 +13,7 @@ from panewise.spark.builders.upstream_inputs import frame_of
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.session.failures import QueryError
-from panewise.spark.streaming_sql.script_inserts import (
-    CheckedInsert,
-    WrittenTable,
-    checked_insert,
-)
+from panewise.spark.streaming_sql.script_inserts import CheckedInsert, WrittenTable, checked_insert
 from panewise.spark.streaming_sql.script_remedies import of_scripts, refusal_of_spark
 from panewise.spark.streaming_sql.script_session import keep_settings, settings_of, with_settings
 from panewise.spark.streaming_sql.sql_stages import SqlResult

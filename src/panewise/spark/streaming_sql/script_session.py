@@ -29,9 +29,7 @@ def script_session(application: Application) -> tuple[SparkSession, bool]:
         return active, False
     settings = {**dict(_settings_before_queries(application)), **application.session_settings}
     builder = SparkSession.builder.appName("panewise sql")
-    for key, value in {"spark.ui.showConsoleProgress": "false", **settings}.items():
-        builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    session = builder.config(map={"spark.ui.showConsoleProgress": "false", **settings}).getOrCreate()
     remote = _REMOTE in settings or "SPARK_REMOTE" in os.environ
     configure(session, shuffle_partitions=None if remote or PARTITIONS in settings else _cores(session))
     keep_settings(session, settings)

@@ -103,10 +103,7 @@ class Processor(StatefulProcessor):
         return self._shards.take(int(key[0]), rows, timerValues)
 
     def handleExpiredTimer(
-        self,
-        key: Any,
-        timerValues: TimerValues,
-        expiredTimerInfo: ExpiredTimerInfo,
+        self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> "Iterator[pd.DataFrame]":
         """Runs the step of a shard whose timer the watermark has passed, unless it has received envelopes."""
         return self._shards.wake(int(key[0]), timerValues)

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    MapType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import ArrayType, DataType, MapType, StructField, StructType, TimestampType
 
 from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
 from panewise.errors import PanewiseError

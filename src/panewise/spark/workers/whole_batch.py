@@ -21,23 +21,27 @@ def whole_batch(
     All rows arrive in one batch at the processing time `now`, and then the input ends.
     """
 
-    def run(key: Any, table: pa.Table) -> pa.Table:
-        try:
-            return of_shard(key, table)
-        except PanewiseError:
-            hide_traceback()
-            raise
-
-    def of_shard(key: Any, table: pa.Table) -> pa.Table:
-        shard_batch = ShardBatch.read(
-            zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
-        )
+    def emitted_by(shard: int, shard_batch: ShardBatch) -> pa.Table:
         shard_batch.control["finish"] = 1
         outputs, emitted = OutputBuffer(), list[tuple[str, bytes]]()
         for panes in outputs.many_panes(step(operator_for(spec, schemas), shard_batch, now, None)):
             emitted += encoded([("panes", panes)])
-        emitted += encoded(outputs.rest().tables(int(key[0].as_py()), now, None))
+        emitted += encoded(outputs.rest().tables(shard, now, None))
         kinds, payloads = zip(*emitted, strict=True) if emitted else ((), ())
         return pa.table({"kind": pa.array(kinds, pa.string()), "payload": pa.array(payloads, pa.binary())})
+
+    return of_shard(emitted_by)
+
+
+def of_shard(work: Callable[[int, ShardBatch], pa.Table]) -> Callable[[Any, pa.Table], pa.Table]:
+    """Returns the function that Spark calls with a shard and its envelopes, given what is done with these."""
+
+    def run(key: Any, table: pa.Table) -> pa.Table:
+        envelopes = zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)
+        try:
+            return work(int(key[0].as_py()), ShardBatch.read(envelopes))
+        except PanewiseError:
+            hide_traceback()
+            raise
 
     return run

@@ -137,11 +137,7 @@ class RetainedState:
         ]
 
     def stored_messages(
-        self,
-        low: int,
-        high: int,
-        session_key: KeyValue | None,
-        join_keys: tuple[Any, ...] | None = None,
+        self, low: int, high: int, session_key: KeyValue | None, join_keys: tuple[Any, ...] | None = None
     ) -> Iterator[tuple[int, Message]]:
         """Returns the offsets and the messages of a range."""
         if self.messages is None:

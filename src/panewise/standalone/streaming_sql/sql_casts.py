@@ -5,7 +5,7 @@ constants, of which the accepted texts are those that Spark reads in the same wa
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
@@ -15,14 +15,13 @@ from panewise.errors import InputError
 from panewise.sql.expressions.expression_tree import ConstantNode, Node
 from panewise.sql.expressions.type_names import first_name
 from panewise.standalone.schema import dtype_of
-from panewise.standalone.streaming_sql.sql_exact_casts import exact_cast, text_cast
+from panewise.standalone.streaming_sql.sql_exact_casts import BITS, exact_cast, text_cast
 from panewise.standalone.streaming_sql.sql_numbers import in_range, whole
 from panewise.standalone.streaming_sql.sql_typed import Typed, refused
 
 COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "in"})
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
-_BITS: Final[Mapping[Any, int]] = {pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64}
 _RULE: Final = (
     "in process numbers and Booleans are cast to each other and to STRING, but no DOUBLE to STRING, instants "
     "and dates to each other and to STRING, texts to numbers, constant texts to instants and dates, and null "
@@ -44,7 +43,9 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     number = isinstance(wanted, (pl.Decimal, pl.Int8, pl.Int16, pl.Int32, pl.Int64))
     if isinstance(constant, str) and not isinstance(wanted, pl.String) and not number:
         return pl.lit(_of_text(constant, wanted), dtype=wanted)
-    casts = (_same, _of_number, _of_time, exact_cast, text_cast)
+    if wanted == value.dtype:
+        return value.expr
+    casts = (_of_number, _of_time, exact_cast, text_cast)
     results = (make(value, wanted) for make in casts)
     cast = next((result for result in results if result is not None), None)
     if cast is None and not value.is_null:
@@ -52,14 +53,10 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     return value.expr.cast(wanted) if cast is None else cast
 
 
-def _same(value: Typed, wanted: pl.DataType) -> pl.Expr | None:
-    return value.expr if wanted == value.dtype else None
-
-
 def _of_number(value: Typed, wanted: pl.DataType) -> pl.Expr | None:
     """Returns a number or a Boolean in a type, None if it is none or the type has others."""
     boolean, target = isinstance(value.dtype, pl.Boolean), Typed(value.expr, wanted)
-    if value.is_integer and target.is_integer and _BITS[type(wanted)] < _BITS[type(value.dtype)]:
+    if value.is_integer and target.is_integer and BITS[type(wanted)] < BITS[type(value.dtype)]:
         return in_range(value.expr.cast(pl.Int128), wanted)
     if value.is_float and isinstance(wanted, (pl.Int32, pl.Int64)):
         return whole(value, wanted)

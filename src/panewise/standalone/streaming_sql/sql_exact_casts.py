@@ -5,7 +5,7 @@ A value that the type does not have is an error, as on Spark with `spark.sql.ans
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import ROUND_DOWN, ROUND_HALF_UP, Context, Decimal
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from panewise.standalone.streaming_sql.sql_typed import Typed
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _WHOLE: Final = re.compile(r"[+-]?[0-9]+")
-_BITS: Final = {pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64}
+BITS: Final[Mapping[Any, int]] = {pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.Int64: 64}
 _EXACT: Final = Context(prec=800)
 
 
@@ -64,7 +64,7 @@ def _rounded(number: Any, wanted: Any) -> Decimal:
 
 def _whole(number: Decimal, wanted: Any) -> int:
     """Returns a DECIMAL without its fraction."""
-    whole, bits = int(number.quantize(Decimal(1), ROUND_DOWN, _EXACT)), _BITS[type(wanted)]
+    whole, bits = int(number.quantize(Decimal(1), ROUND_DOWN, _EXACT)), BITS[type(wanted)]
     if not -(2 ** (bits - 1)) <= whole < 2 ** (bits - 1):
         raise _lost(number, wanted)
     return whole
@@ -73,7 +73,7 @@ def _whole(number: Decimal, wanted: Any) -> int:
 def _of_text(text: str, wanted: Any) -> Any:
     """Returns the number that a text is."""
     written = text.strip(" ")
-    of_whole = type(wanted) in _BITS
+    of_whole = type(wanted) in BITS
     if not (_WHOLE if of_whole else _NUMBER).fullmatch(written):
         raise _lost(text, wanted)
     if of_whole:

@@ -15,7 +15,7 @@ from panewise.errors import InputError
 from panewise.standalone.streaming_sql.sql_choices import case, coalesce, extreme, if_else, nvl2
 from panewise.standalone.streaming_sql.sql_numbers import NUMBER_FUNCTIONS
 from panewise.standalone.streaming_sql.sql_time_functions import TIME_FUNCTIONS
-from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check
+from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check, of_one
 
 
 def _comparison(do: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
@@ -141,10 +141,11 @@ def _slice(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     return values.expr.list.slice(place, length.expr.cast(pl.Int64))
 
 
-def _list_size(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-    accepted = len(arguments) == 1 and isinstance(arguments[0].dtype, pl.List)
-    check(name, arguments, accepted=accepted, rule="it takes a list")
-    return arguments[0].expr.list.len().cast(pl.Int32)
+_SIZE: Final = of_one(
+    "it takes a list",
+    lambda values: isinstance(values.dtype, pl.List),
+    lambda values: values.expr.list.len().cast(pl.Int32),
+)
 
 
 def _array_join(name: str, arguments: Sequence[Typed]) -> pl.Expr:
@@ -199,8 +200,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "least": extreme(pl.min_horizontal),
     "sort_array": _sort_array,
     "slice": _slice,
-    "size": _list_size,
-    "array_size": _list_size,
+    "size": _SIZE,
+    "array_size": _SIZE,
     "array_join": _array_join,
     **NUMBER_FUNCTIONS,
     **TIME_FUNCTIONS,

@@ -83,11 +83,14 @@ class Rejected:
 Undo: TypeAlias = Callable[[], None]
 
 
-class Undoable(Protocol):
-    """What steps change."""
+class SqlPart(Protocol):
+    """What steps change: a node, an operator, or a watermark."""
 
     def savepoint(self) -> Undo:
         """Returns a function that undoes the steps from now on."""
+
+    def rejected(self) -> Rejected:
+        """Returns late and invalid rows of all operators in it, without rows."""
 
 
 class SqlNode(ABC):
@@ -97,27 +100,25 @@ class SqlNode(ABC):
         schema: the columns of its rows.
         watermark: the watermark of its rows in microseconds, None if there is none yet.
         event_time: the column with this watermark, None if none has it.
+        parts: what its steps change besides its watermark, the nodes before it among them.
     """
 
     schema: Dtypes
     watermark: int | None = None
     event_time: str | None = None
+    parts: Sequence[SqlPart]
 
     @abstractmethod
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Takes a step, and returns the rows that it emits."""
 
-    @abstractmethod
     def rejected(self) -> Rejected:
-        """Returns late and invalid rows of all operators, without rows."""
-
-    @abstractmethod
-    def parts(self) -> Sequence[Undoable]:
-        """Returns what steps of this node change, besides its watermark."""
+        """Returns late and invalid rows of all operators, in their order, without rows."""
+        return sum((part.rejected() for part in self.parts), Rejected())
 
     def savepoint(self) -> Undo:
         """Returns a function that undoes the steps from now on, also those of the nodes before it."""
-        watermark, undos = self.watermark, [part.savepoint() for part in self.parts()]
+        watermark, undos = self.watermark, [part.savepoint() for part in self.parts]
 
         def undo() -> None:
             self.watermark = watermark
@@ -173,6 +174,10 @@ class WatermarkedRows:
 
         return undo
 
+    def rejected(self) -> Rejected:
+        """Returns nothing: all rows stay."""
+        return Rejected()
+
     def read(self, clock: int | None) -> None:
         """Reads the clock, which never decreases; None changes nothing."""
         self.clock = max(self.clock, clock or 0)
@@ -205,7 +210,7 @@ class TableNode(SqlNode):
         self.name, self._own = (stage.name or "").lower(), schema
         named = dict(zip(stage.columns or schema, schema.values(), strict=False))
         self._rows = WatermarkedRows(stage.watermark, named, stage.alias, follows=follows)
-        self._names = list(named)
+        self._names, self.parts = list(named), [self._rows]
         self.schema, self.event_time = self._rows.schema, self._rows.event_time
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
@@ -221,34 +226,13 @@ class TableNode(SqlNode):
         rows = event.tables.get(self.name)
         return pl.DataFrame(schema=self._own) if rows is None else rows
 
-    def rejected(self) -> Rejected:
-        """Returns nothing: a table has all of its rows."""
-        return Rejected()
 
-    def parts(self) -> Sequence[Undoable]:
-        """Returns the watermark of the rows."""
-        return [self._rows]
-
-
-class FollowingNode(SqlNode):
-    """A node that follows another one: `source`."""
-
-    source: SqlNode
-
-    def rejected(self) -> Rejected:
-        """Returns late and invalid rows of the operators before it, without rows."""
-        return self.source.rejected()
-
-    def parts(self) -> Sequence[Undoable]:
-        """Returns the node before it."""
-        return [self.source]
-
-
-class SharedNode(FollowingNode):
+class SharedNode(SqlNode):
     """A node whose rows several nodes read, such as a query of WITH. It takes each step once."""
 
     def __init__(self, source: SqlNode) -> None:
-        self.source, self.schema, self.event_time = source, source.schema, source.event_time
+        self.source, self.parts = source, [source]
+        self.schema, self.event_time = source.schema, source.event_time
         self._last: tuple[StepInput, pl.DataFrame] | None = None
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
@@ -259,17 +243,13 @@ class SharedNode(FollowingNode):
         return self._last[1]
 
 
-class MarkedNode(FollowingNode):
+class MarkedNode(SqlNode):
     """The rows of a query, with a watermark."""
 
     def __init__(self, stage: WatermarkedStage, source: SqlNode, *, follows: bool) -> None:
-        self.source = source
         self._rows = WatermarkedRows(stage.watermark, source.schema, stage.alias, follows=follows)
+        self.source, self.parts = source, [source, self._rows]
         self.schema, self.event_time = self._rows.schema, self._rows.event_time
-
-    def parts(self) -> Sequence[Undoable]:
-        """Returns the node before it, and the watermark of the rows."""
-        return [self.source, self._rows]
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows."""
@@ -279,11 +259,11 @@ class MarkedNode(FollowingNode):
         return rows
 
 
-class RowsNode(FollowingNode):
+class RowsNode(SqlNode):
     """A filter and a SELECT list."""
 
     def __init__(self, stage: RowsStage, source: SqlNode) -> None:
-        self.source = source
+        self.source, self.parts = source, [source]
         scope = Scope(source.schema, stage.alias)
         self._where = None if stage.where is None else scope.condition(stage.where)
         outputs = stage.outputs
@@ -304,11 +284,12 @@ class RowsNode(FollowingNode):
         return shaped(rows, None, self._columns)
 
 
-class AssignedNode(FollowingNode):
+class AssignedNode(SqlNode):
     """Rows with the bounds of their windows, once for each window."""
 
     def __init__(self, stage: AssignedStage, source: SqlNode) -> None:
-        self.source, self.event_time, self._slicing = source, source.event_time, Slicing(stage.fixed)
+        self.source, self.parts = source, [source]
+        self.event_time, self._slicing = source.event_time, Slicing(stage.fixed)
         self._time = Scope(source.schema).column(stage.time)
         check_instant(stage.time, source.schema[self._time.meta.output_name()])
         self.schema = {**source.schema, **dict.fromkeys(WINDOW_COLUMNS, INSTANT)}

@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.errors import InputError
 from panewise.standalone.streaming_sql.sql_decimals import decimal_result
-from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check
+from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check, of_one
 
 
 def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
@@ -100,13 +100,10 @@ def _not_zero(divisor: Typed) -> pl.Expr:
 
 
 def _of_number(do: Callable[[pl.Expr], pl.Expr], *, whole: bool) -> Function:
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        exact = whole and (arguments[0].is_integer or arguments[0].is_decimal)
-        accepted = len(arguments) == 1 and (arguments[0].is_float or exact)
-        check(name, arguments, accepted=accepted, rule="it takes one number")
-        return do(arguments[0].expr)
+    def accepts(number: Typed) -> bool:
+        return number.is_float or (whole and (number.is_integer or number.is_decimal))
 
-    return function
+    return of_one("it takes one number", accepts, lambda number: do(number.expr))
 
 
 def _to_whole(do: Callable[[pl.Expr], pl.Expr]) -> Function:

@@ -1,6 +1,6 @@
 """Stages of a text in process that are operators: windows, functions over windows, deduplications, joins."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -12,13 +12,7 @@ from panewise.spec.operators.panes import BOUNDS
 from panewise.sql.expressions.expression_tree import CallNode, ConstantNode, tree_of
 from panewise.sql.joins import resolved
 from panewise.sql.over.compiler import with_free_names
-from panewise.sql.own_columns import (
-    only_time,
-    own_names,
-    times_of_sides,
-    with_own_names,
-    with_window_time,
-)
+from panewise.sql.own_columns import only_time, own_names, times_of_sides, with_own_names, with_window_time
 from panewise.sql.stages import DeduplicateStage, JoinStage, OverStage, SingleInputStage, WindowsStage
 from panewise.standalone.operator import StandaloneOperator
 from panewise.standalone.streaming_sql.sql_expressions import Scope
@@ -28,7 +22,6 @@ from panewise.standalone.streaming_sql.sql_nodes import (
     SqlNode,
     StepInput,
     Undo,
-    Undoable,
     check_instant,
 )
 from panewise.standalone.streaming_sql.sql_places import place_of
@@ -57,7 +50,7 @@ class SqlOperator(StandaloneOperator):
         """Returns a function that undoes the steps from now on."""
         return self._core.savepoint()
 
-    def nothing_rejected(self) -> Rejected:
+    def rejected(self) -> Rejected:
         """Returns late and invalid rows of each input, without rows."""
         ports = self._core.host.operator.plan.ports.values()
         late = [self._plain(pl.DataFrame(schema=port.late_schema)) for port in ports]
@@ -136,6 +129,7 @@ class OperatorNode(SqlNode):
             self.check_times()
         rejected_without = () if isinstance(stage, DeduplicateStage) else [c.name for c in stage.computed]
         self.operator = SqlOperator(spec, self._input, rejected_without)
+        self.parts = [source, self.operator]
         self.event_time = output_time(spec)
         self._emitted = self.operator.emitted(self.times)
         emitted = dict(self.following(pl.DataFrame(schema=self._emitted)).schema)
@@ -187,14 +181,6 @@ class OperatorNode(SqlNode):
     def _without_rows(self, event: StepInput) -> list[pl.DataFrame]:
         """Returns what is emitted in a step in which the operator emits nothing."""
         return []
-
-    def rejected(self) -> Rejected:
-        """Returns late and invalid rows of this operator and of those before it, without rows."""
-        return self.source.rejected() + self.operator.nothing_rejected()
-
-    def parts(self) -> Sequence[Undoable]:
-        """Returns the node before it, and the operator."""
-        return [self.source, self.operator]
 
 
 class OverNode(OperatorNode):
@@ -290,6 +276,7 @@ class JoinNode(SqlNode):
             for name in join.spec.ports[side].time_columns:
                 check_instant(name, node.schema.get(name))
         self.operator = SqlOperator(join.spec, {side: dict(node.schema) for side, node in self.sides.items()})
+        self.parts = [left, right, self.operator]
         self.event_time = output_time(join.spec)
         self._emitted = self.operator.emitted(_INSTANTS.union(BOUNDS))
         scope = Scope(self._emitted)
@@ -310,15 +297,6 @@ class JoinNode(SqlNode):
         for condition in self._where:
             emitted = emitted.filter(condition)
         return shaped(emitted, None, self._columns)
-
-    def rejected(self) -> Rejected:
-        """Returns late and invalid rows of both sides and of what is before them, without rows."""
-        left, right = (node.rejected() for node in self.sides.values())
-        return left + right + self.operator.nothing_rejected()
-
-    def parts(self) -> Sequence[Undoable]:
-        """Returns the sides, and the operator."""
-        return [*self.sides.values(), self.operator]
 
 
 def _only_time(node: SqlNode) -> str:

@@ -5,12 +5,12 @@ and `$` also matches before the last end of a line. Other tokens, such as lookah
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 import polars as pl
 
-from panewise.standalone.streaming_sql.sql_typed import Function, Typed, check, refused
+from panewise.standalone.streaming_sql.sql_typed import Function, of_one, refused
 
 _SETS: Final[Mapping[str, str]] = {"d": "0-9", "w": "a-zA-Z0-9_", "s": r" \t\n\x0B\f\r"}
 _IN_SET: Final = r"(?:\\[dws]|\\[\[\]\\^.$|?*+(){}/-]|\w(?:-\w)?|[ .,:;!?@#%/_'\"=<>+*$(){}|])"
@@ -55,13 +55,8 @@ def matching(pattern: str) -> Function:
         pl.Series([""]).str.contains(ours)
     except pl.exceptions.PolarsError:
         raise refused(f"RLIKE {pattern!r}", "a pattern is a regular expression") from None
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        (text,) = arguments
-        check(name, arguments, accepted=text.is_text, rule="it takes a text and a constant pattern")
-        return text.expr.cast(pl.String).str.contains(ours)
-
-    return function
+    rule = "it takes a text and a constant pattern"
+    return of_one(rule, lambda text: text.is_text, lambda text: text.expr.cast(pl.String).str.contains(ours))
 
 
 def _translated(kind: str, token: str) -> str:

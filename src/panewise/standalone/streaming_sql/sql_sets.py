@@ -11,14 +11,7 @@ from panewise.errors import SqlError
 from panewise.sql.expressions.values import rows_of_values
 from panewise.sql.stages import SetStage, TableStage
 from panewise.standalone.streaming_sql.sql_expressions import Scope
-from panewise.standalone.streaming_sql.sql_nodes import (
-    FollowingNode,
-    Rejected,
-    SqlNode,
-    StepInput,
-    TableNode,
-    Undoable,
-)
+from panewise.standalone.streaming_sql.sql_nodes import Rejected, SqlNode, StepInput, TableNode
 from panewise.standalone.streaming_sql.sql_typed import Typed, common_type, refused
 
 _NUMBER: Final = "number among equal rows"
@@ -31,7 +24,7 @@ class UnionNode(SqlNode):
     """
 
     def __init__(self, left: SqlNode, right: SqlNode) -> None:
-        self.sides = (left, right)
+        self.sides = self.parts = (left, right)
         self.schema = _united(left.schema, right.schema, "UNION")
         self.event_time = left.event_time
 
@@ -46,15 +39,6 @@ class UnionNode(SqlNode):
             self.watermark = None
         return pl.concat([frame.cast(self.schema) for frame in same])  # type: ignore[arg-type]
 
-    def rejected(self) -> Rejected:
-        """Returns late and invalid rows of the operators before it, without rows."""
-        left, right = (side.rejected() for side in self.sides)
-        return left + right
-
-    def parts(self) -> Sequence[Undoable]:
-        """Returns both nodes."""
-        return self.sides
-
 
 class SetNode(SqlNode):
     """The rows of a whole input that are, or are not, those of another one."""
@@ -63,7 +47,8 @@ class SetNode(SqlNode):
         if follows:
             rule = "only at the end of both inputs it is known which rows both have"
             raise SqlError(stage.word, rule, "use a semi or an anti join with a range of time")
-        self.sides, self._stage = (left, right), stage
+        self.sides = self.parts = (left, right)
+        self._stage = stage
         self.schema, self.event_time = _united(left.schema, right.schema, stage.word), left.event_time
         nested = next((name for name, dtype in self.schema.items() if dtype.is_nested()), None)
         if nested is not None:
@@ -82,15 +67,6 @@ class SetNode(SqlNode):
         if not self._stage.every:
             return rows.unique(maintain_order=True)
         return rows.with_columns(pl.int_range(pl.len()).over(list(self.schema)).alias(_NUMBER))
-
-    def rejected(self) -> Rejected:
-        """Returns late and invalid rows of the operators before it, without rows."""
-        left, right = (side.rejected() for side in self.sides)
-        return left + right
-
-    def parts(self) -> Sequence[Undoable]:
-        """Returns both nodes."""
-        return self.sides
 
 
 def _united(left: Dtypes, right: Dtypes, word: str) -> Dtypes:
@@ -113,7 +89,7 @@ def _united(left: Dtypes, right: Dtypes, word: str) -> Dtypes:
     return schema
 
 
-class DistinctNode(FollowingNode):
+class DistinctNode(SqlNode):
     """The different rows of a whole input."""
 
     def __init__(self, source: SqlNode, *, follows: bool) -> None:
@@ -121,7 +97,8 @@ class DistinctNode(FollowingNode):
             rule = "the different rows of an input in steps have no end"
             remedy = "write SELECT DISTINCT ... FROM t WATERMARK ts DELAY OF ..."
             raise SqlError("DISTINCT", rule, remedy)
-        self.source, self.schema, self.event_time = source, source.schema, source.event_time
+        self.source, self.parts = source, [source]
+        self.schema, self.event_time = source.schema, source.event_time
         nested = next((name for name, dtype in self.schema.items() if _has_inner_float(dtype)), None)
         if nested is not None:
             rule = f"in process DISTINCT has no DOUBLE in an array or a struct, as {nested} has"

@@ -7,15 +7,16 @@ import polars as pl
 from panewise.errors import SqlError
 from panewise.sql.stages import Ordering, TailStage
 from panewise.standalone.streaming_sql.sql_expressions import Scope
-from panewise.standalone.streaming_sql.sql_nodes import FollowingNode, Rejected, SqlNode, StepInput
+from panewise.standalone.streaming_sql.sql_nodes import Rejected, SqlNode, StepInput
 from panewise.standalone.streaming_sql.sql_typed import refused
 
 
-class TailNode(FollowingNode):
+class TailNode(SqlNode):
     """The sorted rows of a whole input, or some of them. Equal rows keep their order."""
 
     def __init__(self, stage: TailStage, source: SqlNode) -> None:
-        self.source, self.schema, self.event_time = source, source.schema, source.event_time
+        self.source, self.parts = source, [source]
+        self.schema, self.event_time = source.schema, source.event_time
         self._limit, self._offset, self._ordering = stage.limit, stage.offset, stage.ordering
         scope = Scope(source.schema, stage.alias)
         self._by = [_expression(term, scope, list(source.schema)) for term in stage.ordering]

@@ -1,23 +1,20 @@
 """The functions of instants that expressions have in process, in the time zone UTC as in Spark's default."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import polars as pl
 
-from panewise.standalone.streaming_sql.sql_typed import Function, Typed, check
+from panewise.standalone.streaming_sql.sql_typed import Function, Typed, of_one
 
 
 def _of_time(do: Callable[[Any], pl.Expr]) -> Function:
     """Returns a function of instants, in the time zone UTC, or of dates."""
 
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) == 1 and (arguments[0].is_time or isinstance(arguments[0].dtype, pl.Date))
-        check(name, arguments, accepted=accepted, rule="it takes an instant")
-        expr = arguments[0].expr
-        return do((expr.dt.convert_time_zone("UTC") if arguments[0].is_time else expr).dt).cast(pl.Int32)
+    def part(at: Typed) -> pl.Expr:
+        return do((at.expr.dt.convert_time_zone("UTC") if at.is_time else at.expr).dt).cast(pl.Int32)
 
-    return function
+    return of_one("it takes an instant", lambda at: at.is_time or isinstance(at.dtype, pl.Date), part)
 
 
 _UNITS: Final[Mapping[str, str]] = {
@@ -40,36 +37,30 @@ _UNITS: Final[Mapping[str, str]] = {
 def truncated(unit: str) -> Function | None:
     """Returns the function that date_trunc is for a unit, None if there is none."""
     length = _UNITS.get(unit.lower())
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        (instant,) = arguments
-        check(name, arguments, accepted=instant.is_time, rule="it takes a unit and an instant")
-        return instant.expr.dt.convert_time_zone("UTC").dt.truncate(length or "1s")
-
-    return None if length is None else function
+    if length is None:
+        return None
+    rule = "it takes a unit and an instant"
+    return of_one(rule, _is_time, lambda at: at.expr.dt.convert_time_zone("UTC").dt.truncate(length))
 
 
 def _unix(unit: int) -> Function:
     """Returns the time since 1970 in this many microseconds, rounded down."""
-
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) == 1 and arguments[0].is_time
-        check(name, arguments, accepted=accepted, rule="it takes an instant")
-        return arguments[0].expr.dt.cast_time_unit("us").to_physical().floordiv(unit)
-
-    return function
+    rule = "it takes an instant"
+    return of_one(rule, _is_time, lambda at: at.expr.dt.cast_time_unit("us").to_physical().floordiv(unit))
 
 
 def _instant(unit: int) -> Function:
     """Returns the instant that is a number of this many microseconds after 1970."""
 
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        accepted = len(arguments) == 1 and arguments[0].is_integer
-        check(name, arguments, accepted=accepted, rule="it takes a whole number")
-        us = arguments[0].expr.cast(pl.Int64) * unit
+    def instant(number: Typed) -> pl.Expr:
+        us = number.expr.cast(pl.Int64) * unit
         return us.cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
 
-    return function
+    return of_one("it takes a whole number", lambda number: number.is_integer, instant)
+
+
+def _is_time(value: Typed) -> bool:
+    return value.is_time
 
 
 _PARTS: Final[Mapping[str, Callable[[Any], pl.Expr]]] = {

@@ -6,13 +6,13 @@ digits of the pattern, as Spark requires.
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import polars as pl
 
 from panewise.errors import InputError
-from panewise.standalone.streaming_sql.sql_typed import Function, Typed, check, refused
+from panewise.standalone.streaming_sql.sql_typed import Function, Typed, of_one, refused
 
 _FORMATS: Final[Mapping[str, str]] = {
     "yyyy": "%Y",
@@ -77,14 +77,12 @@ def formatted(pattern: str) -> Function:
     parts = _parts("date_format", pattern, _FORMATS)
     chrono = "".join(_FORMATS[letters] if letters else text.replace("%", "%%") for letters, text in parts)
 
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        (at,) = arguments
-        accepted = at.is_time or isinstance(at.dtype, pl.Date)
-        check(name, arguments, accepted=accepted, rule="it takes an instant or a date, and a pattern")
+    def text(at: Typed) -> pl.Expr:
         utc = at.expr.dt.convert_time_zone("UTC") if at.is_time else at.expr.cast(pl.Datetime("us"))
         return utc.dt.to_string(chrono) if chrono else utc.dt.to_string("%Y").str.slice(0, 0)
 
-    return function
+    rule = "it takes an instant or a date, and a pattern"
+    return of_one(rule, lambda at: at.is_time or isinstance(at.dtype, pl.Date), text)
 
 
 def parsed(pattern: str, *, date: bool) -> Function:
@@ -105,10 +103,8 @@ def parsed(pattern: str, *, date: bool) -> Function:
             raise InputError("a text that is no time", rule, "select the texts with RLIKE before")
         return at.dt.date() if date else at
 
-    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        (text,) = arguments
-        check(name, arguments, accepted=text.is_text, rule="it takes a text and a pattern")
+    def times(text: Typed) -> pl.Expr:
         dtype = pl.Date() if date else pl.Datetime("us", "UTC")
         return text.expr.cast(pl.String).map_batches(instants, return_dtype=dtype)
 
-    return function
+    return of_one("it takes a text and a pattern", lambda text: text.is_text, times)

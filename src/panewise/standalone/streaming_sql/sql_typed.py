@@ -114,3 +114,13 @@ def check(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -
     """Refuses the types of the arguments of a function, unless they are accepted."""
     if not accepted:
         raise wrong_types(name, arguments, rule)
+
+
+def of_one(rule: str, accepts: Callable[[Typed], bool], do: Callable[[Typed], pl.Expr]) -> Function:
+    """Returns the function of one value that is of some types, as `rule` says."""
+
+    def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
+        check(name, arguments, accepted=len(arguments) == 1 and accepts(arguments[0]), rule=rule)
+        return do(arguments[0])
+
+    return function

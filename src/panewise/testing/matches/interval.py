@@ -45,7 +45,5 @@ def _bounds(match: Interval) -> tuple[int, ...]:
 
 
 PARTS = MatchTests(
-    strategy=lambda early: intervals(),
-    bounds=_bounds,
-    reach=lambda match, side: match.waits[side] or 0,
+    strategy=lambda early: intervals(), bounds=_bounds, reach=lambda match, side: match.waits[side] or 0
 )

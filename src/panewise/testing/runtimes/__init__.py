@@ -21,7 +21,6 @@ class Play(Protocol):
 
     def __call__(self, script: Script) -> list[dict[str, Any]]:
         """Plays the script; returns one output for each event."""
-        ...
 
 
 def runtime(name: str) -> Play:

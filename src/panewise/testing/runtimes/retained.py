@@ -7,12 +7,7 @@ from typing import Any, Final
 
 from panewise.chrono import instant_us
 from panewise.spec import Aggregate
-from panewise.standalone import (
-    AggregatorSettings,
-    JoinWindowOperator,
-    JoinWindowSettings,
-    WindowedAggregator,
-)
+from panewise.standalone import AggregatorSettings, JoinWindowOperator, JoinWindowSettings, WindowedAggregator
 from panewise.standalone.retained.outputs import WindowOutput
 from panewise.testing.columns import Row
 
