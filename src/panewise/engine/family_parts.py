@@ -67,7 +67,6 @@ class TableReader(Protocol):
         that differ in the columns `apart`, which are among `columns`, have nothing to do with each other. So
         the reader may return a part of the rows: all that are equal in these columns, or none.
         """
-        ...
 
 
 class CurrentResults(Protocol):
@@ -78,15 +77,12 @@ class CurrentResults(Protocol):
 
     def changed_by(self, work: Callable[[], T]) -> tuple[T, Iterable[Change]]:
         """Does a step of the operator; returns what the step returns, and the changes in their order."""
-        ...
 
     def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns the results of all live windows, and the closed windows, whose results are not known."""
-        ...
 
     def expired(self, windows: pl.DataFrame) -> pl.Series:
         """Returns which windows have expired. A window_end may be null if the start determines it."""
-        ...
 
 
 Conversion: TypeAlias = Callable[[pl.DataFrame], pl.DataFrame]  # of stored rows

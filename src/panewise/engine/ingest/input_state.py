@@ -107,7 +107,6 @@ class _Plan(Port, Protocol):
     @property
     def pane_schema(self) -> dict[str, pl.DataType]:
         """The columns of the emitted rows or panes."""
-        ...
 
 
 P = TypeVar("P", bound=_Plan)

@@ -211,62 +211,50 @@ class Port(Protocol):
     @property
     def entry(self) -> Entry:
         """The specification of the port."""
-        ...
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """The columns of the input."""
-        ...
 
     @property
     def keys(self) -> list[str]:
         """The columns of the key; without keys a constant column."""
-        ...
 
     @property
     def late_schema(self) -> dict[str, pl.DataType]:
         """The columns of late rows."""
-        ...
 
     @property
     def invalid_schema(self) -> dict[str, pl.DataType]:
         """The columns of invalid rows."""
-        ...
 
     @property
     def row_driven_inputs(self) -> RowInputs | None:
         """The inputs of `Inputs` or `StreamTime`, if rows drive their watermarks; else None."""
-        ...
 
     @property
     def ties_matter(self) -> bool:
         """Whether rows of equal event time must keep their order even if the late output is not used."""
-        ...
 
     @property
     def can_combine(self) -> bool:
         """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
-        ...
 
     @property
     def needs_clock(self) -> bool:
         """Whether the operator validates rows again, because their windows depend on its clock."""
-        ...
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch.
 
         Without `windows`, rows are not assigned to windows yet.
         """
-        ...
 
     def combine(self, valid: pl.DataFrame, /) -> pl.DataFrame:
         """Returns the partials of valid rows; only if :attr:`can_combine`."""
-        ...
 
     def combine_again(self, partials: pl.DataFrame, /) -> pl.DataFrame:
         """Merges the partials of several readers."""
-        ...
 
 
 class UncombinedPort:

@@ -166,19 +166,15 @@ class Library(Protocol):
 
     def read(self, run: Run, shape: Shape) -> RunRows:
         """Returns the rows of a run."""
-        ...
 
     def new_name(self) -> str:
         """Returns a name that no run has. A step that is repeated from the same state gets the same names."""
-        ...
 
     def add(self, run: Run, rows: RunRows) -> None:
         """Adds a new run."""
-        ...
 
     def keep(self, runs: Sequence[Run]) -> None:
         """Removes all other runs from memory. Runs that are stored elsewhere stay there."""
-        ...
 
 
 class MemoryLibrary:

@@ -38,17 +38,14 @@ class SearchPlan(Protocol):
     @property
     def plan(self) -> JoinPlan:
         """The plan."""
-        ...
 
     @property
     def reach(self) -> Mapping[str, tuple[int | None, int | None]]:
         """The reach of each side, in microseconds; None for any distance."""
-        ...
 
     @property
     def rows(self) -> Mapping[str, Shape]:
         """The shape of the table of each side."""
-        ...
 
 
 @dataclass(frozen=True)
