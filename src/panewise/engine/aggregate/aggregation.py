@@ -144,16 +144,9 @@ class Aggregation:
 
     def _typed(self, partials: pl.DataFrame, columns: Sequence[PartialColumn] | None = None) -> pl.DataFrame:
         """Returns the partials with the types of their parts. Polars widens some types."""
-        wrong = [
-            column
-            for column in (self._all_columns if columns is None else columns)
-            if partials.schema[column.name] != column.dtype
-        ]
-        return (
-            partials.with_columns(pl.col(column.name).cast(column.dtype) for column in wrong)
-            if wrong
-            else partials
-        )
+        expected = self._all_columns if columns is None else columns
+        wrong = [column for column in expected if partials.schema[column.name] != column.dtype]
+        return partials.with_columns(pl.col(p.name).cast(p.dtype) for p in wrong) if wrong else partials
 
 
 def results_of_lists(aggregation: Aggregation, windows: pl.DataFrame, column: str, *by: str) -> pl.DataFrame:

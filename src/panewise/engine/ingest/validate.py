@@ -306,6 +306,8 @@ class EntryPort:
 class InputPort(EntryPort):
     """The only input port of an operator, which is also the plan of the operator."""
 
+    pane_schema: dict[str, pl.DataType]
+
     @property
     def ports(self) -> dict[str, Self]:
         """The input port."""

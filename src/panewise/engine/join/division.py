@@ -16,7 +16,8 @@ from panewise.engine.join.same_window.rows import NEWEST
 from panewise.engine.join.streams.clocks import RELEASED, WAITING, LeastWaiting, StreamsState
 from panewise.engine.join.streams.releases import waiting_name
 from panewise.engine.join.two_sides import HEADER_RULES
-from panewise.engine.merged_header import HeaderRules, by_side, lowest
+from panewise.engine.kernels.instants import lowest
+from panewise.engine.merged_header import HeaderRules, by_side
 from panewise.engine.tables.division import Division
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, SIDES

@@ -75,12 +75,9 @@ def _candidates(layout: Layout) -> Numbers:
     If slots are numbers, these are all stored and new rows. Otherwise they are the last new rows of each
     key, which take the slots of old rows.
     """
-    plan = layout.plan
-    first = (
-        layout.start
-        if plan.numbers_slots
-        else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
-    )
+    plan, first = layout.plan, layout.start
+    if not plan.numbers_slots:
+        first = np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
     return expand_ranges(first, layout.passed - first)
 
 

@@ -154,11 +154,9 @@ class RunRows:
 
     def _earliest(self, instant: pl.Expr | None) -> int | None:
         """Returns the earliest of these instants among the open windows."""
-        return (
-            None
-            if instant is None
-            else cast(int | None, self.frame.select_seq(instant.filter(_OPEN).min()).item())
-        )
+        if instant is None:
+            return None
+        return cast(int | None, self.frame.select_seq(instant.filter(_OPEN).min()).item())
 
 
 class Library(Protocol):
@@ -239,13 +237,9 @@ def part_range(part: int | None, hashes: Hashes) -> slice:
     """Returns where the hashes of a part are among sorted hashes; all of them for the part None."""
     if part is None:
         return slice(0, len(hashes))
-    low = np.searchsorted(hashes, np.uint64(part << (64 - _PART_BITS)))
-    high = (
-        len(hashes)
-        if part == PARTS - 1
-        else np.searchsorted(hashes, np.uint64((part + 1) << (64 - _PART_BITS)))
-    )
-    return slice(int(low), int(high))
+    low, last = part << (64 - _PART_BITS), ((part + 1) << (64 - _PART_BITS)) - 1
+    start = np.searchsorted(hashes, np.uint64(low))
+    return slice(int(start), int(np.searchsorted(hashes, np.uint64(last), side="right")))
 
 
 def earliest_deadline(columns: Iterable[str]) -> pl.Expr | None:

@@ -50,6 +50,7 @@ from panewise.engine.join.interval.retention import (
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
 from panewise.engine.join.search.matching import Matching
 from panewise.engine.join.two_sides import JoinState
+from panewise.engine.kernels.instants import highest
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.run import Shape
@@ -152,7 +153,7 @@ class IntervalJoin:
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
         behind = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
-        return None if None in behind else max([0, *(us for us in behind if us is not None)])
+        return None if None in behind else highest([0, *behind])
 
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""

@@ -154,8 +154,6 @@ def _once(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
 
     Duplicates occur only if the own window of one row begins right after another row, which makes it, too.
     """
-    return (
-        windows.unique([SLIDE_CODE, START], maintain_order=True)
-        if plan.slide.window.anchor == "both"
-        else windows
-    )
+    if plan.slide.window.anchor != "both":
+        return windows
+    return windows.unique([SLIDE_CODE, START], maintain_order=True)
