@@ -81,8 +81,7 @@ class Redistribution:
     @property
     def spec(self) -> Specification:
         """The specification, in which aggregates that were added to the state are marked (semantics 47.3)."""
-        spec: Specification = self.operator.spec
-        return spec
+        return self.operator.spec
 
     @property
     def moves(self) -> bool:
@@ -122,10 +121,7 @@ class Redistribution:
 
     def _horizons(self, manifest: Manifest) -> Mapping[str, int | None]:
         """Returns the horizons of a shard. Rows that end by then have expired, and must not appear again."""
-        horizons: Mapping[str, int | None] = self.operator.horizons(
-            self.operator.with_header(manifest.header).clocks
-        )
-        return horizons
+        return self.operator.horizons(self.operator.with_header(manifest.header).clocks)
 
     def _divided(
         self, shard: int, name: str, rows: pl.DataFrame, owners: "_Owners"

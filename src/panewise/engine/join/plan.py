@@ -197,8 +197,7 @@ def with_keys(port: SidePort, rows: pl.DataFrame) -> pl.DataFrame:
 
 def has_null_key(port: SidePort, rows: pl.DataFrame) -> Mask:
     """Returns which rows have a null key."""
-    nulls: Mask = rows.select(pl.any_horizontal(pl.col(port.keys).is_null())).to_series().to_numpy()
-    return nulls
+    return rows.select(pl.any_horizontal(pl.col(port.keys).is_null())).to_series().to_numpy()
 
 
 def keys_of(plan: JoinPlan, side: str, rows: pl.DataFrame) -> pl.DataFrame:

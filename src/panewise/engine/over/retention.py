@@ -100,8 +100,7 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
     """
     waits = (layout.emitted_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.emitted_until, len(layout.times) - 1)][code]
-    seen: Flags = waits & (times >= shifted(first, -layout.plan.us_behind))
-    return seen
+    return waits & (times >= shifted(first, -layout.plan.us_behind))
 
 
 def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:

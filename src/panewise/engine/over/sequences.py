@@ -168,8 +168,7 @@ class Layout:
     @cached_property
     def times(self) -> Numbers:
         """By position, the time of the row."""
-        times: Numbers = self.column(STORED_TIME).to_numpy()
-        return times
+        return self.column(STORED_TIME).to_numpy()
 
     def column(self, name: str) -> pl.Series:
         """Returns a column of the stack by position."""
@@ -256,8 +255,7 @@ class Layout:
     def peers_end(self) -> Numbers:
         """By position, the position after the last peer of the row."""
         firsts = np.append(np.flatnonzero(self._begins), len(self.code))
-        end: Numbers = firsts[np.cumsum(self._begins)]
-        return end
+        return firsts[np.cumsum(self._begins)]
 
     @cached_property
     def _begins(self) -> Flags:

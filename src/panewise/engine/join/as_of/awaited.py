@@ -181,5 +181,4 @@ class AwaitedAsOfJoin(AsOfJoin):
 def _after(times: Instants, partners: Instants) -> Instants:
     """Returns the instants that are as far after left rows as their right rows are from them, saturating."""
     far, room = distance(times, partners), distance(times, np.full_like(times, MAX_INSTANT))
-    ends: Instants = np.where(far >= room, MAX_INSTANT, times + np.minimum(far, room).view(np.int64))
-    return ends
+    return np.where(far >= room, MAX_INSTANT, times + np.minimum(far, room).view(np.int64))

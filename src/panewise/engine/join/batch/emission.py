@@ -164,8 +164,7 @@ class JoinEmission:
 
 def _code(part: int, turns: Instants) -> Instants:
     """Returns numbers by which the rows of a part are sorted: by turn, then by part."""
-    code: Instants = turns * _PARTS + part
-    return code
+    return turns * _PARTS + part
 
 
 def _placed(

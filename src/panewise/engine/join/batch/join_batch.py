@@ -137,8 +137,7 @@ def turns_of(plan: JoinPlan, numbers: pl.Series, first_number: int) -> Instants:
     """Returns the turn of the rows with these numbers. `first_number` is the first number of the batch."""
     if plan.spec.evaluate == "batch":
         return np.zeros(len(numbers), dtype=np.int64)
-    turns: Instants = numbers.to_numpy() - first_number
-    return turns
+    return numbers.to_numpy() - first_number
 
 
 def numbered(
