@@ -18,12 +18,11 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import check_same, check_types, continued, runs_of
 from panewise.engine.columns import END, ONE_KEY
-from panewise.engine.family_parts import engine_parts
+from panewise.engine.family_parts import Division, engine_parts
 from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.merged_header import HeaderRules, merged_header, with_floor_of
 from panewise.engine.protocol import Operator, Schema, Schemas
 from panewise.engine.registry import operator_for
-from panewise.engine.tables.division import Division
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.state import Manifest

@@ -180,6 +180,18 @@ def delta_tests(rows: pl.DataFrame, compared: Iterable[str]) -> Iterator[tuple[p
             yield pl.col(name).is_nan().fill_null(False), f"delta {name} is NaN"
 
 
+def check_units(compared: Iterable[str], schema: Mapping[str, pl.DataType]) -> None:
+    """Refuses a delta over timestamps in another unit than microseconds, which is the unit of amounts.
+
+    Spark has no other timestamps.
+    """
+    for name in compared:
+        dtype = schema[name]
+        if isinstance(dtype, pl.Datetime) and dtype.time_unit != "us":
+            rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+            raise SpecError(f"delta over {name}: {dtype}", rule, "cast it to microseconds")
+
+
 def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
     """Returns the invalid rows. For wrong types, the reason names the column."""
     if BAD_TYPE not in invalid.columns:

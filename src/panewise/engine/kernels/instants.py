@@ -35,6 +35,17 @@ def shifted(time: pl.Expr, us: int) -> pl.Expr:
     return pl.when(beyond).then(pl.lit(limit, dtype=pl.Int64)).otherwise(time + us)
 
 
+def shifted_instants(times: Instants, us: int) -> Instants:
+    """Returns instants that are later by a length in microseconds, saturating. The length may be negative.
+
+    >>> shifted_instants(np.array([5, 2**63 - 1]), 1).tolist() == [6, 2**63 - 1]
+    True
+    """
+    if us < 0:
+        return np.where(times < MIN_INSTANT - us, MIN_INSTANT, times + us)
+    return np.where(times > MAX_INSTANT - us, MAX_INSTANT, times + us)
+
+
 def saturating_sum(times: pl.Series, us: int) -> pl.Series:
     """Returns the sums of instants and a length in microseconds, saturating.
 

@@ -96,11 +96,7 @@ class OverPlan(UncombinedPort, InputPort):
         self.unbounded = [job for job in jobs if job.frame.start is None]
         # The frames without a start of all later rows contain the rows before this place, which is counted
         # from the first of these later rows. It is 0 or negative.
-        ends = [
-            end_of(column.frame)
-            for column in spec.columns
-            if column.frame is not None and column.frame.start is None
-        ]
+        ends = [end_of(frame) for frame in _frames(spec) if frame.start is None]
         self.folds_to = min(0, min(ends, default=0) + 1)
 
     def _set_reach(self, spec: OverOperator) -> None:
@@ -117,10 +113,7 @@ class OverPlan(UncombinedPort, InputPort):
         # Whether the frames without a start of a row that waits for later rows may lack peers that are
         # emitted.
         self.lacks_peers = self.ahead > 0 and any(
-            column.frame is not None
-            and column.frame.start is None
-            and column.frame.exclude in ("group", "ties")
-            for column in spec.columns
+            frame.start is None and frame.exclude in ("group", "ties") for frame in _frames(spec)
         )
 
     @property
@@ -268,33 +261,26 @@ def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
             raise SpecError(f"{column.name!r} twice", rule, "give the new column another name")
 
 
+def _frames(spec: OverOperator) -> list[Frame]:
+    return [column.frame for column in spec.columns if column.frame is not None]
+
+
 def _rows_behind(spec: OverOperator) -> int:
     """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
-    rows_behind = [0]
-    for column in spec.columns:
-        if isinstance(column.what, RowFunction) and column.what.fn == "lag" and not column.what.skips:
-            rows_behind.append(column.what.n or 0)
-        if column.frame is not None and column.frame.kind == "rows":
-            rows_behind.append(-end_of(column.frame) if column.frame.start is None else -column.frame.start)
-    return max(rows_behind)
+    functions = [column.what for column in spec.columns if isinstance(column.what, RowFunction)]
+    lags = [what.n or 0 for what in functions if what.fn == "lag" and not what.skips]
+    frames = [frame for frame in _frames(spec) if frame.kind == "rows"]
+    return max([0, *lags, *(-(end_of(frame) if frame.start is None else frame.start) for frame in frames)])
 
 
 def _us_behind(spec: OverOperator) -> int:
     """Returns how far ranges look back, in microseconds."""
-    starts = [
-        column.frame.start
-        for column in spec.columns
-        if column.frame is not None and column.frame.kind == "range"
-    ]
-    return max([0, *(-start for start in starts if start is not None)])
+    return max([0, *(-(frame.start or 0) for frame in _frames(spec) if frame.kind == "range")])
 
 
 def _from_peers(spec: OverOperator) -> bool:
     """Returns whether a range begins with the rows of equal time."""
-    return any(
-        column.frame is not None and column.frame.kind == "range" and column.frame.start == 0
-        for column in spec.columns
-    )
+    return any(frame.kind == "range" and frame.start == 0 for frame in _frames(spec))
 
 
 def _default(what: RowFunction, schema: Dtypes) -> pl.Series | None:

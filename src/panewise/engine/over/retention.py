@@ -12,8 +12,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import DENSE_RANK, RANK, ROW_COUNT, ROW_NUMBER, SLOT, TIME_COUNT, UNEMITTED
+from panewise.engine.kernels.instants import shifted_instants
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows
-from panewise.engine.over.bounds import shifted
 from panewise.engine.over.nth import lists
 from panewise.engine.over.plan import TIME
 from panewise.engine.over.sequences import Flags, Layout, Numbers
@@ -100,7 +100,7 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
     """
     waits = (layout.emitted_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.emitted_until, len(layout.times) - 1)][code]
-    return waits & (times >= shifted(first, -layout.plan.us_behind))
+    return waits & (times >= shifted_instants(first, -layout.plan.us_behind))
 
 
 def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:

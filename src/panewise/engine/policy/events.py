@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate.range_aggregate import over
-from panewise.engine.kernels.small_frames import output_key, take_rows
+from panewise.engine.aggregate.range_aggregate import over_any
+from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Log
@@ -92,16 +92,6 @@ def _named(plan: PolicyPlan, keys: pl.DataFrame) -> pl.DataFrame:
 def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -> pl.DataFrame:
     """Returns the aggregates over each range of places [low, high), which may be empty."""
     assert plan.aggregation is not None
-    aggregation, some = plan.aggregation, highs > lows
-    partials = pl.DataFrame(
-        {partial.name: pl.Series([partial.empty], dtype=partial.dtype) for partial in aggregation.partials}
-    )
-    # Row 0 has the partials of no rows, for the empty ranges. The other ranges follow.
-    which = np.zeros(len(lows), dtype=np.intp)
-    if some.any():
-        rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)
-        pieces = aggregation.lift(rows, [_PLACE]).drop(_PLACE)
-        of_ranges = over(aggregation, pieces, pl.Series(lows[some]), pl.Series(highs[some]))
-        partials = pl.concat([partials, of_ranges])
-        which[some] = np.arange(1, some.sum() + 1)
-    return take_rows(partials.select(aggregation.results), which)
+    rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)
+    pieces = plan.aggregation.lift(rows, [_PLACE]).drop(_PLACE)
+    return over_any(plan.aggregation, pieces, lows, highs).select(plan.aggregation.results)
