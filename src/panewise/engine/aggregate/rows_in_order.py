@@ -90,11 +90,6 @@ def result(aggregate: Aggregate, values: pl.Expr) -> pl.Expr:
     return values if aggregate.fn in _LISTS else values.list.first()
 
 
-def numbered_result(aggregate: Aggregate, name: str) -> pl.Expr:
-    """Returns the result for lists of values with arrival numbers."""
-    return result(aggregate, pl.col(name).list.eval(pl.element().struct.field("value")))
-
-
 def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:
     assert aggregate.column is not None
     skips = aggregate.fn != "collect_list" and aggregate.ignorenulls

@@ -206,15 +206,14 @@ class RecordRows(CopiedTables):
         plan = self._plan
         past = past.sort(ROW_NUMBER) if ROW_NUMBER in past.columns else past
         # A table lacks columns that only frames of other tables read.
-        columns = [past[name] if name in past.columns else _nulls(name, past.height) for name in plan.read]
+        columns = [
+            past[name] if name in past.columns else pl.Series(name, [None] * past.height)
+            for name in plan.read
+        ]
         floats = [place for place, name in enumerate(plan.read) if plan.schema[name].is_float()]
         rows = _checked(pl.DataFrame(columns), floats) if columns else [()] * past.height
         times = past[STORED_TIME if STORED_TIME in past.columns else TIME].to_list()
         return zip(python_rows(past[plan.keys]), times, rows, strict=True)
-
-
-def _nulls(name: str, height: int) -> pl.Series:
-    return pl.Series(name, [None] * height)
 
 
 def _checked(frame: pl.DataFrame, floats: Sequence[int]) -> list[Row]:

@@ -327,7 +327,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         horizon = clocks.horizon(plan.spec)
         affected = plan.no_windows
-        if due.may_be_among(self.state.windows):
+        if not due.by_ends or self.state.windows.may_end_in(due.ends):
             affected = self.state.windows.select(due.test, due.may)
         if plan.sliding:
             more, slices = completed(plan, self.state.sliced, self.state.clocks, clocks, self._key_watermarks)

@@ -173,19 +173,14 @@ def _places(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Inst
     if _by_columns(plan):
         return _places_by_columns(plan, rows)
     if not plan.entries[LEFT].time_columns:
-        return _right_first(rows)
+        before = rows[RIGHT].height  # right rows come before left rows (36.13)
+        return {LEFT: np.arange(before, before + rows[LEFT].height), RIGHT: np.arange(before)}
     # Merging two sequences compares the first rows that are left. So a row waits for those before it.
     left, right = (np.maximum.accumulate(rows[side][TIME].to_numpy()) for side in (LEFT, RIGHT))
     return {
         LEFT: np.arange(len(left)) + np.searchsorted(right, left, side="left"),
         RIGHT: np.arange(len(right)) + np.searchsorted(left, right, side="right"),
     }
-
-
-def _right_first(rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
-    """Returns the places of rows without event times: right rows come before left rows (36.13)."""
-    before = rows[RIGHT].height
-    return {LEFT: np.arange(before, before + rows[LEFT].height), RIGHT: np.arange(before)}
 
 
 def _by_columns(plan: SidesPlan) -> bool:
