@@ -222,11 +222,7 @@ def continued(
 
 
 def check_same(
-    manifest: Manifest,
-    spec: Specification,
-    shards: int,
-    rule: str = _OF_IMPORTS,
-    remedy: str = _BEGIN_SAME,
+    manifest: Manifest, spec: Specification, shards: int, rule: str = _OF_IMPORTS, remedy: str = _BEGIN_SAME
 ) -> None:
     """Refuses the state of another specification or number of shards, where no change is taken over.
 

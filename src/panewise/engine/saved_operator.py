@@ -37,10 +37,7 @@ def save(operator: Operator) -> bytes:
 
 
 def restore(
-    spec: Specification,
-    schema: Schema | Schemas,
-    data: bytes,
-    added_aggregates: AddedAggregates = "null",
+    spec: Specification, schema: Schema | Schemas, data: bytes, added_aggregates: AddedAggregates = "null"
 ) -> Operator:
     """Returns an operator with a state that :func:`save` returned.
 
@@ -55,10 +52,7 @@ def restore(
 
 
 def restored(
-    spec: Specification,
-    schema: Schema | Schemas,
-    data: bytes,
-    added_aggregates: AddedAggregates = "null",
+    spec: Specification, schema: Schema | Schemas, data: bytes, added_aggregates: AddedAggregates = "null"
 ) -> tuple[Operator, Continuation]:
     """Returns what :func:`restore` does, and how the specification continues that of the state."""
     head, *runs = _parts(data)

@@ -19,13 +19,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, OWN_WINDOWS, SLICE, START, TIME
 from panewise.engine.join.plan import SidePort
 from panewise.engine.kernels.hashing import hash_order, row_hashes
-from panewise.engine.kernels.small_frames import (
-    equal,
-    expand_ranges,
-    filter_rows,
-    take_rows,
-    vstack_frames,
-)
+from panewise.engine.kernels.small_frames import equal, expand_ranges, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.rows_by_key import Ranges, RowsByKey
 from panewise.engine.tables.rows_of_sessions import RowsOfSessions

@@ -29,14 +29,7 @@ from panewise.engine.protocol import Schemas
 from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import (
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    LEFT,
-    NONSPECULATIVE_INDEX,
-    RIGHT,
-)
+from panewise.spec.operators.join.columns import INDEX, IS_FIRST, IS_LAST, LEFT, NONSPECULATIVE_INDEX, RIGHT
 from panewise.spec.operators.join.windowing import ROW_NUMBER
 from panewise.spec.operators.panes import BOUNDS
 

@@ -13,14 +13,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from panewise.engine.columns import (
-    CLOSED,
-    END,
-    IS_BLOCK,
-    KEY_WATERMARK,
-    SLIDE_CODE,
-    START,
-)
+from panewise.engine.columns import CLOSED, END, IS_BLOCK, KEY_WATERMARK, SLIDE_CODE, START
 from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks, window_table
