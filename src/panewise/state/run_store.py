@@ -37,6 +37,12 @@ def missing(name: str) -> StateError:
     return StateError(f"run {name} is missing", "every run that a manifest names exists", REMEDY)
 
 
+def other_windows(name: str) -> StateError:
+    """Returns the error for a run with other windows than its manifest lists."""
+    rule = "a run contains the windows that the manifest lists"
+    return StateError(f"another run is stored as run {name}", rule, REMEDY)
+
+
 class MemoryRunStore:
     """A run store in this process.
 

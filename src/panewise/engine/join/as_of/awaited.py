@@ -109,14 +109,12 @@ class AwaitedAsOfJoin(AsOfJoin):
         queue, stored = state.queue(LEFT), state.latest(RIGHT)
         waits = ending_after(keyed, queue.horizon)
         passing = arrived.with_columns(pl.col(TIME).alias(END)).select(*self.passing.schema)
-        after = state.with_tables(
-            {
-                LEFT: queue.put(waits),
-                RIGHT: stored.put(ending_after(arrived, stored.horizon)),
-                _PASSING: state.queue(_PASSING).put(passing),
-            }
-        )
-        return after, without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER])
+        tables = {
+            LEFT: queue.put(waits),
+            RIGHT: stored.put(ending_after(arrived, stored.horizon)),
+            _PASSING: state.queue(_PASSING).put(passing),
+        }
+        return state.with_tables(tables), without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER])
 
     def _decided(
         self, state: JoinState, overdue: pl.DataFrame, clocks: JoinClocks

@@ -65,13 +65,8 @@ _UNMATCHED: Final = "unmatched"
 def table_names(spec: JoinOperator) -> tuple[str, ...]:
     """Returns the names of the tables of rows, of matched rows, of the queues, and of counts."""
     assert isinstance(spec.match, Interval)
-    matches = map(matches_name, remembered_sides(spec))
-    return (
-        *(LEFT, RIGHT),
-        *matches,
-        *map(_unmatched_name, _awaits(spec)),
-        *map(counts_name, _counted(spec.match)),
-    )
+    matches, counts = map(matches_name, remembered_sides(spec)), map(counts_name, _counted(spec.match))
+    return (LEFT, RIGHT, *matches, *map(_unmatched_name, _awaits(spec)), *counts)
 
 
 def _unmatched_name(side: str) -> str:
