@@ -80,7 +80,7 @@ class FileRunStore:
         )
         if application != _APPLICATION:
             rule = "the file of a store is one that panewise wrote"
-            raise StateError(str(self.path), rule, "give another directory")
+            raise StateError(f"{self.path}", rule, "give another directory")
         if version != FORMAT:
             rule = f"this version of panewise reads format {FORMAT}"
             raise StateError(

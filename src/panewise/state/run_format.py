@@ -82,8 +82,9 @@ def decode_table(data: StreamBytes, name: str | None = None) -> pa.Table:
     try:
         return table_of(stream)
     except (pa.ArrowException, OSError) as error:
-        fault = "a run that Arrow cannot read" + ("" if name is None else f" ({name})")
-        raise StateError(fault, "a run contains one Arrow IPC stream", REMEDY) from error
+        which = "" if name is None else f" ({name})"
+        rule = "a run contains one Arrow IPC stream"
+        raise StateError(f"a run that Arrow cannot read{which}", rule, REMEDY) from error
 
 
 def check(data: StreamBytes, name: str | None = None) -> memoryview:

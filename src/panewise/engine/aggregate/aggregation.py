@@ -97,8 +97,10 @@ class Aggregation:
         """Returns the partials of each row alone, in the order of the rows, and no other columns."""
         rows = rows.with_columns(self._copies) if self._copies else rows
         columns = [(part, part.single) for part in self.partials]
-        quick = rows.select(one.cast(part.dtype).alias(part.name) for part, one in columns if one is not None)
-        rest = [part for part, one in columns if one is None]
+        quick = rows.select(
+            value.cast(part.dtype).alias(part.name) for part, value in columns if value is not None
+        )
+        rest = [part for part, value in columns if value is None]
         if rest:
             numbered = rows.with_row_index(_AT).group_by(_AT, maintain_order=True)
             lifted = numbered.agg(part.lift.alias(part.name) for part in rest)

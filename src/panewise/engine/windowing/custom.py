@@ -34,9 +34,9 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
     returned = window.function(rows.select(pl.col(TIME).alias("event_time"), *window.columns))
     is_list = isinstance(returned, (pl.Series, list))
     if not is_list or len(returned) != rows.height:
-        what = f"{len(returned)} for {rows.height} rows" if is_list else type(returned).__name__
+        description = f"{len(returned)} for {rows.height} rows" if is_list else type(returned).__name__
         remedy = "return one list for each row, in the order of the rows"
-        raise InputError(f"windows of {window.name}: {what}", _RULE, remedy)
+        raise InputError(f"windows of {window.name}: {description}", _RULE, remedy)
     validated = rows.hstack(
         _of_series(window, returned) if isinstance(returned, pl.Series) else _of_lists(window, returned)
     )
