@@ -5,7 +5,7 @@ import re
 import pytest
 
 from panewise.errors import SpecError
-from panewise.paths import check_apart, is_read_by, without_wildcards
+from panewise.paths import check_apart, check_unread, is_read_by, without_wildcards
 
 RULE = "a reader of a directory also reads the directories in it"
 LOOPS = "a query does not write where it reads"
@@ -59,6 +59,20 @@ def test_paths_inside_others(written: dict[str, str], sources: list[str], messag
 def test_paths_beside_others(written: dict[str, str], sources: list[str]) -> None:
     """semantics 49.56"""
     check_apart(written, sources)
+
+
+@pytest.mark.parametrize("path", ["/lake/t[1]", "file:/lake//t[1]/", "/lake/t[1]/out", "/lake", "/"])
+def test_directories_that_sources_read(path: str) -> None:
+    """semantics 49.60: a directory has no wildcards."""
+    message = f"panes at {path!r} and a source that reads '/lake/t[1]' | {LOOPS}"
+    with pytest.raises(SpecError, match=re.escape(message)):
+        check_unread({"panes": path}, directories=["/lake/t[1]", "/other"])
+
+
+def test_directories_beside_those_that_sources_read() -> None:
+    """semantics 49.60"""
+    beside = {"panes": "/lake/t1", "late": "/lake/t[1]2", "checkpoint": "/lake/t[1]/_checkpoint"}
+    check_unread(beside, directories=["/lake/t[1]"])
 
 
 def test_wildcards() -> None:

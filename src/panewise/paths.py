@@ -4,6 +4,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from itertools import permutations
 from typing import Final
 
@@ -79,14 +80,43 @@ def check_apart(written: Mapping[str, str], sources: Iterable[str] = ()) -> None
             rule = "a reader of a directory also reads the directories in it (semantics 49.56)"
             fault = f"{inner} at {written[inner]!r}, inside {outer} at {written[outer]!r}"
             raise SpecError(fault, rule, "give each a directory of its own, side by side")
-    for source in sources:
+    check_unread(written, sources)
+
+
+def check_unread(
+    written: Mapping[str, str], sources: Iterable[str] = (), directories: Iterable[str] = ()
+) -> None:
+    """Checks that a query does not write where it reads.
+
+    Args:
+        written: paths by what they are shown as.
+        sources: the paths that sources of files read, which may have wildcards.
+        directories: the directories that other sources read, without wildcards.
+
+    Raises:
+        SpecError: if it does.
+    """
+    places = {name: place(path) for name, path in written.items()}
+    readers = {source: partial(_conflicts_with_source, source=source) for source in sources}
+    readers |= {read: partial(_conflicts_with_directory, directory=place(read)) for read in directories}
+    for source, conflicts in readers.items():
         for name, path in places.items():
-            if is_read_by(path, source) or is_inside(without_wildcards(source), path):
+            if conflicts(path):
                 rule = "a query does not write where it reads (semantics 49.56)"
                 fault = f"{name} at {written[name]!r} and a source that reads {source!r}"
                 raise SpecError(
                     fault, rule, "give a directory that is neither in that of the source nor around it"
                 )
+
+
+def _conflicts_with_source(path: str, source: str) -> bool:
+    """Returns whether a source of files reads in a place, or the place is around it."""
+    return is_read_by(path, source) or is_inside(without_wildcards(source), path)
+
+
+def _conflicts_with_directory(path: str, directory: str) -> bool:
+    """Returns whether one of two places is inside the other."""
+    return is_inside(path, directory) or is_inside(directory, path)
 
 
 def _directories(path: str) -> Iterator[str]:

@@ -61,7 +61,7 @@ def _lines(panes: pl.DataFrame) -> Counter[str]:
 
 
 def test_only_delta_tables_are_written(tmp_path: Path) -> None:
-    """Other tables are refused (semantics 49.42), and so are two names of one table (49.50)."""
+    """Other tables are refused (semantics 49.42, 49.54, 49.60, 49.64), and two names of one table (49.50)."""
     job = ConnectorJob(tmp_path, "delta_places_job", (str(tmp_path), ",".join(map(str, jars(DELTA)))))
     with job.started() as process:
         assert process.wait(PATIENCE) == 0, job.log

@@ -41,8 +41,11 @@ def _supervise(out: Path, name: str, run: Callable[[], None]) -> None:
 
 
 def _record_failure(path: Path, name: str, error: Exception) -> None:
-    """Appends a line. A line is short enough to be written at once, also beside those of other threads."""
-    line = json.dumps({"query": name, "at": time.time(), "error": str(error)[-1500:]})
+    """Appends a line. A line is short enough to be written at once, also beside those of other threads.
+
+    An error of Spark begins with its cause, and ends with a plan of any length.
+    """
+    line = json.dumps({"query": name, "at": time.time(), "error": str(error)[:1500]})
     with path.open("a", encoding="utf-8") as file:
         file.write(f"{line}\n")
     sys.stderr.write(f"failed: {line}\n")

@@ -50,6 +50,7 @@ class TimeEvictor:
 
     Args:
         duration: above zero. A row that is exactly this much older than the latest row is evicted, too.
+            An int is in microseconds.
         after: evict after a pane's aggregates are computed, not before.
 
     Raises:

@@ -18,7 +18,7 @@ class FixedLag:
     A watermark from outside counts, too: the larger one wins.
 
     Args:
-        lag: how far the watermark is behind processing time, 0 or more.
+        lag: how far the watermark is behind processing time, 0 or more. An int is in microseconds.
 
     Raises:
         SpecError: for a negative lag.
@@ -51,11 +51,11 @@ class Inputs:
         names: the names of two inputs or more; with `column` also of one. If all rows are of one input,
             StreamTime(per="all") needs no column.
         idle_after: a length of processing time, above zero. An input that has reported no watermark for this
-            long is left out until it reports one. Default: no input is left out.
+            long is left out until it reports one. Default: no input is left out. An int is in microseconds.
         column: the column, of strings, that names the input of a row. A row that names none of `names` is
             invalid.
         delay: how far the watermark of an input is behind its rows, 0 or more. One for all, or a mapping with
-            one for each name. Only with `column`. Default: 0.
+            one for each name. Only with `column`. Default: 0. An int is in microseconds.
 
     Raises:
         SpecError: for too few names or equal ones, for a delay without `column`, for a mapping whose keys are
@@ -127,6 +127,7 @@ class StreamTime:
 
     Args:
         delay: how far the watermark is behind that event time, 0 or more. Default: 0.
+            An int is in microseconds.
         per: "key", the default: each key has its own watermark, so no key makes rows of another key late. The
             windows and the watermark of a key that falls silent are stored until the end of input. "all": one
             watermark for all keys, as in a task of Kafka Streams, or with Flink's bounded out-of-orderness.
@@ -134,6 +135,7 @@ class StreamTime:
         idle_after: a length of processing time, above zero. Once there has been no valid row for this long,
             the watermark moves on with the clock, as if event time went on since the last row. So the last
             windows complete without further rows. Only with per="all". Default: the watermark waits for rows.
+            An int is in microseconds.
 
     Raises:
         SpecError: for a negative delay, for another value of `per`, and for `idle_after` with per="key".

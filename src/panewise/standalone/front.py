@@ -43,7 +43,7 @@ class Front(Generic[T, C_co]):
         """Delivers what waits from where it stopped, evaluates the messages that wait, and reads the clock.
 
         Args:
-            now: processing time; None: the clock does not move.
+            now: processing time, an int in microseconds since 1970-01-01 UTC; None: the clock does not move.
 
         Returns:
             Whether delivery is enabled. If `downstream` refuses an output that waited before, the clock does

@@ -316,8 +316,8 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """Moves the clocks, after the messages that wait are evaluated.
 
         Args:
-            watermark: the watermark; a lower one changes nothing.
-            clock: processing time; an earlier one changes nothing.
+            watermark: the watermark; a lower one changes nothing. An int is microseconds since 1970 in UTC.
+            clock: processing time, likewise; an earlier one changes nothing.
             input: the input that reports the watermark; None: all inputs.
 
         Raises:

@@ -83,7 +83,10 @@ class RetainingStore(Store):
 
     @one_thread_at_a_time
     def advance(self, time: InstantLike) -> None:
-        """Advances `now`, and so the time at which entries expire. An earlier time changes nothing."""
+        """Advances `now`, and so the time at which entries expire. An earlier time changes nothing.
+
+        As in all methods of stores, an int is microseconds since 1970-01-01 UTC.
+        """
         self._check_open()
         moved = instant_us(time, "time")
         if moved > self._latest:

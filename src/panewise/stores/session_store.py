@@ -43,6 +43,7 @@ class SessionStore(RetainingStore):
     Args:
         retention: how long sessions can be found. `now` is the highest end of a session that was put, or the
             time that `advance` was given. A session can be put and found while its end > now - retention.
+            An int is in microseconds.
         directory: as for `WindowStore`.
         cache_bytes: as for `WindowStore`.
 

@@ -52,9 +52,10 @@ class WindowStore(RetainingStore):
     Args:
         retention: how long entries can be fetched. `now` is the highest start of a window that was put, or
             the time that `advance` was given. An entry can be fetched while its start > now - retention.
-        window_size: the length of the windows, from 0 up to the retention.
+            An int is in microseconds.
+        window_size: the length of the windows, from 0 up to the retention. An int is in microseconds.
         grace: how long entries can be put and deleted: while start > now - grace. It is at most the
-            retention, which is the default.
+            retention, which is the default. An int is in microseconds.
         duplicates: whether a key may have several values in a window. A put then adds a value, and a put of
             None does nothing.
         directory: where a durable store has its files; None for a store in memory.

@@ -23,6 +23,7 @@ from panewise.spark.sinks.postgres_copy import CopyRows
 from panewise.spark.sinks.postgres_statements import Statements
 from panewise.spark.sinks.postgres_table import prepare_table
 from panewise.spark.sinks.preparation import prepare_batch
+from panewise.spark.sinks.table_modes import TableMode
 from panewise.spec.conditions.text import in_backticks
 from tests.connectors.database import Database, running
 from tests.connectors.jars import POSTGRES
@@ -317,6 +318,40 @@ def test_a_table_that_cannot_take_the_rows_is_refused(
     with pytest.raises(SpecError, match=message) as raised:
         query.start()
     assert "panewise@" not in str(raised.value)  # a dsn may have a password
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+@pytest.mark.parametrize(
+    ("made", "kind"),
+    [
+        ("VIEW {} AS SELECT * FROM shown", "a view"),
+        ("MATERIALIZED VIEW {} AS SELECT * FROM shown", "a materialized view"),
+        ("SEQUENCE {}", "a sequence"),
+        ("INDEX {} ON shown (k)", "no table"),
+    ],
+)
+def test_what_is_no_table_is_refused(
+    spark: SparkSession, database: Database, tmp_path: Path, made: str, kind: str, mode: TableMode
+) -> None:
+    """Before the query starts, although PostgreSQL can insert into a view (semantics 49.63)."""
+    columns = "k text, window_start bigint, n bigint, op text, sequence bigint, UNIQUE (k, window_start)"
+    name = f"no_{kind.replace(' ', '_')}_{mode}"
+    database.run(f"CREATE TABLE IF NOT EXISTS shown ({columns})", f"CREATE {made.format(name)}")
+    query = Query(PostgresSink(database.dsn, name, mode), output(spark, tmp_path))
+    message = f"writes to a table of the server, and this is {kind} .* \\| give the table from which its rows"
+    with pytest.raises(SpecError, match=message):
+        query.start()
+
+
+def test_a_partitioned_table_takes_rows(spark: SparkSession, database: Database, tmp_path: Path) -> None:
+    """semantics 49.63"""
+    columns = "k text, window_start bigint NOT NULL, n bigint, op text, sequence bigint"
+    database.run(
+        f"CREATE TABLE parted ({columns}) PARTITION BY RANGE (window_start)",
+        "CREATE TABLE parted_0 PARTITION OF parted FOR VALUES FROM (0) TO (10)",
+    )
+    Query(PostgresSink(database.dsn, "parted"), output(spark, tmp_path)).start().write(0, ("a", 0, 1, "+"))
+    assert database.rows("SELECT count(*) FROM parted") == [(1,)]
 
 
 @pytest.mark.parametrize(

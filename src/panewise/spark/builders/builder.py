@@ -65,7 +65,7 @@ class Builder:
         return replace(self, finishing=when)
 
     def clock(self, every: DurationLike) -> Self:
-        """Adds a clock stream, which makes a micro-batch at least this often.
+        """Adds a clock stream, which makes a micro-batch at least this often. An int is in microseconds.
 
         So what waits for processing time takes effect while the input is silent: triggers and policies of
         time, FixedLag, idle Inputs and idle sides of joins. The rows of the clock stream have no key and are
@@ -199,6 +199,6 @@ class WindowsBuilder(Builder):
         """Sets how far the watermark may pass the end of a window before the window expires. Default: 0.
 
         With `drop_by="row"` a row is late, for all its windows, if its event time is below
-        watermark - lateness.
+        watermark - lateness. An int is in microseconds.
         """
         return self._with(allowed_lateness=lateness, drop_by=drop_by)

@@ -82,6 +82,7 @@ class DeduplicateBuilder(EventTimeBuilder):
         Args:
             duration: the limit of the distance of duplicates, in event time. A row that is this far away, or
                 farther, is no duplicate. With "unlimited" there is no limit, and state is never deleted.
+                An int is in microseconds.
             keep: as in :class:`panewise.DeduplicateOperator`.
             by: as in :class:`panewise.DeduplicateOperator`.
             emit: as in :class:`panewise.DeduplicateOperator`.

@@ -88,11 +88,13 @@ class JoinBuilder(SidesBuilder):
 
         Args:
             lower: the least difference. A negative one, such as "-5 minutes", lets the right row be the
-                earlier one. None: no bound, so right rows are retained.
+                earlier one. None: no bound, so right rows are retained. An int is in microseconds.
             upper: the largest difference. None: no bound, so left rows are retained.
+                An int is in microseconds.
             closed: the bounds that the interval includes.
             retain_for: how long a row is retained that a row of any later time could match, in event time;
                 or "unlimited". Without a bound `retain_for`, `retain_rows` or both are needed.
+                An int is in microseconds.
             retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
                 compared with all rows of its key in the same micro-batch that the interval includes,
                 whatever the number.
@@ -135,6 +137,7 @@ class JoinBuilder(SidesBuilder):
             strategy: "backward" (the latest right row that is not after the left one), "forward" (the
                 earliest one that is not before it) or "nearest".
             tolerance: the largest distance of both event times, included. Default: no limit.
+                An int is in microseconds.
             allow_exact_matches: whether a right row at the time of the left row matches it.
 
         Raises:
@@ -171,6 +174,7 @@ class JoinBuilder(SidesBuilder):
                 "accumulating" (all that the window contains, if that has changed) or "retracting" (as
                 accumulating, and what the last firing emitted is retracted first).
             allowed_lateness: how long after its end a window still accepts rows, or "unlimited".
+                An int is in microseconds.
             drop_by: "window" or "row", as with `windowed(...)`.
 
         Raises:
@@ -233,7 +237,7 @@ class JoinBuilder(SidesBuilder):
 
         Args:
             ttl: how long a row can be paired after its arrival, in processing time. Default: until another
-                row of its key arrives.
+                row of its key arrives. An int is in microseconds.
             deletes: a column of both sides, or a pair with a column or None for each side. A row in which it
                 is null deletes the row of its key on its side.
 

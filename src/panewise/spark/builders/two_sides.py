@@ -107,7 +107,7 @@ class SidesBuilder(Builder):
         """Sets after which silence, in processing time, a side does not delay the other one.
 
         The watermark of such a side follows that of the other side. With :meth:`clock` that takes effect even
-        while both sides are silent.
+        while both sides are silent. An int is in microseconds.
         """
         return self._with(idle_after=silence)
 

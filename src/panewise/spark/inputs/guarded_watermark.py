@@ -38,9 +38,9 @@ def with_watermark(
     Args:
         df: a stream. A batch DataFrame is returned as it is.
         event_time: the column of event times, a TIMESTAMP.
-        delay: the delay of the watermark, 0 or more, such as "10 minutes".
+        delay: the delay of the watermark, 0 or more, such as "10 minutes". An int is in microseconds.
         max_future_skew: how far an event time may be ahead of the time at which the micro-batch begins, 0 or
-            more; an event time just as far ahead still moves the watermark.
+            more; an event time just as far ahead still moves the watermark. An int is in microseconds.
 
     Returns:
         The stream, with the same columns.

@@ -12,9 +12,10 @@ from pyspark.sql import SparkSession
 from panewise.checkpoints.layout import ROWS, SINKS
 from panewise.engine.exported_state import StateOwner
 from panewise.engine.protocol import Schemas
-from panewise.paths import check_apart
+from panewise.paths import check_apart, check_unread
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.initial_state import check_without_spark, imported_state, known_state
+from panewise.spark.inputs.delta_sources import delta_sources
 from panewise.spark.inputs.plan_text import file_sources, plan_of
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query_record import (
@@ -27,7 +28,7 @@ from panewise.spark.queries.query_record import (
 from panewise.spark.queries.shown_rows import check_rows, recorded_rows
 from panewise.spark.queries.taken_over import continued_query
 from panewise.spark.queries.write_arguments import WriteOptions
-from panewise.spark.sinks.places import file_places
+from panewise.spark.sinks.places import file_places, named_directories
 from panewise.spark.sinks.preparation import check_changed, check_new, prepare
 from panewise.spec.evolution import Continuation
 from panewise.spec.row_filter import RowFilter
@@ -97,8 +98,10 @@ class QueryCheckpoint:
 
     def _check_apart(self) -> None:
         """Checks that what the query writes is apart from each other, and from what it reads."""
-        sources = [path for df in self.dataflow.dfs.values() for path in file_sources(plan_of(df))]
-        check_apart({**self.directories, "checkpoint": self.checkpoint}, sources)
+        inputs, paths = self.dataflow.dfs.values(), {**self.directories, "checkpoint": self.checkpoint}
+        check_apart(paths, [path for df in inputs for path in file_sources(plan_of(df))])
+        if tables := [path for df in inputs for path in delta_sources(df)]:
+            check_unread(paths | named_directories(self.dispatch.sinks), directories=tables)
 
     def _with_state(self, file: str) -> Dataflow:
         """Returns the dataflow as it begins with the state in an exported file."""

@@ -7,10 +7,9 @@ query is refused before it starts.
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from panewise.checkpoints.layout import AFTER, READS, STATEFUL
 from panewise.chrono import Duration
@@ -24,6 +23,7 @@ from panewise.spark.dataflow.initial_state import FIELD
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import plan_of, sources, stateful
 from panewise.spark.queries.added_clock import add_source, sources_so_far
+from panewise.spark.queries.checkpoint_texts import add_text, one_text, texts_of
 from panewise.spark.queries.committed import NONE, last_committed
 from panewise.spark.queries.input_types import check_stored_types, recorded_types
 from panewise.spark.queries.shown_rows import log_conditions
@@ -34,6 +34,7 @@ from panewise.spec.evolution import REMEDY, Continuation
 from panewise.state import Manifest
 from panewise.state.manifest import newest_record
 
+_RECORDS: Final = "panewise/operator"  # the directory of a checkpoint with the records of its operator
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
 _CLOCK = "clock"  # the field of the record with the interval of the clock stream, null without one
@@ -44,42 +45,22 @@ _ENDS = "ends"  # the field of the record that says whether the notes reach thes
 
 def write_note(session: SparkSession, controls: str, text: str) -> None:
     """Adds a control note."""
-    _text(session, text).write.mode("append").text(controls)
-
-
-def _text(session: SparkSession, text: str) -> DataFrame:
-    """Returns one row of text.
-
-    It comes from a statement, for which Spark starts no job. It would start one for createDataFrame.
-    """
-    return session.sql("SELECT 1").select(F.lit(text).alias("value"))
+    add_text(session, controls, text)
 
 
 def record_of(session: SparkSession, checkpoint: str) -> Manifest | None:
     """Returns the record of the operator of a checkpoint, or None if the checkpoint is new."""
-    return newest_record(_texts(session, checkpoint))
+    return newest_record(texts_of(session, checkpoint, _RECORDS))
 
 
 def records_of(session: SparkSession, checkpoint: str) -> list[Manifest]:
     """Returns all records of the operator of a checkpoint, in no order."""
-    return [Manifest.decode(text.strip()) for text in _texts(session, checkpoint) if text.strip()]
-
-
-def _texts(session: SparkSession, checkpoint: str) -> list[str]:
-    if not exists(session, _path(checkpoint)):
-        return []
-    try:
-        rows = session.read.text(_path(checkpoint), wholetext=True).collect()
-    except spark_errors() as error:
-        rule = f"a checkpoint has a record of its query, which cannot be read: {cause_of(error)}"
-        remedy = "put back the files from a copy, or start from a new checkpoint"
-        raise StateError(f"the checkpoint {checkpoint}", rule, remedy) from error
-    return [row[0] for row in rows]
+    return [Manifest.decode(text.strip()) for text in texts_of(session, checkpoint, _RECORDS) if text.strip()]
 
 
 def _path(checkpoint: str) -> str:
     """Returns the path of the record of the operator of a checkpoint."""
-    return f"{checkpoint}/panewise/operator"
+    return f"{checkpoint}/{_RECORDS}"
 
 
 def check_unused(session: SparkSession, checkpoint: str) -> None:
@@ -103,7 +84,7 @@ def prepare_notes(session: SparkSession, checkpoint: str) -> None:
         StateError: if it cannot.
     """
     try:
-        _text(session, "").limit(0).write.mode("append").text(f"{checkpoint}/panewise/control")
+        one_text(session, "").limit(0).write.mode("append").text(f"{checkpoint}/panewise/control")
     except spark_errors() as error:
         rule = f"a checkpoint is a directory that Spark can make and write: {cause_of(error)}"
         raise StateError(f"the checkpoint {checkpoint}", rule, "give another directory") from error
@@ -127,7 +108,7 @@ def prepare_record(
     header |= {} if dataflow.initial_state is None else {FIELD: dataflow.initial_state.record}
     header |= {READS: reads_of(dataflow), **recorded_types(dataflow), **more}
     record = Manifest(to_dict(dataflow.spec), len(dataflow.shards), header=header).encode()
-    _text(session, record).write.mode("append").text(_path(checkpoint))
+    add_text(session, _path(checkpoint), record)
 
 
 def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
@@ -184,7 +165,7 @@ def continue_record(
     header |= {} if after is None else {AFTER: after}
     if header != known.header or after is not None:
         record = replace(known, spec=to_dict(change.spec), version=known.version + 1, header=header).encode()
-        _text(session, record).write.mode("append").text(_path(checkpoint))
+        add_text(session, _path(checkpoint), record)
     if _SOURCES in header:
         add_source(session, checkpoint, header[_SOURCES])
     if change.changes:

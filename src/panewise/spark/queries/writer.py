@@ -7,7 +7,6 @@ and passed to the sink of that kind (:mod:`panewise.spark.queries.dispatch`).
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Final
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -21,7 +20,7 @@ from panewise.spark.dataflow.initial_state import (
     check_reached,
     check_streaming,
 )
-from panewise.spark.queries.active_paths import ActivePaths
+from panewise.spark.queries.active_paths import ACTIVE, PathClaim
 from panewise.spark.queries.bound_sinks import bound
 from panewise.spark.queries.dispatch import Dispatch
 from panewise.spark.queries.query import WindowQuery, written_batch
@@ -35,8 +34,6 @@ from panewise.spark.sinks.base import AnySink, OutputSink, PathSink
 from panewise.spark.sinks.places import directories, file_places
 from panewise.spark.sinks.preparation import prepare_batch
 from panewise.spark.workers.pack import note
-
-_ACTIVE: Final = ActivePaths()
 
 
 def start(
@@ -72,30 +69,45 @@ def start(
     paths = directories(dispatch.sinks, names)
     if not dataflow.df.isStreaming:
         check_apart(paths)
+        return _written_batch(dataflow, sinks, dispatch)
+    check_sinks(dataflow.df.sparkSession)
+    columns = dataflow.schemas(all_columns=whole_rows(sinks))
+    checkpoint = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end)
+    return _started(checkpoint, sinks, _by_dataflow(earlier))
+
+
+def _written_batch(dataflow: Dataflow, sinks: Mapping[str, AnySink], dispatch: Dispatch) -> WindowQuery:
+    """Writes the outputs over a batch DataFrame."""
+    with ACTIVE.claimed(file_places(dispatch.sinks), None):
         prepare_batch(dataflow.df.sparkSession, dispatch.sinks)
         dispatch(_stepped(dataflow, sinks), 0)
-        return written_batch(dataflow.df)
-    session, controls = dataflow.df.sparkSession, f"{options.checkpoint}/panewise/control"
-    check_sinks(session)
-    places, checkpoint = file_places(dispatch.sinks), str(options.checkpoint)
-    _ACTIVE.check(places, checkpoint)
-    columns = dataflow.schemas(all_columns=whole_rows(sinks))
-    dataflow = QueryCheckpoint(dataflow, dispatch, paths, options, columns, rows.shown, at_end).opened()
-    # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
-    # later run may end the input.
-    written = dataflow.writing(_by_dataflow(earlier), controls if at_end else None)
-    planned = replace(written, controls=controls)
+    return written_batch(dataflow.df)
 
-    def begin() -> StreamingQuery:
-        query = started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
-        _ACTIVE.add(places, checkpoint, query)
-        return query
 
-    def finish() -> StreamingQuery:
-        write_note(session, controls, note(finish=1))
-        return begin()
+def _started(
+    opening: QueryCheckpoint, sinks: Mapping[str, AnySink], earlier: dict[int, dict[str, str]]
+) -> WindowQuery:
+    """Opens the checkpoint, and starts the query. `earlier` are the outputs of earlier operators."""
+    session, controls = opening.session, f"{opening.checkpoint}/panewise/control"
+    dispatch, options, at_end = opening.dispatch, opening.options, opening.at_end
+    places = file_places(dispatch.sinks)
+    with ACTIVE.claimed(places, opening.checkpoint) as claim:
+        dataflow = opening.opened()
+        # The last operator always has the notes: Spark refuses a checkpoint whose sources have changed, and a
+        # later run may end the input.
+        written = dataflow.writing(earlier, controls if at_end else None)
+        planned = replace(written, controls=controls)
 
-    return WindowQuery(begin(), finish if at_end else None)
+        def begin(claim: PathClaim) -> StreamingQuery:
+            claim.query = started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
+            return claim.query
+
+        def finish() -> StreamingQuery:
+            with ACTIVE.claimed(places, opening.checkpoint) as claim:
+                write_note(session, controls, note(finish=1))
+                return begin(claim)
+
+        return WindowQuery(begin(claim), finish if at_end else None)
 
 
 def started(

@@ -244,7 +244,8 @@ class OperatorResult:
             file: the file, on the disk of the driver. It gets its name when it is complete.
             watermark: the watermark to which the query then begins: the latest event time of the history less
                 the delay of the stream's watermark. Windows that end by then are emitted by nobody, unless
-                you also write the batch. Default: none, no window is complete.
+                you also write the batch. An int is microseconds since 1970-01-01 UTC. Default: none, no
+                window is complete.
             replace: whether a file of this name is replaced. Default: False.
 
         Example::

@@ -86,6 +86,10 @@ class OutputSink(ABC):
         """The path that it writes to, None if it writes to something else."""
         return None
 
+    def named_directory(self, output: SinkOutput) -> str | None:
+        """Returns the directory of the table that its name stands for, None if there is none yet."""
+        return None
+
     def located(self, output: SinkOutput) -> str | None:
         """Returns the prepared place that it writes to, in one form whatever name it was given under."""
         return self.place

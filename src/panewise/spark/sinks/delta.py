@@ -13,13 +13,13 @@ from panewise.paths import is_path, place
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.delta_commits import numbered_commits
+from panewise.spark.sinks.delta_constraints import check_own_columns
 from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.sinks.table_modes import (
     TableMode,
     check_mode,
     check_results_of,
-    check_values,
     columns_written,
     key_of,
     operation_of,
@@ -27,8 +27,6 @@ from panewise.spark.sinks.table_modes import (
 )
 from panewise.spec.conditions.text import in_backticks
 
-_DEFAULT: Final = "CURRENT_DEFAULT"  # in the metadata of a column
-_GENERATING: Final = frozenset({"generatedColumns", "identityColumns"})  # features of a table
 _CHANGES: Final = "panewise_changes"  # the view from which MERGE reads
 
 
@@ -72,6 +70,13 @@ class DeltaSink(OutputSink):
         """The path of the table, None if it has a name."""
         return self.table if is_path(self.table) else None
 
+    def named_directory(self, output: SinkOutput) -> str | None:
+        """Returns the directory of a table with a name, None if there is none yet."""
+        try:
+            return self.located(output)
+        except AnalysisException:
+            return None
+
     def located(self, output: SinkOutput) -> str:
         """Returns the path of the table, also of one that has a name."""
         if is_path(self.table):
@@ -110,9 +115,7 @@ class DeltaSink(OutputSink):
             rule = f"the table does not exist, and cannot be made: {str(error).splitlines()[0]}"
             raise SpecError(fault, rule, "give another one, or columns that Delta can have") from error
         _check_columns(fault, existing, wanted)
-        check_values(
-            fault, self._unfilled(output.session, existing, wanted), "change the table, or give another one"
-        )
+        check_own_columns(output.session, self._name, existing, wanted.names, fault)
 
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
         """Writes one micro-batch in one commit."""
@@ -137,23 +140,6 @@ class DeltaSink(OutputSink):
         except AnalysisException:  # an empty directory is nothing
             files = session.read.option("recursiveFileLookup", "true").text(self.table)
             return bool(files.inputFiles())
-
-    def _unfilled(self, session: SparkSession, existing: StructType, wanted: StructType) -> list[str]:
-        """Returns the NOT NULL columns that neither the rows nor defaults of the table fill.
-
-        Delta shows no expression of a column that it generates. So of a table that may have such columns
-        there are none.
-        """
-        written = {name.lower() for name in wanted.names}
-        needed = [
-            column.name
-            for column in existing
-            if not column.nullable and column.name.lower() not in written and _DEFAULT not in column.metadata
-        ]
-        if not needed:
-            return []
-        (detail,) = session.sql(f"DESCRIBE DETAIL {self._name}").select("tableFeatures").collect()
-        return [] if _GENERATING & {*detail.tableFeatures} else needed
 
     def _save(self, rows: DataFrame, mode: str) -> None:
         writer = rows.write.format("delta").mode(mode)

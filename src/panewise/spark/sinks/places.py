@@ -50,6 +50,13 @@ def directories(sinks: Mapping[str, AnySink], names: Mapping[str, str]) -> dict[
     return {name: path for name, path in paths.items() if path is not None}
 
 
+def named_directories(sinks: Mapping[str, AnySink]) -> dict[str, str]:
+    """Returns the directories of tables with a name, as far as they exist, by the names of the outputs."""
+    tables = [sink for sink in sinks.values() if isinstance(sink, BoundSink) and sink.sink.directory is None]
+    paths = {table.output.name: table.sink.named_directory(table.output) for table in tables}
+    return {name: path for name, path in paths.items() if path is not None}
+
+
 def _directory(sink: AnySink) -> str | None:
     if isinstance(sink, PathSink):
         return sink.path

@@ -97,6 +97,10 @@ class Statements:
         """Returns the query for whether a table exists, in any schema of the search path."""
         return f"SELECT 1 WHERE to_regclass({literal(table)}) IS NOT NULL"
 
+    def kind(self) -> str:
+        """Returns the query for what the target is, a letter of `pg_class.relkind`; no row without it."""
+        return f"SELECT relkind::text FROM pg_class WHERE oid = to_regclass({literal(self.target)})"
+
     def other_types(self) -> str:
         """Returns the query for columns of the table whose types are not those of the staging table."""
         own, wanted = (f"format_type({a}.atttypid, {a}.atttypmod)" for a in "ts")

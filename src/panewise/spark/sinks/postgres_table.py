@@ -11,6 +11,8 @@ from panewise.spark.sinks.table_modes import check_values
 
 _OLDEST: Final = 15  # the first version that takes null as a value of a key
 _NOT_MADE: Final = "create the schema, grant what is missing, or give the column another name"
+_TABLES: Final = frozenset({"r", "p"})  # plain and partitioned ones
+_OTHERS: Final = {"v": "a view", "m": "a materialized view", "f": "a foreign table", "S": "a sequence"}
 _REMEDY: Final = "change the table, or give another one; without a table the sink creates it"
 
 
@@ -23,6 +25,7 @@ def prepare_table(dsn: str, statements: Statements, fault: str) -> None:
         fault: what the errors show.
     """
     with _opened(dsn, fault) as connection:
+        _check_kind(connection, statements, fault)
         with _refused(fault, "the tables cannot be made", _NOT_MADE):
             for table, statement in statements.create().items():
                 if connection.execute(statements.is_there(table)).fetchone() is None:
@@ -71,6 +74,20 @@ def _refused(fault: str, rule: str, remedy: str) -> Iterator[None]:
         yield
     except psycopg().Error as error:
         raise SpecError(fault, f"{rule}: {str(error).splitlines()[0]}", remedy) from error
+
+
+def _check_kind(connection: Any, statements: Statements, fault: str) -> None:
+    """Checks that the target is a table, or missing.
+
+    A view hides the columns and indexes of its table, which are checked. Another server commits a foreign
+    table, so its rows and the number of the micro-batch would not be in one transaction.
+    """
+    for (letter,) in connection.execute(statements.kind()).fetchall():
+        if letter in _TABLES:
+            continue
+        kind = _OTHERS.get(letter, "no table")
+        rule = f"a PostgresSink writes to a table of the server, and this is {kind} (semantics 49.63)"
+        raise SpecError(fault, rule, "give the table from which its rows come, or another name")
 
 
 def _check_types(connection: Any, statements: Statements, fault: str) -> None:

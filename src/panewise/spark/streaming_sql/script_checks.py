@@ -4,16 +4,18 @@
 checkpoint nor a table.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from panewise.checkpoints.layout import SINKS
 from panewise.engine.exported_state import exported_states
 from panewise.errors import StateError
-from panewise.paths import check_apart
+from panewise.paths import check_apart, check_unread
 from panewise.spark.dataflow.initial_state import check_reached, check_without_spark, known_state
+from panewise.spark.inputs.delta_sources import delta_sources
 from panewise.spark.inputs.plan_text import file_sources, plan_of
+from panewise.spark.queries.active_paths import ACTIVE
 from panewise.spark.queries.query_checkpoint import state_owners
 from panewise.spark.queries.query_record import check_unused, record_of
 from panewise.spark.queries.taken_over import continued_query
@@ -21,13 +23,14 @@ from panewise.spark.queries.writer import whole_rows
 from panewise.spark.results.operator_result import OperatorResult, kinds_of
 from panewise.spark.sinks.paths import exists
 from panewise.spark.sinks.preparation import check_changed
+from panewise.spark.streaming_sql.script_paths import check_places, places_of
 from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink
 from panewise.sql.script.steps import InsertStep, written_paths
 
 
 def check_start(
-    session: SparkSession, source: SqlResult, sinks: Iterable[TableSink], step: InsertStep
+    session: SparkSession, source: SqlResult, sinks: Sequence[TableSink], step: InsertStep
 ) -> None:
     """Checks that a query over a stream continues its checkpoint, and that its paths have no other rows.
 
@@ -36,6 +39,7 @@ def check_start(
         SpecError: if a path has rows of another checkpoint, or is where the query reads.
     """
     checkpoint = str(step.checkpoint)
+    ACTIVE.check(places_of(sinks), checkpoint)
     known = record_of(session, checkpoint)
     if not isinstance(source, DataFrame):
         _check_state(session, source, step)
@@ -54,6 +58,8 @@ def check_start(
         for sink in sinks:
             if isinstance(sink, FileTable):
                 sink.check_new(session)
+    else:
+        check_places(session, sinks, checkpoint)
 
 
 def _check_apart(source: SqlResult, step: InsertStep) -> None:
@@ -63,8 +69,9 @@ def _check_apart(source: SqlResult, step: InsertStep) -> None:
         SpecError: if it does.
     """
     inputs = [source] if isinstance(source, DataFrame) else source.dataflow.dfs.values()
-    read = [path for df in inputs for path in file_sources(plan_of(df))]
-    check_apart(written_paths(step.sink, step.outputs, step.checkpoint), read)
+    written = written_paths(step.sink, step.outputs, step.checkpoint)
+    check_apart(written, [path for df in inputs for path in file_sources(plan_of(df))])
+    check_unread(written, directories=[path for df in inputs for path in delta_sources(df)])
 
 
 def _check_state(session: SparkSession, result: OperatorResult, step: InsertStep) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from panewise.errors import SqlError
@@ -13,12 +14,14 @@ from panewise.paths import is_inside, place, without_wildcards
 from panewise.spark.builders.upstream_inputs import frame_of, is_stream, session_of
 from panewise.spark.inputs.ancestry import operators_upstream
 from panewise.spark.inputs.plan_text import delaying, nodes_of, plan_of
+from panewise.spark.queries.active_paths import ACTIVE
 from panewise.spark.queries.query import WindowQuery, written_batch
 from panewise.spark.queries.write_arguments import WriteOptions
 from panewise.spark.queries.writer import started
 from panewise.spark.results.operator_result import OperatorResult, check_outputs, kinds_of
 from panewise.spark.sinks.preparation import empty
 from panewise.spark.streaming_sql.script_checks import check_start
+from panewise.spark.streaming_sql.script_paths import places_of, record_places
 from panewise.spark.streaming_sql.sql_stages import SqlResult
 from panewise.spark.streaming_sql.table_sinks import FileTable, TableSink, sink_of
 from panewise.sql.script.application import NO_CHECKPOINT, no_outputs
@@ -102,6 +105,7 @@ def checked_insert(source: SqlResult, step: InsertStep) -> CheckedInsert:
     if streaming:
         check_start(session, source, sinks, step)
     else:
+        ACTIVE.check(places_of(sinks), None)
         for sink in (sink for sink in sinks if isinstance(sink, FileTable)):
             sink.check_batch(session)
     return CheckedInsert(source, step, tables)
@@ -160,17 +164,24 @@ def _written_by_operator(
 
 def _written_by_spark(df: DataFrame, sink: TableSink, step: InsertStep) -> WindowQuery:
     """Starts a query of Spark's alone. The rows of a batch are written before it returns."""
-    session = df.sparkSession
-    if not df.isStreaming:
-        sink(df, 0)
-        return written_batch(df)
+    with ACTIVE.claimed(places_of([sink]), step.checkpoint if df.isStreaming else None) as claim:
+        if not df.isStreaming:
+            sink(df, 0)
+            return written_batch(df)
+        claim.query = _stream_of_spark(df, sink, step)
+    return WindowQuery(claim.query, None)
+
+
+def _stream_of_spark(df: DataFrame, sink: TableSink, step: InsertStep) -> StreamingQuery:
+    """Starts a query of Spark's alone over a stream."""
+    session, trigger = df.sparkSession, step.trigger
+    record_places(session, [sink], str(step.checkpoint))
     if isinstance(sink, FileTable) and not sink.prepared(session):
         sink.prepare(empty(session, df.schema))
-    trigger = step.trigger
     options = WriteOptions(
         step.checkpoint, trigger.available_now, trigger.processing_time, step.statement.table
     )
-    return WindowQuery(started(df, sink, options), None)
+    return started(df, sink, options)
 
 
 def _check_end(df: DataFrame) -> None:

@@ -36,6 +36,7 @@ def sql(
         args: the values of parameters: a mapping for `:name`, a list for `?`.
         update: when the rows of a join `OVER (...)` are released, if its text has no EMIT: a period of
             processing time, or "each" with their batch. Default: rows are joined when they arrive.
+            An int is in microseconds.
         tables: the tables by name, as DataFrames or results of operators. In the text they stand by their
             names, or as `{name}`. Other tables are those of the session.
 

@@ -31,6 +31,7 @@ class DeduplicateOperator(RowOperator):
         keys: the columns in which duplicates are equal, one or more.
         within: the limit of the distance, above 0. A row exactly this far away does not join. With
             "unlimited" all rows of the same keys are one group, and state is never deleted.
+            An int is in microseconds.
         keep: which row of a group is emitted: the "first" or the "last".
         by: the order in which rows are first or last: "arrival" or "event_time". Rows of equal event time are
             in arrival order.
@@ -47,6 +48,7 @@ class DeduplicateOperator(RowOperator):
             within a batch.
         null_keys: whether null and NaN are keys like any other value. With False such rows are invalid.
         max_future_skew: how far event time may be ahead of processing time. Default: no limit.
+            An int is in microseconds.
         watermark: the source of the watermark: None (from outside), FixedLag, Inputs or
             StreamTime(per="all").
 

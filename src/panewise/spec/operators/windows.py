@@ -62,7 +62,7 @@ class WindowOperator(Shown):
             first. Default: "accumulating"; "retracting" in a chain that needs it (semantics 30.4, 30.5).
             `Sliding(rows(n))` emits one pane for each window, so there it is not given.
         allowed_lateness: how long after its end a window still accepts rows: 0 or more, or "unlimited".
-            Default: 0.
+            Default: 0. An int is in microseconds.
         drop_by: "window" (a row is late for a window that has expired) or "row" (a row is late, for all its
             windows, if its event time is below watermark - allowed_lateness). Default: "window".
         order: columns that define the arrival order within a batch. Default: the position if there is one,
@@ -71,7 +71,7 @@ class WindowOperator(Shown):
         null_keys: whether null and NaN are keys like any other value, as in Spark. With False such rows are
             invalid. Default: True if there are keys.
         max_future_skew: how far an event time may be ahead of processing time, 0 or more. Rows beyond that
-            are invalid. Default: no limit.
+            are invalid. Default: no limit. An int is in microseconds.
         on_time: "if_pending", or "always" to emit the on-time pane of a window even if no rows are pending.
             Default: "always" if the trigger has an early part, as AfterWatermark(early=...) has, else
             "if_pending".

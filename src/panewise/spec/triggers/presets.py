@@ -192,7 +192,7 @@ def until_time_limit(delay: DurationLike) -> Repeatedly:
     - Kafka's stream time of a task is watermark=StreamTime(per="all") with evaluate="record".
 
     Args:
-        delay: the event time from the first pending row to the firing, 0 or more.
+        delay: the event time from the first pending row to the firing, 0 or more. An int is in microseconds.
 
     >>> until_time_limit("5 minutes")
     Repeatedly(trigger=AfterEventTimeDelay(delay=Duration('5 minutes')))

@@ -55,9 +55,9 @@ class AfterProcessingTime:
     window; in a repeated trigger, the first one after each firing.
 
     Args:
-        delay: the processing time from the first row to the firing, 0 or more.
+        delay: the processing time from the first row to the firing, 0 or more. An int is in microseconds.
         align: rounds the time of the firing up to a multiple of this length since 1970-01-01 UTC. It is above
-            zero. Default: None, no rounding.
+            zero. Default: None, no rounding. An int is in microseconds.
 
     Raises:
         SpecError: for a negative delay, and for an `align` that is not above zero.
@@ -92,7 +92,7 @@ class AfterSilence:
     As the whole trigger of a window it closes the window with this firing. Repeatedly repeats it.
 
     Args:
-        duration: the processing time from the last row to the firing, above zero.
+        duration: the processing time from the last row to the firing, above zero. An int is in microseconds.
 
     Raises:
         SpecError: for a duration that is not above zero.
@@ -121,10 +121,11 @@ class Every:
     row waits for the first boundary after its arrival.
 
     Args:
-        period: the length of a period, above zero.
+        period: the length of a period, above zero. An int is in microseconds.
         aligned: with True the boundaries are `offset` plus the multiples of `period` since 1970-01-01 UTC,
             the same for all windows.
         offset: shifts aligned boundaries, in [0, period). Only with `aligned`. Default: 0.
+            An int is in microseconds.
 
     Raises:
         SpecError: for a period that is not above zero; for an offset outside [0, period), or without
@@ -176,7 +177,7 @@ class AfterEventTime:
     once, it fires once.
 
     Args:
-        period: a length of event time, above zero.
+        period: a length of event time, above zero. An int is in microseconds.
 
     Raises:
         SpecError: for a period that is not above zero.
@@ -203,7 +204,7 @@ class AfterEventTimeDelay:
     the time of the firing, whatever their event times are.
 
     Args:
-        delay: the event time from the first row to the firing, 0 or more.
+        delay: the event time from the first row to the firing, 0 or more. An int is in microseconds.
 
     Raises:
         SpecError: for a negative delay.

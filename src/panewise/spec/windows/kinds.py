@@ -62,6 +62,7 @@ class Tumbling:
 
     Args:
         size: the length of a window, above zero. Or `rows(n)`: each n rows of a key form a window.
+            An int is in microseconds.
         origin: an instant at which a window starts. For windows of rows, the number of a row; rows of a key
             are numbered from 0. Default: 0, which is 1970-01-01 UTC.
 
@@ -96,8 +97,9 @@ class Hopping:
 
     Args:
         size: the length of a window, above zero. It need not be a multiple of `hop`. Both are durations, or
-            both are `rows(n)`.
+            both are `rows(n)`. An int is in microseconds.
         hop: the distance from the start of a window to the start of the next one, above zero.
+            An int is in microseconds.
         origin: an instant at which a window starts. For windows of rows, the number of a row; rows of a key
             are numbered from 0. Default: 0, which is 1970-01-01 UTC.
         gaps: must be True if `hop` is larger than `size`, and False otherwise. Rows between two windows are
@@ -168,7 +170,8 @@ class Cumulating:
 
     Args:
         size: the length of the longest window, above zero and a multiple of `step`.
-        step: the growth from one window to the next, above zero.
+            An int is in microseconds.
+        step: the growth from one window to the next, above zero. An int is in microseconds.
         origin: an instant at which windows start. Default: 0, which is 1970-01-01 UTC.
 
     Raises:
@@ -258,7 +261,7 @@ class Session:
 
     Args:
         gap: the inactivity that ends a session, above zero. It is one of three:
-            A duration.
+            A duration; an int is in microseconds.
             The name of a column with a gap for each row, in whole microseconds or, on Spark, as INTERVAL DAY
             TO SECOND. A string that starts with a letter or an underscore is such a name, unless it is an ISO
             8601 duration such as "PT5M".

@@ -23,7 +23,7 @@ class Sliding:
     Args:
         size: distance from the first instant of a window to its last, 0 or more. A size of 0 groups rows of
             exactly the same event time. Or `rows(n)`: each row makes a window of the last n rows of its key,
-            itself included.
+            itself included. An int is in microseconds.
         anchor: the windows that a row at t makes. "end", the default: [t - size, t]. "start": [t, t + size].
             "both": [t - size, t] and, if any row is in it, [t + 1 microsecond, t + 1 microsecond + size].
             With "both" there is one window for each set of rows that a closed window of this length can

@@ -58,7 +58,8 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
             offset: its offset. Offsets increase; one that is not above the mark, the highest offset of an
                 applied message, is a replay. Default: one after the mark. A rejected message does not move
                 the mark, so the next message without an offset has the same one.
-            now: processing time; an earlier one than before changes nothing.
+            now: processing time; an earlier one than before changes nothing. An int is microseconds since
+                1970-01-01 UTC.
 
         Returns:
             What became of it. "in_time", "past" or "future": it was applied, and its event time is in the

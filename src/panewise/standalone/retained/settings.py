@@ -27,22 +27,23 @@ class AggregatorSettings:
         measure: "time": windows have a length of event time. "tuple": they have a number of messages.
         size: the length of a window; a number of messages with `measure="tuple"`. With `session_key` the
             longest gap between two messages of a session, which belongs to it: a length of event time, or a
-            number of messages with other session keys.
+            number of messages with other session keys. As a length an int is in microseconds.
         advance: the distance of the starts of two windows, at most `size`. Not with `session_key`.
         retention_size: a window whose messages are all older than the last so many messages expires. Older
             means added earlier. With `measure="tuple"` and without `session_key` it is at least `size`.
         retention_time: a window expires when the watermark is this far after its end, or further. The
             watermark is the highest event time of all applied messages. A window expires only after all
-            windows before it, by time and by number.
+            windows before it, by time and by number. An int is in microseconds.
         session_key: the column with the key of sessions. Default: None, windows have a fixed size.
         origin: an instant at which a window of time starts, in microseconds. Default: 0, 1970-01-01 UTC.
         time: the column of event times. Default: "event_time".
         early: when a window that is not full emits. None: never. "each": with each message. A period: at its
             next multiple of processing time. Or `Every(period, aligned=True, offset=...)`. Default: None.
+            An int is in microseconds.
         full: when a window is full. "past_end": when a message beyond its end has been added. "at_size", for
             `measure="tuple"`: when its last message has been added. Default: "past_end".
         late: when a full window emits messages that came later: "each", or a period of processing time, from
-            the first of these messages on. Default: "10 seconds".
+            the first of these messages on. Default: "10 seconds". An int is in microseconds.
         message_store: whether messages are stored. Default: None, if the aggregates need them.
 
     Raises:

@@ -125,8 +125,9 @@ class SqlQuery:
         """Moves clocks, and returns what the query emits.
 
         Args:
-            watermarks: the watermarks of tables, by their names; a lower one changes nothing.
-            clock: processing time; an earlier one changes nothing.
+            watermarks: the watermarks of tables, by their names; a lower one changes nothing. An int is
+                microseconds since 1970-01-01 UTC.
+            clock: processing time, likewise; an earlier one changes nothing.
         """
         return self._run.step(
             {}, _by_table(watermarks), None if clock is None else instant_us(clock, "clock")

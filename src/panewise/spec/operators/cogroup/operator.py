@@ -68,7 +68,7 @@ class CogroupOperator(TwoSided):
             move, after each batch or after each row. Default: "batch".
         watermark: StreamTime(per="all") for one watermark of both sides. Default: each side has its own.
         idle_after: a length of processing time after which a silent side does not delay the other side.
-            Default: none.
+            Default: none. An int is in microseconds.
         strict: as in :class:`panewise.WindowOperator`.
 
     Raises:

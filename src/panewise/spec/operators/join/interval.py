@@ -22,14 +22,15 @@ class Interval:
 
     Args:
         lower: the least difference. A negative one lets the right row be the earlier one. A duration, or a
-            text such as "-5 minutes". None: no bound.
-        upper: the largest difference, not below `lower`. None: no bound.
+            text such as "-5 minutes". None: no bound. An int is in microseconds.
+        upper: the largest difference, not below `lower`. None: no bound. An int is in microseconds.
         closed: the bounds that the interval includes: "both", "left" (`lower` only), "right" (`upper` only)
             or "neither". Default: "both".
         retain_for: how long a row is retained that a row of any later time could match, in event time: until
             the horizon of the other side is more than that after it; or "unlimited", until the input of the
             other side ends. An interval without an upper bound retains left rows, one without a lower bound
             right rows. No watermark bounds their number, so it needs `retain_for`, `retain_rows` or both.
+            An int is in microseconds.
         retain_rows: how many of these rows are retained of each key: those that arrived last. A row is
             compared with all rows of its key in the same batch that the interval includes, whatever the
             number.

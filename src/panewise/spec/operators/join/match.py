@@ -29,7 +29,7 @@ class AsOf:
         tolerance: the largest distance between both rows, 0 or more, included. Default: no limit. Then a left
             row of "forward" or "nearest" waits until its partner is known, or the right input ends. So left
             rows of "forward" without a later right row of their key, and of "nearest" without any, stay
-            stored.
+            stored. An int is in microseconds.
         allow_exact_matches: whether a right row at the time of the left row matches it. Default: True.
 
     Raises:
@@ -149,7 +149,7 @@ class Latest:
 
     Args:
         ttl: how long a row can be paired after its arrival, in processing time. Default: until another one of
-            its key arrives.
+            its key arrives. An int is in microseconds.
         deletes: a column of both sides, or a pair with a column or None for each side. A row in which it is
             null deletes the row of its key on its side. Default: none.
 

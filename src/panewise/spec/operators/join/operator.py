@@ -73,7 +73,7 @@ class JoinOperator(TwoSided):
         watermark: StreamTime(per="all") for one watermark of both sides, as in a task of Kafka Streams.
             Default: each side has its own.
         idle_after: a length of processing time after which a silent side does not delay the other side.
-            Default: none.
+            Default: none. An int is in microseconds.
 
     Raises:
         SpecError: if a value breaks a rule, or has no effect; the message says which.

@@ -30,7 +30,7 @@ class SameWindow:
             "accumulating": everything that the window contains, if it has changed. "retracting": as
             accumulating, and what the last firing emitted is retracted first. Default: "discarding".
         allowed_lateness: how long after its end a window still accepts rows: 0 or more, or "unlimited".
-            Default: 0.
+            Default: 0. An int is in microseconds.
         drop_by: "window" or "row", as in `WindowOperator`. Default: "window".
 
     Raises:

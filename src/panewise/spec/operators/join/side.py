@@ -36,9 +36,11 @@ class Side(InputFields):
         position: the columns of the source position, by which replays are recognised.
         null_keys: whether a row with a null key is valid. It has no partner in any case. Default: True.
         max_future_skew: how far event time may be ahead of processing time. Default: no limit.
+            An int is in microseconds.
         watermark: where the watermark of the side comes from: None (from outside; on Spark from its rows,
             with the delay of `withWatermark`), StreamTime(delay, per="all") or FixedLag.
         allowed_lateness: how far a row may be behind the watermark of its side. Default: 0.
+            An int is in microseconds.
         prefix: begins the names of the side's columns in emitted rows, except those of key columns that have
             one name on both sides. Only without `select`. Default: none.
 

@@ -36,7 +36,7 @@ class JoinWindow:
         late: the same for a row whose window is complete already; None is not possible. Only for windows of
             time. Default: "each".
         retention: how far a released row may be behind the watermark of its side. Default: no limit. Not with
-            `rows(n)`.
+            `rows(n)`. An int is in microseconds.
         retention_rows: how many released rows of a key are stored, those with the latest event times.
             Default: no limit. Not with `rows(n)`.
 

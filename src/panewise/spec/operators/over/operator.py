@@ -100,6 +100,7 @@ class OverOperator(RowOperator):
         null_keys: whether null and NaN are keys like any other value, as in Spark; False makes such rows
             invalid. Default: True if there are keys.
         max_future_skew: how far event time may be ahead of processing time. Default: no limit.
+            An int is in microseconds.
         watermark: where the watermark comes from: None (from outside), FixedLag, Inputs or
             StreamTime(per="all").
 

@@ -134,7 +134,7 @@ def count(n: int) -> CountPolicy:
 
 
 def time(duration: DurationLike) -> TimePolicy:
-    """Returns a policy of a length of processing time, above zero.
+    """Returns a policy of a length of processing time, above zero. An int is in microseconds.
 
     A sliding window evicts tuples that have been in it for more than the duration. Tumbling eviction and
     triggers act when the duration has passed since they last acted, with or without tuples.
@@ -191,7 +191,7 @@ def punct(column: str) -> PunctPolicy:
 def partition_age(duration: DurationLike) -> PartitionAge:
     """Returns a policy that evicts a partition when it has received no tuple for a length of processing time.
 
-    The duration is above zero.
+    The duration is above zero. An int is in microseconds.
 
     >>> partition_age("10 minutes").duration
     Duration('10 minutes')
