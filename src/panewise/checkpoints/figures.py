@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from panewise.engine.kernels.instants import highest
 from panewise.spec import Specification
 
 # Is called with what is being read, in words, and the share of the whole that has been read, from 0 to 1.
@@ -71,7 +72,7 @@ class OperatorFigures:
             keys=sum(shard.keys for shard in shards),
             runs=sum(shard.runs for shard in shards),
             bytes=sum(shard.bytes for shard in shards),
-            watermark=max((shard.watermark for shard in shards if shard.watermark is not None), default=None),
+            watermark=highest(shard.watermark for shard in shards),
             processing_time=max((shard.processing_time for shard in shards), default=0),
             finished=bool(shards) and all(shard.finished for shard in shards),
             oldest_end=min(ends, default=None),

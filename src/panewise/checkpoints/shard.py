@@ -15,6 +15,7 @@ from panewise.checkpoints.tables import MANY, ShardTables, check_sound
 from panewise.engine.checkpoint import unreadable_spec
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.family_parts import Inspection, engine_parts
+from panewise.engine.kernels.instants import highest, lowest
 from panewise.errors import SpecError, SpecWarning, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import without_functions
@@ -100,8 +101,8 @@ def _added(before: ShardFigures, part: Inspection) -> ShardFigures:
         watermark=part.watermark,
         processing_time=clocks.processing_time,
         finished=clocks.finished,
-        oldest_end=min((end for end in oldest if end is not None), default=None),
-        newest_end=max((end for end in newest if end is not None), default=None),
+        oldest_end=lowest(oldest),
+        newest_end=highest(newest),
     )
 
 

@@ -22,7 +22,7 @@ from panewise.state import Run
 from panewise.state.arrow_streams import frame_of_table
 from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check, checksum, decode
-from panewise.state.run_store import missing
+from panewise.state.run_store import missing, other_windows
 
 MANY = 1 << 20  # rows of a shard from which on it is divided; also about as many as a part has
 _PART = "__part"
@@ -124,11 +124,7 @@ def check_sound(stored: Mapping[str, bytes], run: Run) -> int:
     data = stored[run.name]
     check(data, run.name)
     if checksum(data) != run.checksum and decode(data, run.name).height != run.rows:
-        raise StateError(
-            f"another run is stored as run {run.name}",
-            "a run contains the windows that the manifest lists",
-            REMEDY,
-        )
+        raise other_windows(run.name)
     return len(data)
 
 

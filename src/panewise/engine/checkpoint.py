@@ -186,11 +186,8 @@ def _placed_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, 
 
 def unreadable_spec(error: SpecError) -> StateError:
     """Returns the error for a manifest whose specification cannot be read."""
-    return StateError(
-        f"a manifest without a valid specification ({error})",
-        "a manifest has the specification of its operator, and this release accepts it",
-        REMEDY,
-    )
+    rule = "a manifest has the specification of its operator, and this release accepts it"
+    return StateError(f"a manifest without a valid specification ({error})", rule, REMEDY)
 
 
 def continued(
@@ -222,11 +219,7 @@ def continued(
 
 
 def check_same(
-    manifest: Manifest,
-    spec: Specification,
-    shards: int,
-    rule: str = _OF_IMPORTS,
-    remedy: str = _BEGIN_SAME,
+    manifest: Manifest, spec: Specification, shards: int, rule: str = _OF_IMPORTS, remedy: str = _BEGIN_SAME
 ) -> None:
     """Refuses the state of another specification or number of shards, where no change is taken over.
 

@@ -56,7 +56,8 @@ class ExportedState:
     def _divided(
         cls, export: ExportFile, entries: dict[int, ExportedEntries], owner: StateOwner
     ) -> "ExportedState":
-        plan = Redistribution.plan(owner.spec, owner.schemas, _manifests(entries), owner.shards)
+        manifests = {shard: _manifest(of_shard) for shard, of_shard in entries.items()}
+        plan = Redistribution.plan(owner.spec, owner.schemas, manifests, owner.shards)
         return cls(export.origin, entries, plan)
 
 
@@ -81,10 +82,6 @@ def exported_states(file: str | Path, owners: Sequence[StateOwner]) -> list[Expo
         raise StateError(f"{export.path} with the operators {sorted(export.operators)}", rule, remedy)
     pairs = zip(states or [{} for _ in owners], owners, strict=True)
     return [ExportedState._divided(export, entries, owner) for entries, owner in pairs]
-
-
-def _manifests(entries: Mapping[int, ExportedEntries]) -> dict[int, Manifest]:
-    return {shard: _manifest(of_shard) for shard, of_shard in entries.items()}
 
 
 def _manifest(entries: ExportedEntries) -> Manifest:

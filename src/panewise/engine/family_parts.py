@@ -13,7 +13,6 @@ import polars as pl
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.protocol import Operator, Plan, Readings, Schema, Schemas
 from panewise.engine.tables.copied_tables import CopiedTables
-from panewise.engine.tables.division import Division
 from panewise.families import INPUT, part
 from panewise.spec import Specification, parts
 
@@ -67,7 +66,6 @@ class TableReader(Protocol):
         that differ in the columns `apart`, which are among `columns`, have nothing to do with each other. So
         the reader may return a part of the rows: all that are equal in these columns, or none.
         """
-        ...
 
 
 class CurrentResults(Protocol):
@@ -78,15 +76,12 @@ class CurrentResults(Protocol):
 
     def changed_by(self, work: Callable[[], T]) -> tuple[T, Iterable[Change]]:
         """Does a step of the operator; returns what the step returns, and the changes in their order."""
-        ...
 
     def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Returns the results of all live windows, and the closed windows, whose results are not known."""
-        ...
 
     def expired(self, windows: pl.DataFrame) -> pl.Series:
         """Returns which windows have expired. A window_end may be null if the start determines it."""
-        ...
 
 
 Conversion: TypeAlias = Callable[[pl.DataFrame], pl.DataFrame]  # of stored rows
@@ -106,6 +101,30 @@ class TakeOver:
     header: Mapping[str, Any]
     horizons: Mapping[str, int | None]
     tables: Mapping[str, Conversion] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Division:
+    """How the rows of one table are divided among shards, if a state is continued with another number.
+
+    Each row moves to the shard that gets the later rows of its key.
+
+    Attributes:
+        keys: the columns that decide the shard of a row. A column that the table lacks is constant.
+        numbers: columns with numbers that are unique within a shard only, each with the field of the header
+            that counts them.
+        owner: a table of the same state. A row follows the row of this table that has the same value in the
+            column `by_owner`. Rows without such a row have no meaning.
+        by_owner: the column, in both tables.
+        flag: a field of the header. If it is not true in all shards the rows can be made again, and are
+            dropped.
+    """
+
+    keys: tuple[str, ...] = ()
+    numbers: Mapping[str, str] = field(default_factory=dict)
+    owner: str | None = None
+    by_owner: str = ""
+    flag: str | None = None
 
 
 def division_by_keys(operator: Any) -> dict[str, Division]:

@@ -4,12 +4,12 @@ All shards of a query see the same clocks, ends of input and source positions. A
 store has older ones. So the latest ones are those of all. A family adds the rules of its own fields.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from panewise.engine.progress.clocks import highest
+from panewise.engine.kernels.instants import highest, lowest
 from panewise.errors import StateError
 from panewise.state.manifest import REPORTS, SINCE
 
@@ -93,11 +93,6 @@ def _equal(name: str, values: Sequence[Any]) -> Any:
         rule = "the shards of a state have the same values in fields that have no rule of merging"
         raise StateError(f"shards with other values of {name!r}", rule, "keep the number of shards")
     return values[0]
-
-
-def lowest(values: Iterable[int | None]) -> int | None:
-    """Returns the lowest value; None if there is none."""
-    return min((value for value in values if value is not None), default=None)
 
 
 def by_side(merge: Rule) -> Rule:

@@ -28,12 +28,10 @@ class Plan(Protocol):
     @property
     def ports(self) -> Mapping[str, Port]:
         """The input ports by name."""
-        ...
 
     @property
     def pane_schema(self) -> dict[str, pl.DataType]:
         """The columns of the emitted rows or panes."""
-        ...
 
 
 class Readings(Protocol):
@@ -42,17 +40,14 @@ class Readings(Protocol):
     @property
     def processing_time(self) -> int:
         """The processing time, 0 before the first reading."""
-        ...
 
     @property
     def finished(self) -> bool:
         """Whether the input has ended."""
-        ...
 
     @property
     def instant_watermark(self) -> int | None:
         """The watermark if it is an instant, None if there is none or it is a number of rows."""
-        ...
 
 
 class OperatorState(Protocol):
@@ -61,25 +56,20 @@ class OperatorState(Protocol):
     @property
     def clocks(self) -> Readings:
         """The clocks."""
-        ...
 
     @property
     def tables(self) -> dict[str, StoredTable]:
         """The tables by name. Their order is that of their numbers on disk, so it never changes."""
-        ...
 
     @property
     def copies(self) -> frozenset[str]:
         """The names of the tables whose rows are made from those of another table, with its columns."""
-        ...
 
     def has_ended(self, port: str) -> bool:
         """Returns whether the input of a port has ended."""
-        ...
 
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with these tables in place of its own."""
-        ...
 
 
 class Stateful(Protocol):
@@ -88,7 +78,6 @@ class Stateful(Protocol):
     @property
     def state(self) -> OperatorState:
         """The state. It is replaced, never changed."""
-        ...
 
     @state.setter
     def state(self, state: Any) -> None: ...
@@ -96,11 +85,9 @@ class Stateful(Protocol):
     @property
     def changed(self) -> bool:
         """Whether the tables have changed since the operator was made."""
-        ...
 
     def header(self) -> dict[str, Any]:
         """Returns everything of the state that is not in a table, as JSON values."""
-        ...
 
     def with_header(self, header: Mapping[str, Any]) -> OperatorState:
         """Returns the state with the values of a header.
@@ -108,15 +95,12 @@ class Stateful(Protocol):
         Raises:
             StateError: if a value cannot be one of this operator's.
         """
-        ...
 
     def horizons(self, clocks: Any) -> Mapping[str, int | None]:
         """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
-        ...
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which something is due; None: nothing is."""
-        ...
 
 
 class PartitionControl(Protocol):
@@ -124,15 +108,12 @@ class PartitionControl(Protocol):
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
         """Evicts the partition with these values of its columns, if it exists."""
-        ...
 
     def reset(self, before: Any) -> Output:
         """Returns to an earlier state, except for processing time. Emits what is due at that."""
-        ...
 
     def reset_to_initial(self) -> Output:
         """Returns to the state before the first row, except for processing time."""
-        ...
 
 
 class Operator(Stateful, Protocol):
@@ -145,22 +126,18 @@ class Operator(Stateful, Protocol):
     @property
     def spec(self) -> Specification:
         """The specification."""
-        ...
 
     @property
     def plan(self) -> Plan:
         """The plan."""
-        ...
 
     @property
     def partitions(self) -> "PartitionControl | None":
         """What can be done with partitions; None if the operator has none."""
-        ...
 
     @property
     def clocks_are_own(self) -> bool:
         """Whether rows drive the watermark, so that a runtime cannot give it again after a restart."""
-        ...
 
     def output_watermark(self) -> int | None:
         """Returns the watermark of the emitted rows; None if there is none yet.
@@ -168,33 +145,26 @@ class Operator(Stateful, Protocol):
         No row that is emitted later has an earlier event time, except panes of windows that are already
         complete: late panes, and panes of triggers that fire after the end of a window.
         """
-        ...
 
     def live(self) -> pl.DataFrame:
         """Returns what is live: keys, window_start, window_end, pending, closed."""
-        ...
 
     def advance(
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
     ) -> Output:
         """Moves both clocks together. `source` is the input that reports the watermark; None: all do."""
-        ...
 
     def note_rows(self, processing_time: int) -> None:
         """Notes that the clock is read for a batch with valid rows, so that no stream is idle (12.12)."""
-        ...
 
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows of a port."""
-        ...
 
     def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
-        ...
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials that :meth:`Port.combine` returned."""
-        ...
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
@@ -205,23 +175,18 @@ class Operator(Stateful, Protocol):
         that after the batch. The outputs may be made when they are requested, so that they need not be in
         memory together. They are requested before the state is stored.
         """
-        ...
 
     def finish(self, port: str | None = None) -> Output:
         """Ends the input of a port, or of all ports."""
-        ...
 
     def evaluate_all(self) -> Output:
         """Evaluates everything that is stored once, after a change of the specification (semantics 47.4)."""
-        ...
 
     def marks(self, port: str = INPUT) -> Marks:
         """Returns the replay marks of a port."""
-        ...
 
     def raise_marks(self, marks: Marks, port: str = INPUT) -> None:
         """Replaces the replay marks of a port by those of the rows that all shards have received."""
-        ...
 
 
 @dataclass(frozen=True)

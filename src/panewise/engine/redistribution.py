@@ -18,12 +18,11 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.checkpoint import check_same, check_types, continued, runs_of
 from panewise.engine.columns import END, ONE_KEY
-from panewise.engine.family_parts import engine_parts
+from panewise.engine.family_parts import Division, engine_parts
 from panewise.engine.kernels.hashing import shard_places
 from panewise.engine.merged_header import HeaderRules, merged_header, with_floor_of
 from panewise.engine.protocol import Operator, Schema, Schemas
 from panewise.engine.registry import operator_for
-from panewise.engine.tables.division import Division
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.state import Manifest
@@ -81,8 +80,7 @@ class Redistribution:
     @property
     def spec(self) -> Specification:
         """The specification, in which aggregates that were added to the state are marked (semantics 47.3)."""
-        spec: Specification = self.operator.spec
-        return spec
+        return self.operator.spec
 
     @property
     def moves(self) -> bool:
@@ -122,10 +120,7 @@ class Redistribution:
 
     def _horizons(self, manifest: Manifest) -> Mapping[str, int | None]:
         """Returns the horizons of a shard. Rows that end by then have expired, and must not appear again."""
-        horizons: Mapping[str, int | None] = self.operator.horizons(
-            self.operator.with_header(manifest.header).clocks
-        )
-        return horizons
+        return self.operator.horizons(self.operator.with_header(manifest.header).clocks)
 
     def _divided(
         self, shard: int, name: str, rows: pl.DataFrame, owners: "_Owners"

@@ -16,11 +16,10 @@ import xxhash
 from panewise.engine.columns import HASH
 from panewise.engine.tables.run import RunRows, Shape
 from panewise.engine.tables.stored_table import StoredTable
-from panewise.errors import StateError
 from panewise.state import Mirror, Run, RunStore
 from panewise.state.arrow_streams import StreamBytes, frame_of_table, own_text, release_memory, shares_text
-from panewise.state.manifest import REMEDY
 from panewise.state.run_format import check, checksum, decode_table, encode, stream_of
+from panewise.state.run_store import other_windows
 
 DEFAULT_BYTES = 1 << 30
 
@@ -253,9 +252,5 @@ def _described_again(run: Run, rows: RunRows, stored_checksum: str) -> Run:
     """
     described = replace(rows.described(run.name, run.part), checksum=stored_checksum)
     if (described.rows, described.low, described.high) != (run.rows, run.low, run.high):
-        raise StateError(
-            f"another run is stored as run {run.name}",
-            "a run contains the windows that the manifest lists",
-            REMEDY,
-        )
+        raise other_windows(run.name)
     return described

@@ -37,10 +37,7 @@ def save(operator: Operator) -> bytes:
 
 
 def restore(
-    spec: Specification,
-    schema: Schema | Schemas,
-    data: bytes,
-    added_aggregates: AddedAggregates = "null",
+    spec: Specification, schema: Schema | Schemas, data: bytes, added_aggregates: AddedAggregates = "null"
 ) -> Operator:
     """Returns an operator with a state that :func:`save` returned.
 
@@ -55,10 +52,7 @@ def restore(
 
 
 def restored(
-    spec: Specification,
-    schema: Schema | Schemas,
-    data: bytes,
-    added_aggregates: AddedAggregates = "null",
+    spec: Specification, schema: Schema | Schemas, data: bytes, added_aggregates: AddedAggregates = "null"
 ) -> tuple[Operator, Continuation]:
     """Returns what :func:`restore` does, and how the specification continues that of the state."""
     head, *runs = _parts(data)
@@ -68,9 +62,8 @@ def restored(
     read = [decode(run) for run in runs]
     lacking = list(state.tables.values())[len(read) :]
     if len(read) > len(state.tables) or not all(table.optional for table in lacking):
-        raise StateError(
-            f"a saved operator with {len(read)} tables", f"its state has {len(state.tables)} tables", REMEDY
-        )
+        rule = f"its state has {len(state.tables)} tables"
+        raise StateError(f"a saved operator with {len(read)} tables", rule, REMEDY)
     read += [table.newest for table in lacking]
     tables: dict[str, StoredTable] = {
         name: replace(
@@ -98,8 +91,7 @@ def _parts(data: bytes) -> list[bytes]:
         length = int.from_bytes(data[at : at + 4], "little")
         at += 4 + length
         if at > len(data):
-            raise StateError(
-                f"a saved operator of {len(data)} bytes", f"its parts have {at} bytes or more", REMEDY
-            )
+            rule = f"its parts have {at} bytes or more"
+            raise StateError(f"a saved operator of {len(data)} bytes", rule, REMEDY)
         parts.append(data[at - length : at])
     return parts

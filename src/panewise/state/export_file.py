@@ -150,14 +150,8 @@ class ExportFile:
         Raises:
             StateError: if it is not, cannot be read, or has an unknown format.
         """
-        where = Path(path)
-        try:
-            with pa.OSFile(str(where)) as file:
-                return cls._read(where, file)
-        except (pa.ArrowException, EOFError, ValueError, KeyError, TypeError) as error:
-            raise _not_ours(where, type(error).__name__) from error
-        except OSError as error:
-            raise _unusable(where, error, "read") from error
+        with _reading(Path(path)) as file:
+            return cls._read(Path(path), file)
 
     @classmethod
     def _read(cls, path: Path, file: pa.NativeFile) -> "ExportFile":
@@ -185,19 +179,25 @@ def origin_of(path: str | Path) -> ExportedFrom:
     Raises:
         StateError: if it is not an exported state, or cannot be read.
     """
-    where = Path(path)
-    try:
-        with pa.OSFile(str(where)) as file:
-            return _origin(json.loads(_head(where, file)))
-    except (pa.ArrowException, EOFError, ValueError, KeyError, TypeError) as error:
-        raise _not_ours(where, type(error).__name__) from error
-    except OSError as error:
-        raise _unusable(where, error, "read") from error
+    with _reading(Path(path)) as file:
+        return _origin(json.loads(_head(Path(path), file)))
 
 
 def is_export(path: str | Path) -> bool:
     """Returns whether a path is a file, and not the directory of a checkpoint."""
     return Path(path).is_file()
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[pa.NativeFile]:
+    """Opens a file for reading. What fails there is a StateError."""
+    try:
+        with pa.OSFile(str(path)) as file:
+            yield file
+    except (pa.ArrowException, EOFError, ValueError, KeyError, TypeError) as error:
+        raise _not_ours(path, type(error).__name__) from error
+    except OSError as error:
+        raise _unusable(path, error, "read") from error
 
 
 def _head(path: Path, file: pa.NativeFile) -> bytes:

@@ -50,11 +50,8 @@ class FileRunStore:
             if not self.path.exists():
                 _create(self.path)
             elif not self.path.stat().st_size:
-                raise StateError(
-                    f"{self.path} of 0 bytes",
-                    "a store writes its file before it is used, so the file is never empty",
-                    _REMEDY,
-                )
+                rule = "a store writes its file before it is used, so the file is never empty"
+                raise StateError(f"{self.path} of 0 bytes", rule, _REMEDY)
             self._database = sqlite3.connect(
                 self.path, isolation_level=None, timeout=0, check_same_thread=False
             )
@@ -82,9 +79,8 @@ class FileRunStore:
             read(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
         )
         if application != _APPLICATION:
-            raise StateError(
-                f"{self.path}", "the file of a store is one that panewise wrote", "give another directory"
-            )
+            rule = "the file of a store is one that panewise wrote"
+            raise StateError(f"{self.path}", rule, "give another directory")
         if version != FORMAT:
             rule = f"this version of panewise reads format {FORMAT}"
             raise StateError(

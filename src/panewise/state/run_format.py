@@ -83,9 +83,8 @@ def decode_table(data: StreamBytes, name: str | None = None) -> pa.Table:
         return table_of(stream)
     except (pa.ArrowException, OSError) as error:
         which = "" if name is None else f" ({name})"
-        raise StateError(
-            f"a run that Arrow cannot read{which}", "a run contains one Arrow IPC stream", REMEDY
-        ) from error
+        rule = "a run contains one Arrow IPC stream"
+        raise StateError(f"a run that Arrow cannot read{which}", rule, REMEDY) from error
 
 
 def check(data: StreamBytes, name: str | None = None) -> memoryview:
@@ -109,9 +108,8 @@ def check(data: StreamBytes, name: str | None = None) -> memoryview:
     if zlib.crc32(stream) != crc:
         raise StateError(f"a run whose checksum does not match{which}", "runs never change", REMEDY)
     if name is not None and stored_name not in (_UNNAMED, name.encode().ljust(len(_UNNAMED), b"\0")):
-        raise StateError(
-            f"another run is stored as run {name}", "the header of a run contains its name", REMEDY
-        )
+        rule = "the header of a run contains its name"
+        raise StateError(f"another run is stored as run {name}", rule, REMEDY)
     return stream
 
 

@@ -14,11 +14,9 @@ class RunStore(Protocol):
 
     def manifest(self) -> str | None:
         """Returns the manifest, None in a new store."""
-        ...
 
     def put_manifest(self, text: str) -> None:
         """Replaces the manifest."""
-        ...
 
     def run(self, name: str) -> bytes:
         """Returns a run. This reads the whole run.
@@ -26,20 +24,23 @@ class RunStore(Protocol):
         Raises:
             StateError: if the run is missing.
         """
-        ...
 
     def put_run(self, name: str, data: bytes) -> None:
         """Adds a run. Only a repeated step uses a name again."""
-        ...
 
     def drop_run(self, name: str) -> None:
         """Deletes a run that the next manifest does not name."""
-        ...
 
 
 def missing(name: str) -> StateError:
     """Returns the error for a run that a manifest names and that is missing."""
     return StateError(f"run {name} is missing", "every run that a manifest names exists", REMEDY)
+
+
+def other_windows(name: str) -> StateError:
+    """Returns the error for a run with other windows than its manifest lists."""
+    rule = "a run contains the windows that the manifest lists"
+    return StateError(f"another run is stored as run {name}", rule, REMEDY)
 
 
 class MemoryRunStore:

@@ -124,12 +124,7 @@ class SessionStore(RetainingStore):
 
     @one_thread_at_a_time
     def find(
-        self,
-        key: KeyValue,
-        *,
-        earliest_end: InstantLike,
-        latest_start: InstantLike,
-        backward: bool = False,
+        self, key: KeyValue, *, earliest_end: InstantLike, latest_start: InstantLike, backward: bool = False
     ) -> Entries[SessionEntry]:
         """Returns the sessions of a key with end >= earliest_end and start <= latest_start."""
         check_flag("backward", backward, error=InputError)

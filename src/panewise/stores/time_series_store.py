@@ -63,11 +63,7 @@ class TimeSeriesStore(Store):
     _kind = "time series"
 
     def __init__(
-        self,
-        *,
-        append: bool = True,
-        directory: str | Path | None = None,
-        cache_bytes: int = DEFAULT_CACHE,
+        self, *, append: bool = True, directory: str | Path | None = None, cache_bytes: int = DEFAULT_CACHE
     ) -> None:
         check_flag("append", append)
         self._append = append

@@ -12,14 +12,7 @@ from typing import Any, NamedTuple, overload
 
 from panewise.calls import one_thread_at_a_time
 from panewise.choices import check_flag
-from panewise.chrono import (
-    MAX_INSTANT,
-    MIN_INSTANT,
-    DurationLike,
-    InstantLike,
-    instant_us,
-    saturating_add,
-)
+from panewise.chrono import MAX_INSTANT, MIN_INSTANT, DurationLike, InstantLike, instant_us, saturating_add
 from panewise.errors import InputError
 from panewise.stores.durable_map import DEFAULT_CACHE
 from panewise.stores.entries import Entries
@@ -351,11 +344,7 @@ class WindowStore(RetainingStore):
         return WindowEntry(decode_key(key)[0], start, end, decode_value(data))
 
     def _state(self) -> dict[str, Any]:
-        return {
-            **super()._state(),
-            "sequence": self._sequence,
-            "ignored_deletes": self._ignored_deletes,
-        }
+        return {**super()._state(), "sequence": self._sequence, "ignored_deletes": self._ignored_deletes}
 
     def _restore_state(self, state: dict[str, Any]) -> None:
         super()._restore_state(state)

@@ -91,23 +91,21 @@ class Aggregation:
         """
         rows = rows.with_columns(self._copies) if self._copies else rows
         beyond = leaving_of_rows(self.partials, rows)
-        return self._typed(grouped(rows, by, self._chosen("lift", beyond)))
+        return self._typed(grouped(rows, by, self._chosen("lift", beyond)), self._all_columns)
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each row alone, in the order of the rows, and no other columns."""
         rows = rows.with_columns(self._copies) if self._copies else rows
+        columns = [(part, part.single) for part in self.partials]
         quick = rows.select(
-            column.single.cast(column.dtype).alias(column.name)
-            for column in self.partials
-            if column.single is not None
+            value.cast(part.dtype).alias(part.name) for part, value in columns if value is not None
         )
-        rest = [column.lift.alias(column.name) for column in self.partials if column.single is None]
+        rest = [part for part, value in columns if value is None]
         if rest:
-            numbered = rows.with_row_index(_AT).group_by(_AT, maintain_order=True).agg(rest)
-            quick = quick.hstack(
-                self._typed(numbered.drop(_AT), [column for column in self.partials if column.single is None])
-            )
-        return quick.select(column.name for column in self.partials)
+            numbered = rows.with_row_index(_AT).group_by(_AT, maintain_order=True)
+            lifted = numbered.agg(part.lift.alias(part.name) for part in rest)
+            quick = quick.hstack(self._typed(lifted.drop(_AT), rest))
+        return quick.select(part.name for part in self.partials)
 
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
         """Returns the expressions that merge groups of these partials. A group is in arrival order."""
@@ -142,18 +140,10 @@ class Aggregation:
             for p, at in empty
         ]
 
-    def _typed(self, partials: pl.DataFrame, columns: Sequence[PartialColumn] | None = None) -> pl.DataFrame:
+    def _typed(self, partials: pl.DataFrame, columns: Sequence[PartialColumn]) -> pl.DataFrame:
         """Returns the partials with the types of their parts. Polars widens some types."""
-        wrong = [
-            column
-            for column in (self._all_columns if columns is None else columns)
-            if partials.schema[column.name] != column.dtype
-        ]
-        return (
-            partials.with_columns(pl.col(column.name).cast(column.dtype) for column in wrong)
-            if wrong
-            else partials
-        )
+        wrong = [column for column in columns if partials.schema[column.name] != column.dtype]
+        return partials.with_columns(pl.col(p.name).cast(p.dtype) for p in wrong) if wrong else partials
 
 
 def results_of_lists(aggregation: Aggregation, windows: pl.DataFrame, column: str, *by: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import PartialColumn, Side
+from panewise.engine.aggregate.partials import PartialColumn, Side, mean_of_sides, merged_mean, of_deviations
 
 
 def deviation_partials(column: str) -> list[PartialColumn]:
@@ -20,26 +20,16 @@ def deviation_partials(column: str) -> list[PartialColumn]:
 def _partial(
     column: str, value: pl.Expr, power: int, moved: Callable[[Side, str, pl.Expr], pl.Expr]
 ) -> PartialColumn:
-    def total_mean(*sides: Side) -> pl.Expr:
-        weighted = [side(f"__n:{column}") * side(f"__mean:{column}") for side in sides]
-        return pl.sum_horizontal(weighted) / pl.sum_horizontal(side(f"__n:{column}") for side in sides)
+    n, mean = f"__n:{column}", f"__mean:{column}"
 
-    def merge_sides(this: Side, other: Side) -> pl.Expr:
-        mean = total_mean(this, other)
-        merged = moved(this, column, mean) + moved(other, column, mean)
-        return pl.when(this(f"__n:{column}") + other(f"__n:{column}") > 0).then(merged).otherwise(0.0)
+    def of_sides(this: Side, other: Side) -> pl.Expr:
+        center = mean_of_sides(n, mean, this, other)
+        return moved(this, column, center) + moved(other, column, center)
 
-    n = pl.col(f"__n:{column}")
-    mean = (n * pl.col(f"__mean:{column}")).sum() / n.sum()
-    return PartialColumn(
-        f"__m{power}:{column}",
-        pl.Float64(),
-        ((value - value.mean()) ** power).sum(),
-        pl.when(n.sum() > 0).then(moved(pl.col, column, mean).sum()).otherwise(0.0),
-        0.0,
-        merge_sides=merge_sides,
-        single=(value - value).fill_null(0.0),  # NaN for an infinite value
-    )
+    lift = ((value - value.mean()) ** power).sum()
+    merged = moved(pl.col, column, merged_mean(n, mean)).sum()
+    single = value - value  # NaN for an infinite value
+    return of_deviations(f"__m{power}:{column}", n, lift, merged, of_sides, single)
 
 
 def _third(side: Side, column: str, mean: pl.Expr) -> pl.Expr:

@@ -35,12 +35,13 @@ def partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) ->
 def result(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:
     """Returns the expression that computes the result from the partial."""
     name = _name(aggregate, index)
+    values = pl.col(name).list.eval(pl.element().struct.field("value"))
     if rows_in_order.is_of_edges(aggregate):
-        value = rows_in_order.numbered_result(aggregate, name)
+        value = rows_in_order.result(aggregate, values)
     elif aggregate.then_by:
         value = several_ranks.result(aggregate, name)
     elif aggregate.fn == "top_n_by":
-        value = pl.col(name).list.eval(pl.element().struct.field("value"))
+        value = values
     else:
         value = pl.col(name).struct.field("value")
     return value.cast(result_type(aggregate, schema)).alias(aggregate.name)

@@ -11,7 +11,17 @@ from typing import Final, TypeAlias
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import PartialColumn, Side, added, extreme
+from panewise.engine.aggregate.partials import (
+    PartialColumn,
+    Side,
+    added,
+    extreme,
+    mean_of_sides,
+    mean_partial,
+    merged_mean,
+    of_deviations,
+    of_own,
+)
 from panewise.spec import Aggregate
 
 Columns: TypeAlias = Mapping[str, pl.Expr]
@@ -28,7 +38,7 @@ def pair_partials(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     each = {side: pl.when(known).then(pl.col(name).cast(pl.Float64)) for side, name in columns.items()}
     n = _name("n", index)
     partials = [added(n, pl.Int64(), known.sum().cast(pl.Int64), known.cast(pl.Int64))]
-    partials += [_mean(side, index, values[side], each[side]) for side in columns]
+    partials += [mean_partial(_name(side, index), n, values[side], each[side]) for side in columns]
     partials += [_products(name, index, values, each) for name in _PRODUCTS]
     partials += [
         _extreme(fn, side, index, values[side], each[side]) for side in columns for fn in ("min", "max")
@@ -40,69 +50,30 @@ def _name(what: str, index: int) -> str:
     return f"__pairs_{what}{index}"
 
 
-def _mean(side: str, index: int, values: pl.Expr, each: pl.Expr) -> PartialColumn:
-    n, mean = pl.col(_name("n", index)), _name(side, index)
-    merged = (n * pl.col(mean)).sum() / n.sum()
-    return PartialColumn(
-        mean,
-        pl.Float64(),
-        values.mean().fill_null(0.0),
-        pl.when(n.sum() > 0).then(merged).otherwise(0.0),
-        0.0,
-        merge_sides=lambda this, other: _total_mean(side, index, this, other),
-        single=each.fill_null(0.0),
-    )
-
-
-def _total_mean(side: str, index: int, this: Side, other: Side) -> pl.Expr:
-    n, mean = _name("n", index), _name(side, index)
-    total = this(n) + other(n)
-    weighted = this(n) * this(mean) + other(n) * other(mean)
-    return pl.when(total > 0).then(weighted / total).otherwise(0.0)
-
-
 def _products(name: str, index: int, values: Columns, each: Columns) -> PartialColumn:
     """Returns the partial with the sum of products of deviations, such as "xy", from the means."""
-    first, second = _PRODUCTS[name]
-    n, own = _name("n", index), _name(name, index)
-    total = pl.col(n).sum()
+    (first, second), n, own = _PRODUCTS[name], _name("n", index), _name(name, index)
+    sides = {side: _name(side, index) for side in (first, second)}
 
-    def moved(side: Side, means: dict[str, pl.Expr]) -> pl.Expr:
-        distances = [side(_name(of, index)) - means[of] for of in (first, second)]
-        return side(own) + side(n) * distances[0] * distances[1]
+    def moved(of: Side, means: dict[str, pl.Expr]) -> pl.Expr:
+        distances = [of(sides[side]) - means[side] for side in (first, second)]
+        return of(own) + of(n) * distances[0] * distances[1]
 
-    def merge_sides(this: Side, other: Side) -> pl.Expr:
-        means = {side: _total_mean(side, index, this, other) for side in (first, second)}
-        merged = moved(this, means) + moved(other, means)
-        return pl.when(this(n) + other(n) > 0).then(merged).otherwise(0.0)
+    def of_sides(this: Side, other: Side) -> pl.Expr:
+        means = {side: mean_of_sides(n, mean, this, other) for side, mean in sides.items()}
+        return moved(this, means) + moved(other, means)
 
-    means = {side: (pl.col(n) * pl.col(_name(side, index))).sum() / total for side in (first, second)}
+    merged = moved(pl.col, {side: merged_mean(n, mean) for side, mean in sides.items()}).sum()
     deviations = [values[side] - values[side].mean() for side in (first, second)]
-    alone = (each[first] - each[first]) * (each[second] - each[second])
-    return PartialColumn(
-        own,
-        pl.Float64(),
-        (deviations[0] * deviations[1]).sum(),
-        pl.when(total > 0).then(moved(pl.col, means).sum()).otherwise(0.0),
-        0.0,
-        merge_sides=merge_sides,
-        single=alone.fill_null(0.0),  # NaN for an infinite value
-    )
+    alone = (each[first] - each[first]) * (each[second] - each[second])  # NaN for an infinite value
+    return of_deviations(own, n, (deviations[0] * deviations[1]).sum(), merged, of_sides, alone)
 
 
 def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> PartialColumn:
-    name = _name(f"{fn}_{side}", index)
+    name, dtype = _name(f"{fn}_{side}", index), pl.Float64()
     horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
-    dtype = pl.Float64()
-    return PartialColumn(
-        name,
-        dtype,
-        extreme(fn, values, dtype),
-        extreme(fn, pl.col(name), dtype),
-        None,
-        merge_sides=lambda this, other: horizontal(this(name), other(name)),
-        single=each,
-    )
+    lift, merge = extreme(fn, values, dtype), extreme(fn, pl.col(name), dtype)
+    return PartialColumn(name, dtype, lift, merge, None, merge_sides=of_own(name, horizontal), single=each)
 
 
 def pair_result(aggregate: Aggregate, index: int) -> pl.Expr:

@@ -18,6 +18,7 @@ depend on where batches are cut.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from operator import add, and_, mul, or_, xor
 from typing import Any, TypeAlias
 
@@ -133,25 +134,14 @@ def either(both: Pair) -> Pair:
 def extreme_partial(fn: str, column: str, dtype: pl.DataType) -> PartialColumn:
     """Returns the partial with the minimum or maximum. NaN is above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
-    pair = (
-        (pl.min_horizontal if fn == "min" else pl.max_horizontal)
-        if dtype.is_integer() or dtype.is_temporal()
-        else None
-    )
+    horizontal: Pair = pl.min_horizontal if fn == "min" else pl.max_horizontal
+    pair = horizontal if dtype.is_integer() or dtype.is_temporal() else None
     merge_sides = of_own(
         name, lambda this, other: pl.when(ahead(fn, this, other)).then(this).otherwise(other)
     )
     value = pl.col(column)
-    return PartialColumn(
-        name,
-        dtype,
-        extreme(fn, value, dtype),
-        extreme(fn, pl.col(name), dtype),
-        None,
-        pair=pair,
-        merge_sides=merge_sides,
-        single=value,
-    )
+    lift, merge = extreme(fn, value, dtype), extreme(fn, pl.col(name), dtype)
+    return PartialColumn(name, dtype, lift, merge, None, pair=pair, merge_sides=merge_sides, single=value)
 
 
 def ahead(fn: str, earlier: pl.Expr, other: pl.Expr) -> pl.Expr:
@@ -191,63 +181,62 @@ def edge_partial(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool)
     )
 
 
+def of_deviations(
+    name: str, n: str, lift: pl.Expr, merged: pl.Expr, of_sides: SideMerge, single: pl.Expr
+) -> PartialColumn:
+    """Returns a partial of means or of deviations from them, as double; 0 without values.
+
+    `n` is the partial with the number of values. `merged` and `of_sides` merge a group of partials, or two of
+    them, if there are values.
+    """
+
+    def merge_sides(this: Side, other: Side) -> pl.Expr:
+        return pl.when(this(n) + other(n) > 0).then(of_sides(this, other)).otherwise(0.0)
+
+    merge, each = pl.when(pl.col(n).sum() > 0).then(merged).otherwise(0.0), single.fill_null(0.0)
+    return PartialColumn(name, pl.Float64(), lift, merge, 0.0, merge_sides=merge_sides, single=each)
+
+
+def mean_partial(name: str, n: str, values: pl.Expr, single: pl.Expr) -> PartialColumn:
+    """Returns the partial with the mean of values. `n` is the partial with their number."""
+    of_sides = partial(mean_of_sides, n, name)
+    return of_deviations(name, n, values.mean().fill_null(0.0), merged_mean(n, name), of_sides, single)
+
+
+def merged_mean(n: str, mean: str) -> pl.Expr:
+    """Returns the mean of the values of a group of partials."""
+    return (pl.col(n) * pl.col(mean)).sum() / pl.col(n).sum()
+
+
+def mean_of_sides(n: str, mean: str, this: Side, other: Side) -> pl.Expr:
+    """Returns the mean of the values of two partials."""
+    return (this(n) * this(mean) + other(n) * other(mean)) / (this(n) + other(n))
+
+
 def moment_partials(column: str) -> tuple[PartialColumn, PartialColumn]:
     """Returns the partials with the mean and with the sum of squared deviations from it.
 
     They are merged by Chan's formula, which avoids cancellation.
     """
-    n, mean, m2 = pl.col(f"__n:{column}"), pl.col(f"__mean:{column}"), pl.col(f"__m2:{column}")
-    total = n.sum()
-    merged_mean = (n * mean).sum() / total
-    value = pl.col(column).cast(pl.Float64)
-    return (
-        PartialColumn(
-            f"__mean:{column}",
-            pl.Float64(),
-            value.mean().fill_null(0.0),
-            pl.when(total > 0).then(merged_mean).otherwise(0.0),
-            0.0,
-            merge_sides=lambda earlier, other: _moments(earlier, other, column)[0],
-            single=value.fill_null(0.0),
-        ),
-        PartialColumn(
-            f"__m2:{column}",
-            pl.Float64(),
-            # Not var(ddof=0): Polars 2.1 returns 0 for a single NaN if it knows that the keys are sorted.
-            ((value - value.mean()) ** 2).sum(),
-            pl.when(total > 0).then(m2.sum() + (n * (mean - merged_mean) ** 2).sum()).otherwise(0.0),
-            0.0,
-            merge_sides=lambda earlier, other: _moments(earlier, other, column)[1],
-            single=(value - value).fill_null(0.0),  # NaN for an infinite value, as its variance is
-        ),
-    )
-
-
-def _moments(earlier: Side, other: Side, column: str) -> tuple[pl.Expr, pl.Expr]:
-    """Returns the mean and the sum of squared deviations of two merged partials."""
     n, mean, m2 = f"__n:{column}", f"__mean:{column}", f"__m2:{column}"
-    total = earlier(n) + other(n)
-    merged_mean = (earlier(n) * earlier(mean) + other(n) * other(mean)) / total
-    spread = (
-        earlier(m2)
-        + other(m2)
-        + earlier(n) * (earlier(mean) - merged_mean) ** 2
-        + other(n) * (other(mean) - merged_mean) ** 2
-    )
-    return pl.when(total > 0).then(merged_mean).otherwise(0.0), pl.when(total > 0).then(spread).otherwise(0.0)
+    value, apart = pl.col(column).cast(pl.Float64), pl.col(mean) - merged_mean(n, mean)
+
+    def of_sides(this: Side, other: Side) -> pl.Expr:
+        center = mean_of_sides(n, mean, this, other)
+        spreads = [side(n) * (side(mean) - center) ** 2 for side in (this, other)]
+        return this(m2) + other(m2) + spreads[0] + spreads[1]
+
+    # Not var(ddof=0): Polars 2.1 returns 0 for a single NaN if it knows that the keys are sorted.
+    lift, merged = ((value - value.mean()) ** 2).sum(), pl.col(m2).sum() + (pl.col(n) * apart**2).sum()
+    single = value - value  # NaN for an infinite value, as its variance is
+    return mean_partial(mean, n, value, value), of_deviations(m2, n, lift, merged, of_sides, single)
 
 
 def list_partial(column: str, dtype: pl.DataType) -> PartialColumn:
     """Returns the partial with all non-null values, in arrival order."""
     name = f"__list:{column}"
-    return PartialColumn(
-        name,
-        pl.List(dtype),
-        pl.col(column).drop_nulls(),
-        pl.col(name).explode().drop_nulls(),
-        [],
-        single=alone(column, dtype),
-    )
+    lift, merge = pl.col(column).drop_nulls(), pl.col(name).explode().drop_nulls()
+    return PartialColumn(name, pl.List(dtype), lift, merge, [], single=alone(column, dtype))
 
 
 def alone(column: str, dtype: pl.DataType) -> pl.Expr | None:
@@ -270,12 +259,8 @@ def sketch_partial(column: str, dtype: pl.DataType, rsd: float) -> PartialColumn
     """Returns the partial with the smallest hashes of values (:mod:`panewise.engine.aggregate.sketch`)."""
     size = sketch.size_for(rsd)
     name = f"__kmv{size}:{column}"
-    hashed = (
-        pl.col(column)
-        .drop_nulls()
-        .unique()
-        .map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
-    )
+    different = pl.col(column).drop_nulls().unique()
+    hashed = different.map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
     lift, merge = sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size)
     merge_sides = of_own(
         name, lambda earlier, other: pl.concat_list(earlier, other).list.unique().list.sort().list.head(size)
@@ -300,13 +285,13 @@ def user_partial(aggregate: Aggregate, index: int) -> PartialColumn:
     lift = rows.implode().map_batches(lifter, return_dtype=pl.String, returns_scalar=True)
     merger = user.merger(aggregate.user)
     merge = pl.col(name).implode().map_batches(merger, return_dtype=pl.String, returns_scalar=True)
-    merge_sides = of_own(
-        name,
-        lambda earlier, other: pl.concat_list(earlier, other).map_batches(
-            merger, return_dtype=pl.String, is_elementwise=True
-        ),
-    )
-    return PartialColumn(name, pl.String(), lift, merge, user.empty(aggregate.user), merge_sides=merge_sides)
+
+    def both(this: pl.Expr, other: pl.Expr) -> pl.Expr:
+        states = pl.concat_list(this, other)
+        return states.map_batches(merger, return_dtype=pl.String, is_elementwise=True)
+
+    empty = user.empty(aggregate.user)
+    return PartialColumn(name, pl.String(), lift, merge, empty, merge_sides=of_own(name, both))
 
 
 def of_own(name: str, both: Pair) -> SideMerge:

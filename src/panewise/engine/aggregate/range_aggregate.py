@@ -62,6 +62,18 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     return partials.select(pl.col(column.name).cast(column.dtype) for column in aggregation.partials)
 
 
+def over_any(aggregation: Aggregation, pieces: pl.DataFrame, low: Places, high: Places) -> pl.DataFrame:
+    """Returns :func:`over` for ranges that may be empty: these have the partials of no rows."""
+    some = high > low
+    partials = over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
+    if some.all():
+        return partials
+    nothing = pl.DataFrame(
+        [pl.Series(partial.name, [partial.empty], dtype=partial.dtype) for partial in aggregation.partials]
+    )
+    return take_rows(vstack_frames([partials, nothing]), np.where(some, np.cumsum(some) - 1, partials.height))
+
+
 def _joins(column: PartialColumn, longest: int) -> bool:
     """Returns whether blocks of a column are computed. For short ranges of lists a direct merge is faster."""
     return column.pair is not None or (

@@ -69,20 +69,10 @@ def top_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]
     def both(this: pl.Expr, other: pl.Expr) -> pl.Expr:
         return pl.concat_list(this, other).list.sort(descending=not aggregate.ascending).list.head(n)
 
-    lift, merge, dtype = (
-        best(pl.col(aggregate.column)),
-        best(pl.col(name).explode()),
-        schema[aggregate.column],
-    )
-    return PartialColumn(
-        name,
-        pl.List(dtype),
-        lift,
-        merge,
-        [],
-        merge_sides=of_own(name, both),
-        single=alone(aggregate.column, dtype),
-    )
+    dtype = schema[aggregate.column]
+    lift, merge = best(pl.col(aggregate.column)), best(pl.col(name).explode())
+    single, merge_sides = alone(aggregate.column, dtype), of_own(name, both)
+    return PartialColumn(name, pl.List(dtype), lift, merge, [], merge_sides=merge_sides, single=single)
 
 
 def top_rows_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> PartialColumn:
@@ -104,15 +94,8 @@ def top_rows_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.Data
     merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
     merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(merged))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
-    return PartialColumn(
-        name,
-        dtype,
-        lift,
-        pl.col(name).explode().implode().list.eval(merged),
-        [],
-        merge_sides=merge_sides,
-        single=single,
-    )
+    merge = pl.col(name).explode().implode().list.eval(merged)
+    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides, single=single)
 
 
 def _sorted(aggregate: Aggregate, rows: pl.Expr, by: pl.Expr) -> pl.Expr:

@@ -49,14 +49,9 @@ class RowBuffer:
     @property
     def partials(self) -> list[PartialColumn]:
         """The columns that the window table has for the row buffer."""
-        rows = PartialColumn(
-            ROW_BUFFER,
-            pl.List(pl.Struct(self.stored)),
-            pl.struct(*self.stored),
-            pl.col(ROW_BUFFER).explode(empty_as_null=False),
-            [],
-            passing=not self.lasting,
-        )
+        dtype, merge = pl.List(pl.Struct(self.stored)), pl.col(ROW_BUFFER).explode(empty_as_null=False)
+        lift, passing = pl.struct(*self.stored), not self.lasting
+        rows = PartialColumn(ROW_BUFFER, dtype, lift, merge, [], passing=passing)
         new = PartialColumn(
             NEW_ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(NEW_ROWS).sum(), 0, passing=True
         )

@@ -37,28 +37,19 @@ def all_values_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.Dat
     assert aggregate.column is not None
     dtype = schema[aggregate.column]
     plain = aggregate.condition is None and not dtype.is_nested()
-    return PartialColumn(
-        name,
-        pl.List(dtype),
-        _taken(aggregate, pl.col(aggregate.column)),
-        pl.col(name).explode(empty_as_null=False),
-        [],
-        single=pl.concat_list(aggregate.column) if plain else None,
-    )
+    lift, merge = _taken(aggregate, pl.col(aggregate.column)), pl.col(name).explode(empty_as_null=False)
+    single = pl.concat_list(aggregate.column) if plain else None
+    return PartialColumn(name, pl.List(dtype), lift, merge, [], single=single)
 
 
 def edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
     """Returns the partial with the values of the first or the last rows. Partials merge in arrival order."""
     assert aggregate.column is not None
-    cut = _cut(aggregate)
-    return PartialColumn(
-        name,
-        pl.List(schema[aggregate.column]),
-        cut(_taken(aggregate, pl.col(aggregate.column))),
-        cut(pl.col(name).explode(empty_as_null=False)),
-        [],
-        merge_sides=of_own(name, lambda this, other: cut(pl.concat_list(this, other).list)),
-    )
+    cut, dtype = _cut(aggregate), pl.List(schema[aggregate.column])
+    lift = cut(_taken(aggregate, pl.col(aggregate.column)))
+    merge = cut(pl.col(name).explode(empty_as_null=False))
+    merge_sides = of_own(name, lambda this, other: cut(pl.concat_list(this, other).list))
+    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides)
 
 
 def numbered_edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
@@ -70,14 +61,9 @@ def numbered_edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl
     dtype = pl.List(pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]}))
     rows, cut = numbered(value=aggregate.column), _cut(aggregate)
     best = cut(pl.element().sort_by(pl.element().struct.field("turn")))
-    return PartialColumn(
-        name,
-        dtype,
-        cut(_taken(aggregate, rows)),
-        pl.col(name).explode(empty_as_null=False).implode().list.eval(best),
-        [],
-        merge_sides=of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best)),
-    )
+    merge = pl.col(name).explode(empty_as_null=False).implode().list.eval(best)
+    merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best))
+    return PartialColumn(name, dtype, cut(_taken(aggregate, rows)), merge, [], merge_sides=merge_sides)
 
 
 def numbered(**columns: str) -> pl.Expr:
@@ -88,11 +74,6 @@ def numbered(**columns: str) -> pl.Expr:
 def result(aggregate: Aggregate, values: pl.Expr) -> pl.Expr:
     """Returns the result for lists of values."""
     return values if aggregate.fn in _LISTS else values.list.first()
-
-
-def numbered_result(aggregate: Aggregate, name: str) -> pl.Expr:
-    """Returns the result for lists of values with arrival numbers."""
-    return result(aggregate, pl.col(name).list.eval(pl.element().struct.field("value")))
 
 
 def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:

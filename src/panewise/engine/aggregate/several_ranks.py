@@ -33,15 +33,11 @@ def partial(
     known = pl.col(aggregate.ranking[0].column).is_not_null()
     rows = pl.struct(pl.col(column).alias(field) for field, column in columns.items())
     best = _best(aggregate, numbered=numbered)
-    return PartialColumn(
-        name,
-        dtype,
-        rows.filter(known).implode().list.eval(best),
-        pl.col(name).explode(empty_as_null=False).implode().list.eval(best),
-        [],
-        merge_sides=of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best)),
-        single=pl.concat_list(pl.when(known).then(rows)).list.drop_nulls(),
-    )
+    lift = rows.filter(known).implode().list.eval(best)
+    merge = pl.col(name).explode(empty_as_null=False).implode().list.eval(best)
+    merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best))
+    single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
+    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides, single=single)
 
 
 def result(aggregate: Aggregate, name: str) -> pl.Expr:

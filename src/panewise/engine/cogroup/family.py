@@ -24,11 +24,18 @@ from typing import Any, Final
 
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.columns import key_columns
-from panewise.engine.family_parts import EngineParts, Inspection, TableReader, TakeOver, engine_parts, on_call
+from panewise.engine.family_parts import (
+    Division,
+    EngineParts,
+    Inspection,
+    TableReader,
+    TakeOver,
+    engine_parts,
+    on_call,
+)
 from panewise.engine.join.two_sides import HEADER_RULES, inspected_windows, read_clocks
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.nested.state import header_in
-from panewise.engine.tables.division import Division
 from panewise.engine.windows import family as of_windows
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator

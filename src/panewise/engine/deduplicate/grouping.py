@@ -19,7 +19,7 @@ import numpy as np
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.kernels.bisection import bisect_left as bisect_ranges
-from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.instants import Instants, shifted_instants
 from panewise.engine.kernels.small_frames import Mask
 from panewise.engine.kernels.sorting import Places, order
 
@@ -82,9 +82,7 @@ def reach(times: Instants, within: int | None) -> tuple[Instants, Instants]:
     """
     if within is None:
         return np.full(len(times), MIN_INSTANT), np.full(len(times), MAX_INSTANT)
-    far = within - 1
-    low = np.where(times < MIN_INSTANT + far, MIN_INSTANT, times - far)
-    return low, np.where(times > MAX_INSTANT - far, MAX_INSTANT, times + far)
+    return shifted_instants(times, 1 - within), shifted_instants(times, within - 1)
 
 
 def opening(code: Instants, times: Instants, stored: Anchors, within: int | None) -> Places:

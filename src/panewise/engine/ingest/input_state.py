@@ -3,14 +3,14 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import polars as pl
 
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.validate import NEVER, Port, with_time
+from panewise.engine.ingest.validate import NEVER, InputPort, with_time
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.tables.stored_table import StoredTable
@@ -101,16 +101,7 @@ def read_clocks(header: Mapping[str, Any], before: Clocks) -> Clocks:
     )
 
 
-class _Plan(Port, Protocol):
-    """The plan of an operator with one input, which is its port."""
-
-    @property
-    def pane_schema(self) -> dict[str, pl.DataType]:
-        """The columns of the emitted rows or panes."""
-        ...
-
-
-P = TypeVar("P", bound=_Plan)
+P = TypeVar("P", bound=InputPort)
 S = TypeVar("S", bound=InputState)
 
 

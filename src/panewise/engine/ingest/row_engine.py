@@ -28,31 +28,18 @@ class RowEngine(UncombinedOperator, SingleInput[P, S]):
         return replace(self._nothing, panes=panes, late=late, counts=counts)
 
     def _split(self, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-        clocks, spec = self.state.clocks, self.plan.entry
-        if not clocks.finished and not self._any_behind(rows):
-            return rows, self._nothing.late
+        """Returns the rows that are in time, and the late output of the others."""
+        clocks, spec, first = self.state.clocks, self.plan.entry, rows[TIME].min()
+        watermark = clocks.watermark if spec.time_columns else None
         if clocks.finished:
-            late, reason = rows, "finished"
+            in_time, late, reason = rows.clear(), rows, "finished"
+        elif watermark is not None and isinstance(first, int) and first < watermark:
+            behind = pl.col(TIME) < watermark
+            in_time, late, reason = rows.filter(~behind), rows.filter(behind), "behind"
         else:
-            behind = (
-                pl.col(TIME) < clocks.watermark
-                if clocks.watermark is not None and spec.time_columns
-                else pl.lit(False)
-            )
-            late, reason = rows.filter(behind), "behind"
-        if late.is_empty():
             return rows, self._nothing.late
         columns = late_columns(self.plan.late_schema, {REASON: pl.lit(reason), **NO_WINDOWS}, clocks)
-        late_rows = arrival.in_order(spec, late).select(columns)
-        return (rows.clear() if clocks.finished else rows.filter(~behind)), late_rows
-
-    def _any_behind(self, rows: pl.DataFrame) -> bool:
-        """Returns whether a row can be late before the end of input."""
-        watermark = self.state.clocks.watermark
-        if watermark is None or not self.plan.entry.time_columns:
-            return False
-        first = rows[TIME].min()
-        return isinstance(first, int) and first < watermark
+        return in_time, arrival.in_order(spec, late).select(columns)
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:
         return arrival.in_order(self.plan.entry, arrival.placed(rows))

@@ -180,6 +180,18 @@ def delta_tests(rows: pl.DataFrame, compared: Iterable[str]) -> Iterator[tuple[p
             yield pl.col(name).is_nan().fill_null(False), f"delta {name} is NaN"
 
 
+def check_units(compared: Iterable[str], schema: Mapping[str, pl.DataType]) -> None:
+    """Refuses a delta over timestamps in another unit than microseconds, which is the unit of amounts.
+
+    Spark has no other timestamps.
+    """
+    for name in compared:
+        dtype = schema[name]
+        if isinstance(dtype, pl.Datetime) and dtype.time_unit != "us":
+            rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
+            raise SpecError(f"delta over {name}: {dtype}", rule, "cast it to microseconds")
+
+
 def _with_type_names(invalid: pl.DataFrame) -> pl.DataFrame:
     """Returns the invalid rows. For wrong types, the reason names the column."""
     if BAD_TYPE not in invalid.columns:
@@ -211,62 +223,50 @@ class Port(Protocol):
     @property
     def entry(self) -> Entry:
         """The specification of the port."""
-        ...
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """The columns of the input."""
-        ...
 
     @property
     def keys(self) -> list[str]:
         """The columns of the key; without keys a constant column."""
-        ...
 
     @property
     def late_schema(self) -> dict[str, pl.DataType]:
         """The columns of late rows."""
-        ...
 
     @property
     def invalid_schema(self) -> dict[str, pl.DataType]:
         """The columns of invalid rows."""
-        ...
 
     @property
     def row_driven_inputs(self) -> RowInputs | None:
         """The inputs of `Inputs` or `StreamTime`, if rows drive their watermarks; else None."""
-        ...
 
     @property
     def ties_matter(self) -> bool:
         """Whether rows of equal event time must keep their order even if the late output is not used."""
-        ...
 
     @property
     def can_combine(self) -> bool:
         """Whether rows may be pre-aggregated before they reach the state, if the late output is not used."""
-        ...
 
     @property
     def needs_clock(self) -> bool:
         """Whether the operator validates rows again, because their windows depend on its clock."""
-        ...
 
     def validate(self, rows: pl.DataFrame, processing_time: int, *, windows: bool = True) -> ValidationResult:
         """Returns the valid and the invalid rows of a batch.
 
         Without `windows`, rows are not assigned to windows yet.
         """
-        ...
 
     def combine(self, valid: pl.DataFrame, /) -> pl.DataFrame:
         """Returns the partials of valid rows; only if :attr:`can_combine`."""
-        ...
 
     def combine_again(self, partials: pl.DataFrame, /) -> pl.DataFrame:
         """Merges the partials of several readers."""
-        ...
 
 
 class UncombinedPort:
@@ -317,6 +317,8 @@ class EntryPort:
 
 class InputPort(EntryPort):
     """The only input port of an operator, which is also the plan of the operator."""
+
+    pane_schema: dict[str, pl.DataType]
 
     @property
     def ports(self) -> dict[str, Self]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.engine.kernels.instants import lowest_of_known
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import FixedLag, JoinOperator, StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -53,12 +54,7 @@ class JoinClocks:
     @property
     def watermark(self) -> int | None:
         """The lower watermark of those sides that have not ended; None before both have one."""
-        watermarks = [MAX_INSTANT if side.ended else side.watermark for side in self.sides.values()]
-        return (
-            None
-            if None in watermarks
-            else min(watermark for watermark in watermarks if watermark is not None)
-        )
+        return lowest_of_known(MAX_INSTANT if side.ended else side.watermark for side in self.sides.values())
 
     instant_watermark = watermark
 

@@ -10,14 +10,15 @@ from dataclasses import replace
 from typing import Any, Final
 
 from panewise.engine.columns import NUMBER, SINCE, key_columns, live_column
+from panewise.engine.family_parts import Division
 from panewise.engine.join.batch.emission import matches_name
 from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
 from panewise.engine.join.same_window.rows import NEWEST
 from panewise.engine.join.streams.clocks import RELEASED, WAITING, LeastWaiting, StreamsState
 from panewise.engine.join.streams.releases import waiting_name
 from panewise.engine.join.two_sides import HEADER_RULES
-from panewise.engine.merged_header import HeaderRules, by_side, lowest
-from panewise.engine.tables.division import Division
+from panewise.engine.kernels.instants import lowest
+from panewise.engine.merged_header import HeaderRules, by_side
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, SIDES
 from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key

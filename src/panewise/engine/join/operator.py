@@ -23,7 +23,7 @@ from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.method import Method
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState, TwoSidedOperator, highest_times
-from panewise.engine.kernels.instants import shifted
+from panewise.engine.kernels.instants import lowest_of_known, shifted
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.protocol import Schemas
 from panewise.engine.tables.stored_table import sealed_if_long
@@ -57,9 +57,9 @@ class JoinEngine(TwoSidedOperator):
         clocks = self.state.clocks
         if all(clocks.none_to_come(self.spec, side) for side in self.plan.ports):
             return MAX_INSTANT
-        lowest, behind = [clocks.lowest(self.spec, side) for side in OTHER], self.method.furthest_behind()
-        known = [time for time in lowest if time is not None]
-        return None if len(known) < len(lowest) or behind is None else saturating_add(min(known), -behind)
+        behind = self.method.furthest_behind()
+        first = lowest_of_known(clocks.lowest(self.spec, side) for side in OTHER)
+        return None if first is None or behind is None else saturating_add(first, -behind)
 
     def live(self) -> pl.DataFrame:
         """Returns the rows of :meth:`live_rows`.

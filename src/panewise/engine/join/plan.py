@@ -9,14 +9,13 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, MATCHED, NUMBER, ONE_KEY, ORDINAL, TIME, user_columns
-from panewise.engine.ingest.validate import EntryPort, UncombinedPort, ValidationResult
+from panewise.engine.ingest.validate import EntryPort, UncombinedPort, ValidationResult, check_units
 from panewise.engine.kernels.conditions import CompiledCondition, compile_condition
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import Mask, filter_rows
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
-from panewise.errors import SpecError
 from panewise.spec import JoinOperator, parts
 from panewise.spec.conditions import columns_of
 from panewise.spec.operators.join.columns import (
@@ -53,7 +52,7 @@ class SidePort(UncombinedPort, EntryPort):
         entry = spec.ports[name]
         super().__init__(entry, schema)
         self.name, self.compared = name, entry.compared
-        _check_units(entry, self.schema)
+        check_units(entry.compared, self.schema)
         self.stored, self.alone = self._stored(spec, selected), self._alone(selected)
         if entry.window is not None:
             self.assign = assigning(window_operator(spec), slicing_of(entry.window))
@@ -80,15 +79,6 @@ class SidePort(UncombinedPort, EntryPort):
         names = [*self.entry.keys, *(column.column for column in selected if column.side in mine)]
         own = {TIME: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
         return {**{name: self.schema[name] for name in names}, **own}
-
-
-def _check_units(entry: SideEntry, schema: Schema) -> None:
-    """Refuses a delta over timestamps in another unit than microseconds. Spark has no other timestamps."""
-    for name in entry.compared:
-        dtype = schema[name]
-        if isinstance(dtype, pl.Datetime) and dtype.time_unit != "us":
-            rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
-            raise SpecError(f"delta over {name}: {dtype}", rule, "cast it to microseconds")
 
 
 @dataclass(frozen=True)
@@ -197,8 +187,7 @@ def with_keys(port: SidePort, rows: pl.DataFrame) -> pl.DataFrame:
 
 def has_null_key(port: SidePort, rows: pl.DataFrame) -> Mask:
     """Returns which rows have a null key."""
-    nulls: Mask = rows.select(pl.any_horizontal(pl.col(port.keys).is_null())).to_series().to_numpy()
-    return nulls
+    return rows.select(pl.any_horizontal(pl.col(port.keys).is_null())).to_series().to_numpy()
 
 
 def keys_of(plan: JoinPlan, side: str, rows: pl.DataFrame) -> pl.DataFrame:

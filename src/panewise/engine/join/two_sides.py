@@ -168,7 +168,6 @@ class SidesPlan(Plan, Protocol):
     @property
     def entries(self) -> Mapping[str, SideEntry]:
         """The specifications of the ports."""
-        ...
 
 
 class TwoSidedOperator(UncombinedOperator, ABC):

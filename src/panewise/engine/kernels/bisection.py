@@ -24,8 +24,7 @@ def bisect_left(
 
     def before(which: Places, middle: Places) -> npt.NDArray[np.bool_]:
         at_middle = values[middle]
-        below: npt.NDArray[np.bool_] = at_middle <= wanted[which] if past_equal else at_middle < wanted[which]
-        return below
+        return at_middle <= wanted[which] if past_equal else at_middle < wanted[which]
 
     return first_not(low, high, before)
 

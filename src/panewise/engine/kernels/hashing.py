@@ -103,5 +103,4 @@ def hash_order(hashes: Hashes) -> Places:
 
 def shard_places(frame: pl.DataFrame, keys: list[str], shards: int) -> Places:
     """Returns the place of the shard of each row, from 0. A stable hash of the keys decides it."""
-    places: Places = ((row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(shards)).astype(np.intp)
-    return places
+    return ((row_hashes(frame, keys) >> np.uint64(33)) % np.uint64(shards)).astype(np.intp)

@@ -1,5 +1,6 @@
-"""Sums of instants and lengths of time that neither wrap around nor fail."""
+"""Sums of instants and lengths of time that neither wrap around nor fail; extremes of optional instants."""
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
@@ -34,6 +35,17 @@ def shifted(time: pl.Expr, us: int) -> pl.Expr:
     return pl.when(beyond).then(pl.lit(limit, dtype=pl.Int64)).otherwise(time + us)
 
 
+def shifted_instants(times: Instants, us: int) -> Instants:
+    """Returns instants that are later by a length in microseconds, saturating. The length may be negative.
+
+    >>> shifted_instants(np.array([5, 2**63 - 1]), 1).tolist() == [6, 2**63 - 1]
+    True
+    """
+    if us < 0:
+        return np.where(times < MIN_INSTANT - us, MIN_INSTANT, times + us)
+    return np.where(times > MAX_INSTANT - us, MAX_INSTANT, times + us)
+
+
 def saturating_sum(times: pl.Series, us: int) -> pl.Series:
     """Returns the sums of instants and a length in microseconds, saturating.
 
@@ -46,3 +58,19 @@ def saturating_sum(times: pl.Series, us: int) -> pl.Series:
     if low + us >= MIN_INSTANT and high + us <= MAX_INSTANT:
         return times + us
     return wide_sum(times, us).clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64)
+
+
+def highest(values: Iterable[int | None]) -> int | None:
+    """Returns the highest of the values that are not None; None if there is none."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def lowest(values: Iterable[int | None]) -> int | None:
+    """Returns the lowest of the values that are not None; None if there is none."""
+    return min((value for value in values if value is not None), default=None)
+
+
+def lowest_of_known(values: Iterable[int | None]) -> int | None:
+    """Returns the lowest value; None if there is none, or if one of them is None, which may be any."""
+    known = [*values]
+    return None if None in known else lowest(known)

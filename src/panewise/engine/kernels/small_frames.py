@@ -277,10 +277,9 @@ def few_pairs(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> tu
     mine, keys = [rows.get_column(name) for name in by], [others.get_column(name) for name in by]
     if not all(column.dtype in _COMPARED and not column.has_nulls() for column in (*mine, *keys)):
         return None
+    sides = [*zip(mine, keys, strict=True)]
     masks = [
-        np.logical_and.reduce(
-            [(column == key[place]).to_numpy() for column, key in zip(mine, keys, strict=True)]
-        )
+        np.logical_and.reduce([(column == key[place]).to_numpy() for column, key in sides])
         for place in range(others.height)
     ]
     places = [np.flatnonzero(mask) for mask in masks]

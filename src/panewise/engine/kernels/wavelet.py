@@ -69,5 +69,4 @@ def _levels(numbers: Places, limit: int = 0) -> Iterator[tuple[int, Places]]:
 
 def _inside(ones: Mask, all_zeros: int, place: Places, zeros: Places) -> Places:
     """Returns where a bound of a range lies after the split, among the ones or among the zeros."""
-    inside: Places = np.where(ones, all_zeros + place - zeros, zeros)
-    return inside
+    return np.where(ones, all_zeros + place - zeros, zeros)

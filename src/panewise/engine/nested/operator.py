@@ -14,6 +14,7 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
+from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
 from panewise.engine.progress.clocks import Clocks
@@ -100,8 +101,7 @@ class NestedEngine(ABC, Generic[F, S]):
 
         The watermark of a member is never above that of the member before it.
         """
-        due = [member.next_due() for member in self._members]
-        return min((at for at in due if at is not None), default=None)
+        return lowest(member.next_due() for member in self._members)
 
     @property
     @abstractmethod

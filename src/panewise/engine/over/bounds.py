@@ -7,7 +7,8 @@ combine key and time. n positions and q frames cost n + q log n.
 
 import numpy as np
 
-from panewise.chrono import MAX_INSTANT, MIN_INSTANT
+from panewise.chrono import MAX_INSTANT
+from panewise.engine.kernels.instants import shifted_instants
 from panewise.engine.over.jobs import end_of
 from panewise.engine.over.sequences import Layout, Numbers
 from panewise.spec import Frame
@@ -79,7 +80,7 @@ def _places(layout: Layout, offset: int, side: str) -> Numbers:
     """
     at, times = layout.targets, layout.times
     low, high = (int(times.min()), int(times.max())) if len(times) else (0, 0)
-    wanted = shifted(times[at], offset)
+    wanted = shifted_instants(times[at], offset)
     width = high - low + 2
     if width * (len(layout.start) + 1) < MAX_INSTANT:
         ranks, wanted = times - low, np.clip(wanted, low - 1, high + 1) - low
@@ -93,10 +94,3 @@ def _places(layout: Layout, offset: int, side: str) -> Numbers:
     # The numbers of a key lie in a range of width + 1, so searches do not leave the sequence of the key.
     keys = layout.code * (width + 1)
     return np.searchsorted(keys + ranks, keys[at] + wanted, side="left" if side == "left" else "right")
-
-
-def shifted(times: Numbers, offset: int) -> Numbers:
-    """Returns the times plus the offset, saturated at the ends of 64 bits."""
-    if offset < 0:
-        return np.where(times < MIN_INSTANT - offset, MIN_INSTANT, times + offset)
-    return np.where(times > MAX_INSTANT - offset, MAX_INSTANT, times + offset)

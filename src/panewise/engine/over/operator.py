@@ -100,11 +100,8 @@ class OverEngine(RowEngine[OverPlan, OverState]):
             "pending": pl.lit(1, dtype=pl.Int64),
             "closed": pl.lit(False),
         }
-        output = (
-            pl.concat(rows)
-            .with_columns(value.alias(name) for name, value in columns.items())
-            .select(*keys, *columns)
-        )
+        output = pl.concat(rows).with_columns(value.alias(name) for name, value in columns.items())
+        output = output.select(*keys, *columns)
         return output.sort(["window_end", "window_start", *self.plan.spec.keys], nulls_last=False)
 
     def _in_arrival_order(self, rows: pl.DataFrame) -> pl.DataFrame:

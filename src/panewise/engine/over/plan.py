@@ -33,7 +33,7 @@ from panewise.engine.columns import (
 )
 from panewise.engine.ingest.validate import InputPort, UncombinedPort
 from panewise.engine.kernels.column_types import Dtypes
-from panewise.engine.over.jobs import Job, end_of, jobs_of, ranges_of_partials
+from panewise.engine.over.jobs import end_of, jobs_of, ranges_of_partials
 from panewise.engine.over.mirrored import in_ascending_order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.run import Shape
@@ -85,7 +85,8 @@ class OverPlan(UncombinedPort, InputPort):
         self._set_frames(spec)
         self._set_reach(spec)
         self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
-        self.read = {name: self.schema[name] for name in self._columns_of_values()}
+        # The columns that the functions read, each once.
+        self.read = {name: self.schema[name] for column in spec.columns for name in column.what.columns}
         self.waiting, self.recent, self.running = self._tables()
         self.passed, self.blocks = self._tables_of_ranges()
 
@@ -96,31 +97,25 @@ class OverPlan(UncombinedPort, InputPort):
         self.unbounded = [job for job in jobs if job.frame.start is None]
         # The frames without a start of all later rows contain the rows before this place, which is counted
         # from the first of these later rows. It is 0 or negative.
-        ends = [
-            end_of(column.frame)
-            for column in spec.columns
-            if column.frame is not None and column.frame.start is None
-        ]
+        ends = [end_of(frame) for frame in _frames(spec) if frame.start is None]
         self.folds_to = min(0, min(ends, default=0) + 1)
 
     def _set_reach(self, spec: OverOperator) -> None:
         """Sets how far rows look back and ahead, and what they wait for."""
         self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
-        self.reach = _us_behind(spec)
+        ranges = [frame for frame in _frames(spec) if frame.kind == "range"]
+        self.reach = max([0, *(-(frame.start or 0) for frame in ranges)])  # how far ranges look back
         self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach
         # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
-        self.looks_back = self.us_behind > 0 or (self.ahead > 0 and _from_peers(spec))
+        self.looks_back = self.us_behind > 0 or (self.ahead > 0 and any(frame.start == 0 for frame in ranges))
         # Whether rows wait for values, so that not only the number of rows behind them decides which are
         # emitted.
         self.waits_for_values = bool(self.waiting_for_values())
         # Whether the frames without a start of a row that waits for later rows may lack peers that are
         # emitted.
         self.lacks_peers = self.ahead > 0 and any(
-            column.frame is not None
-            and column.frame.start is None
-            and column.frame.exclude in ("group", "ties")
-            for column in spec.columns
+            frame.start is None and frame.exclude in ("group", "ties") for frame in _frames(spec)
         )
 
     @property
@@ -190,19 +185,9 @@ class OverPlan(UncombinedPort, InputPort):
     def _type(self, what: Aggregate | RowFunction) -> pl.DataType:
         """Returns the type of a new column."""
         if isinstance(what, Aggregate):
-            return next(
-                job.aggregation.result_types[what.name]
-                for job in self._all_jobs()
-                if what.name in job.aggregation.result_types
-            )
+            types = [job.aggregation.result_types for job in (*self.bounded, *self.ranges, *self.unbounded)]
+            return next(of_job[what.name] for of_job in types if what.name in of_job)
         return pl.Int64() if what.column is None else self.schema[what.column]
-
-    def _all_jobs(self) -> list[Job]:
-        return [*self.bounded, *self.ranges, *self.unbounded]
-
-    def _columns_of_values(self) -> list[str]:
-        """Returns the columns that the functions read, each once."""
-        return list(dict.fromkeys([name for column in self.spec.columns for name in column.what.columns]))
 
     def _tables(self) -> tuple[Shape, Shape, Shape]:
         """Returns the columns of the tables `waiting`, `recent` and `running`."""
@@ -268,33 +253,16 @@ def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:
             raise SpecError(f"{column.name!r} twice", rule, "give the new column another name")
 
 
+def _frames(spec: OverOperator) -> list[Frame]:
+    return [column.frame for column in spec.columns if column.frame is not None]
+
+
 def _rows_behind(spec: OverOperator) -> int:
     """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
-    rows_behind = [0]
-    for column in spec.columns:
-        if isinstance(column.what, RowFunction) and column.what.fn == "lag" and not column.what.skips:
-            rows_behind.append(column.what.n or 0)
-        if column.frame is not None and column.frame.kind == "rows":
-            rows_behind.append(-end_of(column.frame) if column.frame.start is None else -column.frame.start)
-    return max(rows_behind)
-
-
-def _us_behind(spec: OverOperator) -> int:
-    """Returns how far ranges look back, in microseconds."""
-    starts = [
-        column.frame.start
-        for column in spec.columns
-        if column.frame is not None and column.frame.kind == "range"
-    ]
-    return max([0, *(-start for start in starts if start is not None)])
-
-
-def _from_peers(spec: OverOperator) -> bool:
-    """Returns whether a range begins with the rows of equal time."""
-    return any(
-        column.frame is not None and column.frame.kind == "range" and column.frame.start == 0
-        for column in spec.columns
-    )
+    functions = [column.what for column in spec.columns if isinstance(column.what, RowFunction)]
+    lags = [what.n or 0 for what in functions if what.fn == "lag" and not what.skips]
+    frames = [frame for frame in _frames(spec) if frame.kind == "rows"]
+    return max([0, *lags, *(-(end_of(frame) if frame.start is None else frame.start) for frame in frames)])
 
 
 def _default(what: RowFunction, schema: Dtypes) -> pl.Series | None:

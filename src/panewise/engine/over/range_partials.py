@@ -15,7 +15,6 @@ import polars as pl
 
 from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.kernels.small_frames import take_rows, vstack_frames
 from panewise.engine.over.jobs import Job
 from panewise.engine.over.sequences import Flags, Numbers
 
@@ -37,24 +36,13 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, ranges: Ranges, *, from
         length, pieces = pieces.height, pieces.reverse()
         ranges = [(length - high, length - low) for low, high in reversed(ranges)]
     if len(ranges) == 1:
-        return _of_range(aggregation, pieces, *ranges[0])
+        return range_aggregate.over_any(aggregation, pieces, *ranges[0])
     low, high = (np.stack(bounds, axis=1).ravel() for bounds in zip(*ranges, strict=True))
     some: Flags = high > low
     partials = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
     counts = some.reshape(-1, len(ranges)).sum(axis=1)
     until = np.cumsum(counts)
-    return _of_range(aggregation, partials, until - counts, until)
-
-
-def _of_range(aggregation: Aggregation, pieces: pl.DataFrame, low: Numbers, high: Numbers) -> pl.DataFrame:
-    some: Flags = high > low
-    partials = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
-    if some.all():
-        return partials
-    nothing = pl.DataFrame(
-        [pl.Series(partial.name, [partial.empty], dtype=partial.dtype) for partial in aggregation.partials]
-    )
-    return take_rows(vstack_frames([partials, nothing]), np.where(some, np.cumsum(some) - 1, partials.height))
+    return range_aggregate.over_any(aggregation, partials, until - counts, until)
 
 
 def results(job: Job, pieces: pl.DataFrame, ranges: Ranges, *, from_end: bool) -> pl.DataFrame:

@@ -68,16 +68,10 @@ def sequences(
     rows = passed.between(end.low, until).with_columns(
         pl.col(TIME).alias(STORED_TIME), pl.lit(False).alias(IS_BLOCK)
     )
-    whole_blocks = (
-        blocks.filter(whole)
-        .sort(TIME)
-        .with_columns(pl.col(TIME).alias(STORED_TIME), pl.lit(True).alias(IS_BLOCK))
-    )
-    known = (
-        pl.concat([rows, whole_blocks], how="diagonal")
-        .with_row_index(ROW_NUMBER)
-        .with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
-    )
+    block = pl.col(TIME).alias(STORED_TIME), pl.lit(True).alias(IS_BLOCK)
+    whole_blocks = blocks.filter(whole).sort(TIME).with_columns(block)
+    known = pl.concat([rows, whole_blocks], how="diagonal").with_row_index(ROW_NUMBER)
+    known = known.with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
     return Layout(plan, PassingRows(step.rows, step.after, known, step.running, step.finished))
 
 

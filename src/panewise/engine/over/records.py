@@ -26,14 +26,7 @@ from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COU
 from panewise.engine.kernels.python_rows import KEY_TYPES, NotInPythonError, check_value, python_rows
 from panewise.engine.over.operator import OverEngine
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
-from panewise.engine.over.record_columns import (
-    KeyRows,
-    Row,
-    columns_of,
-    no_parts,
-    stored_parts,
-    supports,
-)
+from panewise.engine.over.record_columns import KeyRows, Row, columns_of, no_parts, stored_parts, supports
 from panewise.engine.over.state import OverState
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.copied_tables import MOST, TRIMMED, CopiedTables, stored_rows
@@ -206,15 +199,12 @@ class RecordRows(CopiedTables):
         plan = self._plan
         past = past.sort(ROW_NUMBER) if ROW_NUMBER in past.columns else past
         # A table lacks columns that only frames of other tables read.
-        columns = [past[name] if name in past.columns else _nulls(name, past.height) for name in plan.read]
+        nulls = [None] * past.height
+        columns = [past[name] if name in past.columns else pl.Series(name, nulls) for name in plan.read]
         floats = [place for place, name in enumerate(plan.read) if plan.schema[name].is_float()]
         rows = _checked(pl.DataFrame(columns), floats) if columns else [()] * past.height
         times = past[STORED_TIME if STORED_TIME in past.columns else TIME].to_list()
         return zip(python_rows(past[plan.keys]), times, rows, strict=True)
-
-
-def _nulls(name: str, height: int) -> pl.Series:
-    return pl.Series(name, [None] * height)
 
 
 def _checked(frame: pl.DataFrame, floats: Sequence[int]) -> list[Row]:

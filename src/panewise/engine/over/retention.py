@@ -12,8 +12,8 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import DENSE_RANK, RANK, ROW_COUNT, ROW_NUMBER, SLOT, TIME_COUNT, UNEMITTED
+from panewise.engine.kernels.instants import shifted_instants
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows
-from panewise.engine.over.bounds import shifted
 from panewise.engine.over.nth import lists
 from panewise.engine.over.plan import TIME
 from panewise.engine.over.sequences import Flags, Layout, Numbers
@@ -75,12 +75,9 @@ def _candidates(layout: Layout) -> Numbers:
     If slots are numbers, these are all stored and new rows. Otherwise they are the last new rows of each
     key, which take the slots of old rows.
     """
-    plan = layout.plan
-    first = (
-        layout.start
-        if plan.numbers_slots
-        else np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
-    )
+    plan, first = layout.plan, layout.start
+    if not plan.numbers_slots:
+        first = np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
     return expand_ranges(first, layout.passed - first)
 
 
@@ -103,8 +100,7 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
     """
     waits = (layout.emitted_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.emitted_until, len(layout.times) - 1)][code]
-    seen: Flags = waits & (times >= shifted(first, -layout.plan.us_behind))
-    return seen
+    return waits & (times >= shifted_instants(first, -layout.plan.us_behind))
 
 
 def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:

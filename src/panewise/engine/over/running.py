@@ -58,8 +58,7 @@ class Running:
 
         For a row that the stored partial covers, it is the number of the first piece after the partial.
         """
-        place: Numbers = self._rows_before[position] + self._remembered_until[code]
-        return place
+        return self._rows_before[position] + self._remembered_until[code]
 
     def _pieces(self, job: Job) -> pl.DataFrame:
         """Returns the partials of all pieces, in order: of each key the stored partial, and then its rows."""

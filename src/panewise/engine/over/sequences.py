@@ -96,11 +96,9 @@ class Layout:
         self.plan, self.step = plan, step
         groups, order, counts = _grouped(plan, step)
         self.keys = groups
-        known = (
-            ordered(_coded(groups, step.stored, plan.keys), [_CODE, ROW_NUMBER])
-            if step.stored.height
-            else step.stored
-        )
+        known = step.stored
+        if known.height:
+            known = ordered(_coded(groups, known, plan.keys), [_CODE, ROW_NUMBER])
         later = ordered(_coded(groups, step.after, plan.keys), [_CODE]) if step.after.height else step.after
         sizes = [_sizes(known, len(groups)), counts, _sizes(later, len(groups))]
         self.stored_count, self.new_count, self.later = sizes[0], counts, later.height
@@ -168,8 +166,7 @@ class Layout:
     @cached_property
     def times(self) -> Numbers:
         """By position, the time of the row."""
-        times: Numbers = self.column(STORED_TIME).to_numpy()
-        return times
+        return self.column(STORED_TIME).to_numpy()
 
     def column(self, name: str) -> pl.Series:
         """Returns a column of the stack by position."""
@@ -256,8 +253,7 @@ class Layout:
     def peers_end(self) -> Numbers:
         """By position, the position after the last peer of the row."""
         firsts = np.append(np.flatnonzero(self._begins), len(self.code))
-        end: Numbers = firsts[np.cumsum(self._begins)]
-        return end
+        return firsts[np.cumsum(self._begins)]
 
     @cached_property
     def _begins(self) -> Flags:
@@ -296,11 +292,8 @@ def _grouped(plan: OverPlan, step: PassingRows) -> tuple[pl.DataFrame, Places, N
     keys, order, counts = group_positions(step.rows, plan.keys)
     # At the end of input all rows are emitted, also those of keys without a row that passes now.
     if step.finished and step.stored.height:
-        others = (
-            step.stored.select(plan.keys)
-            .unique(maintain_order=True)
-            .join(keys, on=plan.keys, how="anti", nulls_equal=True)
-        )
+        stored = step.stored.select(plan.keys).unique(maintain_order=True)
+        others = stored.join(keys, on=plan.keys, how="anti", nulls_equal=True)
         keys = pl.concat(
             [keys, others.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())]
         )

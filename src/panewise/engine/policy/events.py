@@ -8,14 +8,11 @@ Invariant: panes are in the order of the events. Cost: lists are linear in the t
 tuples in the pool and e events of up to m tuples, aggregates cost (n + e) log m.
 """
 
-from typing import Any
-
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate.range_aggregate import over
-from panewise.engine.kernels.small_frames import output_key, take_rows
-from panewise.engine.kernels.sorting import Places
+from panewise.engine.aggregate.range_aggregate import over_any
+from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Log
 from panewise.engine.policy.plan import PolicyPlan
@@ -29,18 +26,13 @@ def log_of(plan: PolicyPlan, tuples: Tuples, now: int) -> Log:
     wanted = frozenset(plan.spec.emitted_events)
     if plan.spec.listener is None:
         return Log(wanted)
-
-    def output_tuples() -> list[dict[str, Any]]:
-        return _output_tuples(plan, tuples).to_list()
-
-    nested = any(dtype.is_nested() for dtype in plan.output_columns.values())
-    names = _names(plan, tuples.keys)
+    keys = tuples.keys
     return ListenerLog(
         wanted,
         spec=plan.spec,
-        names=names,
-        tuples=output_tuples,
-        nested=nested,
+        names=_named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height,
+        tuples=lambda: _output_tuples(plan, tuples).to_list(),
+        nested=any(dtype.is_nested() for dtype in plan.output_columns.values()),
         now=now,
         states=tuples.listeners(),
     )
@@ -50,15 +42,25 @@ def panes_of(plan: PolicyPlan, log: Log, tuples: Tuples, now: int) -> pl.DataFra
     """Returns the panes of the events of a step, in the order of the events."""
     if not log.events:
         return pl.DataFrame(schema=plan.pane_schema)
+    keys = _named(plan, tuples.keys[log.partitions])
+    columns = [
+        pl.Series("event", log.events, dtype=pl.String),
+        pl.repeat(now, len(log.events), dtype=pl.Int64, eager=True).alias("processing_time"),
+    ]
+    whole = pl.DataFrame([*keys.get_columns(), *columns]).hstack(_contents(plan, log, tuples))
+    return whole.select(pl.col(name).cast(dtype) for name, dtype in plan.pane_schema.items())
+
+
+def _contents(plan: PolicyPlan, log: Log, tuples: Tuples) -> pl.DataFrame:
+    """Returns what listeners have returned for the events, or the aggregates or tuples of the events."""
     if isinstance(log, ListenerLog):
-        contents = pl.DataFrame(log.returned, schema=plan.contents, orient="row")
-        return _panes(plan, tuples, log.events, log.partitions, contents, now)
+        return pl.DataFrame(log.returned, schema=plan.contents, orient="row")
     lows, highs = np.array(log.lows, dtype=np.intp), np.array(log.highs, dtype=np.intp)
-    if plan.aggregation is not None:
-        contents = _aggregated(plan, tuples, lows, highs)
-    else:
-        contents = pl.DataFrame([stretches(_output_tuples(plan, tuples), lows, highs).alias("tuples")])
-    return _panes(plan, tuples, log.events, log.partitions, contents, now)
+    if plan.aggregation is None:
+        return pl.DataFrame([stretches(_output_tuples(plan, tuples), lows, highs).alias("tuples")])
+    rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)
+    pieces = plan.aggregation.lift(rows, [_PLACE]).drop(_PLACE)
+    return over_any(plan.aggregation, pieces, lows, highs).select(plan.aggregation.results)
 
 
 def _output_tuples(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
@@ -68,40 +70,5 @@ def _output_tuples(plan: PolicyPlan, tuples: Tuples) -> pl.Series:
     return tuples.tuples.struct.unnest().select(pl.struct(*plan.output_columns)).to_series()
 
 
-def _names(plan: PolicyPlan, keys: pl.DataFrame) -> list[dict[str, Any]]:
-    return _named(plan, keys).to_dicts() if plan.spec.partition_by else [{}] * keys.height
-
-
-def _panes(
-    plan: PolicyPlan, tuples: Tuples, events: list[str], numbers: list[int], contents: pl.DataFrame, now: int
-) -> pl.DataFrame:
-    """Returns the panes of events: keys, event and processing time, and the columns `contents`."""
-    keys = _named(plan, tuples.keys[numbers])
-    columns = [
-        pl.Series("event", events, dtype=pl.String),
-        pl.repeat(now, len(events), dtype=pl.Int64, eager=True).alias("processing_time"),
-    ]
-    whole = pl.DataFrame([*keys.get_columns(), *columns]).hstack(contents)
-    return whole.select(pl.col(name).cast(dtype) for name, dtype in plan.pane_schema.items())
-
-
 def _named(plan: PolicyPlan, keys: pl.DataFrame) -> pl.DataFrame:
     return keys.select(output_key(name, plan.schema[name]).alias(name) for name in plan.spec.partition_by)
-
-
-def _aggregated(plan: PolicyPlan, tuples: Tuples, lows: Places, highs: Places) -> pl.DataFrame:
-    """Returns the aggregates over each range of places [low, high), which may be empty."""
-    assert plan.aggregation is not None
-    aggregation, some = plan.aggregation, highs > lows
-    partials = pl.DataFrame(
-        {partial.name: pl.Series([partial.empty], dtype=partial.dtype) for partial in aggregation.partials}
-    )
-    # Row 0 has the partials of no rows, for the empty ranges. The other ranges follow.
-    which = np.zeros(len(lows), dtype=np.intp)
-    if some.any():
-        rows = tuples.tuples.struct.unnest().with_row_index(_PLACE)
-        pieces = aggregation.lift(rows, [_PLACE]).drop(_PLACE)
-        of_ranges = over(aggregation, pieces, pl.Series(lows[some]), pl.Series(highs[some]))
-        partials = pl.concat([partials, of_ranges])
-        which[some] = np.arange(1, some.sum() + 1)
-    return take_rows(partials.select(aggregation.results), which)

@@ -152,12 +152,8 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         new_tuples = rows.filter(~markers)
         values = self._compared(new_tuples)
         everything = markers.any() or counts_all(self.plan.spec.partition_eviction)
-        windows = self.state.partitions
-        stored = (
-            windows.all()
-            if everything
-            else windows.find(new_tuples.select(self.plan.output_keys).unique(maintain_order=True))
-        )
+        keys = new_tuples.select(self.plan.output_keys).unique(maintain_order=True)
+        stored = self.state.partitions.all() if everything else self.state.partitions.find(keys)
         tuples = self._tuples(stored, new_tuples)
 
         def process(partitions: Partitions) -> None:
@@ -189,11 +185,8 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
     def _choices(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Returns the partitions to load: all if a listener may evict any of them, else those affected."""
         spec = self.plan.spec
-        return (
-            self.state.partitions.all()
-            if spec.listener and counts_all(spec.partition_eviction) and stored.height
-            else stored
-        )
+        all_matter = spec.listener and counts_all(spec.partition_eviction) and stored.height
+        return self.state.partitions.all() if all_matter else stored
 
     def _overdue(self) -> pl.DataFrame:
         """Returns the stored partitions in which something is due at the last reading of the clock."""

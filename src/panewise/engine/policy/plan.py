@@ -23,11 +23,11 @@ from panewise.engine.columns import (
     USED,
     user_columns,
 )
-from panewise.engine.ingest.validate import InputPort, UncombinedPort
+from panewise.engine.ingest.validate import InputPort, UncombinedPort, check_units
 from panewise.engine.kernels.column_types import NAMED, Dtypes
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.tables.run import Shape
-from panewise.errors import InputError, SpecError
+from panewise.errors import InputError
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import name_of
 from panewise.spec.operators.policy.policies import DeltaPolicy, TimePolicy
@@ -47,7 +47,8 @@ class PolicyPlan(UncombinedPort, InputPort):
         super().__init__(spec.tuples, schema)
         self.spec = spec
         check_types(spec, types_of(self.schema))
-        _check_units(spec, self.schema)
+        deltas = [policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy)]
+        check_units([policy.column for policy in deltas], self.schema)
         self.output_columns = self._output_columns()
         self.aggregation = Aggregation(spec.aggregates, self.schema) if spec.aggregates else None
         self.stored_columns = self._stored_columns()
@@ -152,15 +153,3 @@ def _is_of(value: Any, dtype: pl.DataType) -> bool:
         return bool(pl.Series([value], dtype=dtype).to_list() == [value])
     except (TypeError, OverflowError):
         return False
-
-
-def _check_units(spec: StreamWindow, schema: Dtypes) -> None:
-    """Refuses a delta over timestamps in another unit than microseconds, which is the unit of amounts.
-
-    Spark has no other timestamps.
-    """
-    for policy in (spec.evict, spec.trigger):
-        dtype = schema[policy.column] if isinstance(policy, DeltaPolicy) else None
-        if isinstance(dtype, pl.Datetime) and isinstance(policy, DeltaPolicy) and dtype.time_unit != "us":
-            rule = "a delta is of whole numbers, doubles, decimals or timestamps (semantics 10.4)"
-            raise SpecError(f"delta over {policy.column}: {dtype}", rule, "cast it to microseconds")

@@ -96,11 +96,9 @@ class Tuples:
     def pool(self, plan: PolicyPlan) -> Pool:
         """Returns the values that the policies read. New tuples of a partition follow its stored ones."""
         evict = plan.spec.evict
-        values = (
-            comparable(self.tuples.struct.field(evict.column)).to_list()
-            if isinstance(evict, DeltaPolicy)
-            else []
-        )
+        values = []
+        if isinstance(evict, DeltaPolicy):
+            values = comparable(self.tuples.struct.field(evict.column)).to_list()
         following = self.firsts.copy()
         following[self.stored[_NUMBER].to_numpy()] += self.stored[TUPLES].list.len().to_numpy()
         return Pool(self.arrived.to_list() if plan.times_tuples else [], values, following.tolist())

@@ -13,6 +13,7 @@ import polars as pl
 
 from panewise.chrono import saturating_add
 from panewise.engine.columns import TIME
+from panewise.engine.kernels.instants import lowest_of_known
 from panewise.spec import RowInputs
 
 
@@ -71,11 +72,8 @@ class InputWatermarks:
 
     def read(self, processing_time: int | None) -> "InputWatermarks":
         """Returns the inputs after a reading of the clock. Only the first reading changes them."""
-        return (
-            self
-            if self.since is not None or processing_time is None
-            else InputWatermarks(self.reports, processing_time)
-        )
+        first = self.since is None and processing_time is not None
+        return InputWatermarks(self.reports, processing_time) if first else self
 
     def least(self, inputs: RowInputs, now: int) -> int | None:
         """Returns the least watermark of the inputs that are not idle.
@@ -86,16 +84,9 @@ class InputWatermarks:
         known = dict(self.reports)
         if inputs.moves_while_idle:
             return self._while_idle(known.get(inputs.names[0], InputWatermark()), inputs, now)
-        watermarks = [
-            report.watermark
-            for report in (known.get(name, InputWatermark()) for name in inputs.names)
-            if not self._is_idle(report, inputs, now)
-        ]
-        return (
-            None
-            if not watermarks or None in watermarks
-            else min(watermark for watermark in watermarks if watermark is not None)
-        )
+        reports = [known.get(name, InputWatermark()) for name in inputs.names]
+        watermarks = [report.watermark for report in reports if not self._is_idle(report, inputs, now)]
+        return lowest_of_known(watermarks)
 
     def _while_idle(self, report: InputWatermark, inputs: RowInputs, now: int) -> int | None:
         if report.watermark is None or not self._is_idle(report, inputs, now):

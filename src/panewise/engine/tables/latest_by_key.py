@@ -74,8 +74,7 @@ class LatestByKey(RowsByKey):
         places = np.arange(rows.height - 1)
         same = rows[HASH].to_numpy()[1:] == rows[HASH].to_numpy()[:-1]
         same &= equal(rows, places, rows, places + 1, self.shape.by)
-        groups: Places = np.append(0, np.cumsum(~same))
-        return groups
+        return np.append(0, np.cumsum(~same))
 
     def _spent(self, rows: pl.DataFrame, groups: Places, deletes: str) -> Mask:
         """Returns for each row whether it only deletes rows, all of which the merge drops.

@@ -154,11 +154,9 @@ class RunRows:
 
     def _earliest(self, instant: pl.Expr | None) -> int | None:
         """Returns the earliest of these instants among the open windows."""
-        return (
-            None
-            if instant is None
-            else cast(int | None, self.frame.select_seq(instant.filter(_OPEN).min()).item())
-        )
+        if instant is None:
+            return None
+        return cast(int | None, self.frame.select_seq(instant.filter(_OPEN).min()).item())
 
 
 class Library(Protocol):
@@ -166,19 +164,15 @@ class Library(Protocol):
 
     def read(self, run: Run, shape: Shape) -> RunRows:
         """Returns the rows of a run."""
-        ...
 
     def new_name(self) -> str:
         """Returns a name that no run has. A step that is repeated from the same state gets the same names."""
-        ...
 
     def add(self, run: Run, rows: RunRows) -> None:
         """Adds a new run."""
-        ...
 
     def keep(self, runs: Sequence[Run]) -> None:
         """Removes all other runs from memory. Runs that are stored elsewhere stay there."""
-        ...
 
 
 class MemoryLibrary:
@@ -243,13 +237,9 @@ def part_range(part: int | None, hashes: Hashes) -> slice:
     """Returns where the hashes of a part are among sorted hashes; all of them for the part None."""
     if part is None:
         return slice(0, len(hashes))
-    low = np.searchsorted(hashes, np.uint64(part << (64 - _PART_BITS)))
-    high = (
-        len(hashes)
-        if part == PARTS - 1
-        else np.searchsorted(hashes, np.uint64((part + 1) << (64 - _PART_BITS)))
-    )
-    return slice(int(low), int(high))
+    low, last = part << (64 - _PART_BITS), ((part + 1) << (64 - _PART_BITS)) - 1
+    start = np.searchsorted(hashes, np.uint64(low))
+    return slice(int(start), int(np.searchsorted(hashes, np.uint64(last), side="right")))
 
 
 def earliest_deadline(columns: Iterable[str]) -> pl.Expr | None:

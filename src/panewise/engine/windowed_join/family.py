@@ -4,11 +4,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.engine.family_parts import EngineParts, Inspection, TableReader, TakeOver, engine_parts, on_call
+from panewise.engine.family_parts import (
+    Division,
+    EngineParts,
+    Inspection,
+    TableReader,
+    TakeOver,
+    engine_parts,
+    on_call,
+)
 from panewise.engine.join.division import divided, header_rules, with_least_waiting
 from panewise.engine.join.evolution import take_over as join_take_over
 from panewise.engine.nested.state import NestedState, header_in
-from panewise.engine.tables.division import Division
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin
 from panewise.spec.codec import to_dict

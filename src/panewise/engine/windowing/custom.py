@@ -32,17 +32,11 @@ def split(window: Custom, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFram
             pl.lit(None, dtype=pl.String).alias(REASON)
         )
     returned = window.function(rows.select(pl.col(TIME).alias("event_time"), *window.columns))
-    if not isinstance(returned, (pl.Series, list)) or len(returned) != rows.height:
-        description = (
-            f"{len(returned)} for {rows.height} rows"
-            if isinstance(returned, (pl.Series, list))
-            else type(returned).__name__
-        )
-        raise InputError(
-            f"windows of {window.name}: {description}",
-            _RULE,
-            "return one list for each row, in the order of the rows",
-        )
+    is_list = isinstance(returned, (pl.Series, list))
+    if not is_list or len(returned) != rows.height:
+        description = f"{len(returned)} for {rows.height} rows" if is_list else type(returned).__name__
+        remedy = "return one list for each row, in the order of the rows"
+        raise InputError(f"windows of {window.name}: {description}", _RULE, remedy)
     validated = rows.hstack(
         _of_series(window, returned) if isinstance(returned, pl.Series) else _of_lists(window, returned)
     )

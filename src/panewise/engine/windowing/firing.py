@@ -99,10 +99,6 @@ class Due:
         by_key = self.plan.by_key and not now.finished
         return (test | ready) & key_watermarks.IS_WINDOW if by_key else test | ready
 
-    def may_be_among(self, windows: StoredTable) -> bool:
-        """Returns whether a table can contain such a window, as far as ends show it without a test."""
-        return not self.by_ends or windows.may_end_in(self.ends)
-
     def may(self, run: Run) -> bool:
         """Returns whether a run can contain such a window, by the description of the run."""
         reached = ((run.waiting, self.waiting), (run.deadline, self.now), (run.mark, self.watermark))

@@ -74,11 +74,7 @@ def missed(
 
 
 def late_rows(
-    rows: pl.DataFrame,
-    missed: pl.DataFrame,
-    keys: list[str],
-    clocks: Clocks,
-    columns: dict[str, pl.DataType],
+    rows: pl.DataFrame, missed: pl.DataFrame, keys: list[str], clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> tuple[pl.DataFrame, int]:
     """Returns the late output of the rows, and how many of them are late for some windows only."""
     late = rows.join(missed, on=[*keys, SLICE], nulls_equal=True, maintain_order="left")

@@ -100,11 +100,9 @@ class WindowPlan(InputPort):
         self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.passing}}
         self.no_windows = pl.DataFrame(schema=self.table_schema)
         self.identity = [*self.keys, START, END]
-        self.shape = Shape(
-            self.table_schema,
-            self.identity,
-            self.keys if _stored_by_key(spec) else self.identity,
-        )
+        # Windows are hashed by their keys alone if a step reads all those of a key.
+        together = merging(spec.window) or self.by_key or spec.max_windows is not None
+        self.shape = Shape(self.table_schema, self.identity, self.keys if together else self.identity)
 
     def _set_slices(self, spec: WindowOperator) -> None:
         self.slicing = slicing_of(spec.window)
@@ -185,11 +183,6 @@ class WindowPlan(InputPort):
             and not self.counted
             and spec.max_windows is None
         )
-
-
-def _stored_by_key(spec: WindowOperator) -> bool:
-    """Returns whether windows are hashed by their keys alone, as a step reads all those of a key."""
-    return merging(spec.window) or Clocks.initial(spec).by_key or spec.max_windows is not None
 
 
 def _aggregation(

@@ -89,11 +89,7 @@ def lifted(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     The rows of a key and slice are consecutive, so nothing is looked up.
     """
     runs = rows[RUN].to_numpy()
-    first = (
-        np.flatnonzero(np.concatenate([[True], runs[1:] != runs[:-1]]))
-        if len(runs)
-        else np.empty(0, dtype=np.intp)
-    )
+    first = np.flatnonzero(np.append(True, runs[1:] != runs[:-1])[: len(runs)])
     return take_rows(rows[[*plan.keys, SLICE]], first).hstack(plan.aggregation.lift(rows, [RUN]).drop(RUN))
 
 

@@ -91,20 +91,11 @@ class SessionLateness:
         pairs = joined(rows.select(*self.keys, ORDER, START, END), other, self.keys)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
         overlaps = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
-        missed = (
-            pairs.filter(overlaps)
-            .sort("__s", "__e")
-            .group_by(ORDER)
-            .agg(self._interval("__s", "__e").alias(MISSED_SESSIONS))
-        )
-        late = (
-            rows.join(missed, on=ORDER, maintain_order="left")
-            .with_columns(pl.lit("closed").alias(CAUSE))
-            .drop(START, END)
-        )
-        return rows.join(missed, on=ORDER, how="anti", maintain_order="left"), late.select(
-            _none_late(rows).columns
-        )
+        missed = self._interval("__s", "__e").alias(MISSED_SESSIONS)
+        by_row = pairs.filter(overlaps).sort("__s", "__e").group_by(ORDER).agg(missed)
+        late = rows.join(by_row, on=ORDER, maintain_order="left").with_columns(pl.lit("closed").alias(CAUSE))
+        in_time = rows.join(by_row, on=ORDER, how="anti", maintain_order="left")
+        return in_time, late.select(_none_late(rows).columns)
 
     def _expired(self, rows: pl.DataFrame, stored: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         """Splits off the rows that are late because their merged session has expired when they arrive."""

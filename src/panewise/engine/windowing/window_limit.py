@@ -56,11 +56,9 @@ def _too_many(plan: WindowPlan, more: pl.DataFrame, limit: MaxWindows) -> StateE
     first = more.row(0, named=True)
     key = {name: first[name] for name in plan.spec.keys}
     whose = f"of the key {key}" if key else "of the operator"
-    return StateError(
-        f"more than {limit.n} windows {whose}",
-        f"max_windows={limit!r} limits the windows of a key (semantics 15.26)",
-        "raise n, lower the lateness, or give when_full='emit_oldest'",
-    )
+    rule = f"max_windows={limit!r} limits the windows of a key (semantics 15.26)"
+    remedy = "raise n, lower the lateness, or give when_full='emit_oldest'"
+    return StateError(f"more than {limit.n} windows {whose}", rule, remedy)
 
 
 def with_full(closed: pl.DataFrame, full_windows: pl.DataFrame, identity: list[str]) -> pl.DataFrame:

@@ -18,7 +18,13 @@ import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
-from panewise.engine.kernels.small_frames import constant_column, filter_rows, sorted_distinct, take_rows
+from panewise.engine.kernels.small_frames import (
+    constant_column,
+    expand_ranges,
+    filter_rows,
+    sorted_distinct,
+    take_rows,
+)
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.overlaps import Overlaps, first_many
 from panewise.engine.windowing.slicing import Slicing
@@ -113,9 +119,8 @@ class SliceTable:
         counts = last - first
         windows, rest = first, rows[[name for name in rows.columns if name != SLICE]]
         if (counts != 1).any():
-            which = np.repeat(np.arange(len(counts)), counts)
-            windows = np.arange(len(which)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-            rest = take_rows(rest, which)
+            windows = expand_ranges(first, counts)
+            rest = take_rows(rest, np.repeat(np.arange(len(counts)), counts))
         return rest.hstack([pl.Series(bound, alive[bound].to_numpy()[windows]) for bound in (START, END)])
 
     @property

@@ -25,8 +25,7 @@ before the end of a window.
 from dataclasses import replace
 from typing import Any, Final
 
-from panewise.engine.family_parts import EngineParts, division_by_keys, on_call, with_one_input
-from panewise.engine.tables.division import Division
+from panewise.engine.family_parts import Division, EngineParts, division_by_keys, on_call, with_one_input
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
 from panewise.engine.windows.state import HEADER_RULES, WINDOWS

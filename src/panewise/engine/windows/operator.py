@@ -327,7 +327,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
         horizon = clocks.horizon(plan.spec)
         affected = plan.no_windows
-        if due.may_be_among(self.state.windows):
+        if not due.by_ends or self.state.windows.may_end_in(due.ends):
             affected = self.state.windows.select(due.test, due.may)
         if plan.sliding:
             more, slices = completed(plan, self.state.sliced, self.state.clocks, clocks, self._key_watermarks)
@@ -391,11 +391,9 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
 
     def _key_watermarks(self) -> pl.DataFrame:
         """Returns the watermarks of all keys, if each key has its own; else an empty table."""
-        return (
-            key_watermarks.watermarks_of(self.state.windows.all(), self.plan.keys)
-            if self.plan.by_key
-            else self.plan.no_windows
-        )
+        if not self.plan.by_key:
+            return self.plan.no_windows
+        return key_watermarks.watermarks_of(self.state.windows.all(), self.plan.keys)
 
     def _store_slices(self, slices: Slices | None) -> None:
         if slices is not None:

@@ -38,10 +38,7 @@ from panewise.engine.windows.intake import Intake, merged_windows, triggered
 _SAME, _COMPLETE = "__same", "__complete"
 _IS_SAME = pl.col(_SAME)
 _TAKEN_OVER = [pl.coalesce(FIRED, BORN).alias(BORN)]
-_TAKEN_OVER_IF_PERIODIC = [
-    pl.coalesce(FIRED, BORN).alias(FIRED),
-    pl.max_horizontal(FIRED, BORN).alias(BORN),
-]
+_TAKEN_OVER_IF_PERIODIC = [pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN)]
 
 
 def of_sessions(

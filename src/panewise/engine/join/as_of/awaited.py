@@ -15,7 +15,7 @@ is overdue, and for each move of the clocks in which a right row of its key pass
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -74,13 +74,13 @@ class AwaitedAsOfJoin(AsOfJoin):
 
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        new = self._taken(state, batch)
-        rows, candidates, after = self._decided(new.state, new.overdue, batch.clocks)
+        stored, overdue, alone = self._taken(state, batch)
+        rows, candidates, after = self._decided(stored, overdue, batch.clocks)
         turns, early = batch.expiry_turns(rows, RIGHT)
-        own = turns_of(self.plan, new.alone[NUMBER], batch.first_number)
-        emission, right = JoinEmission(self.plan), new.state.latest(RIGHT)
-        at_once = vstack_frames([new.alone, filter_rows(rows, pl.Series(early))])
-        partners = np.concatenate([np.full(new.alone.height, -1, dtype=np.intp), candidates.at[early]])
+        own = turns_of(self.plan, alone[NUMBER], batch.first_number)
+        emission, right = JoinEmission(self.plan), stored.latest(RIGHT)
+        at_once = vstack_frames([alone, filter_rows(rows, pl.Series(early))])
+        partners = np.concatenate([np.full(alone.height, -1, dtype=np.intp), candidates.at[early]])
         turns_at_once = np.concatenate([own, turns[early]])
         self._add(emission, UNMATCHED, at_once, turns_at_once, replace(candidates, at=partners))
         later = filter_rows(rows, pl.Series(~early))
@@ -100,20 +100,21 @@ class AwaitedAsOfJoin(AsOfJoin):
         of_later = self.match.strategy == "forward" and self.spec.timestamp in (RIGHT, "later")
         return 0 if of_later and self.spec.how == "inner" else None
 
-    def _taken(self, state: JoinState, batch: JoinBatch) -> "_Taken":
-        """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive."""
+    def _taken(self, state: JoinState, batch: JoinBatch) -> tuple[JoinState, pl.DataFrame, pl.DataFrame]:
+        """Stores the rows of a batch, but not the left rows that are decided or overdue when they arrive.
+
+        Returns the state, the left rows that are overdue, and those with a null key.
+        """
         rows, keyed, arrived = self._arrived(batch)
         queue, stored = state.queue(LEFT), state.latest(RIGHT)
         waits = ending_after(keyed, queue.horizon)
         passing = arrived.with_columns(pl.col(TIME).alias(END)).select(*self.passing.schema)
-        after = state.with_tables(
-            {
-                LEFT: queue.put(waits),
-                RIGHT: stored.put(ending_after(arrived, stored.horizon)),
-                _PASSING: state.queue(_PASSING).put(passing),
-            }
-        )
-        return _Taken(after, without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER]))
+        tables = {
+            LEFT: queue.put(waits),
+            RIGHT: stored.put(ending_after(arrived, stored.horizon)),
+            _PASSING: state.queue(_PASSING).put(passing),
+        }
+        return state.with_tables(tables), without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER])
 
     def _decided(
         self, state: JoinState, overdue: pl.DataFrame, clocks: JoinClocks
@@ -175,17 +176,7 @@ class AwaitedAsOfJoin(AsOfJoin):
         return state.with_tables({OVERDUE: overdue, _CHECKS: checks})
 
 
-@dataclass(frozen=True)
-class _Taken:
-    """The state with the rows of a batch, its left rows that are overdue, and those with a null key."""
-
-    state: JoinState
-    overdue: pl.DataFrame
-    alone: pl.DataFrame
-
-
 def _after(times: Instants, partners: Instants) -> Instants:
     """Returns the instants that are as far after left rows as their right rows are from them, saturating."""
     far, room = distance(times, partners), distance(times, np.full_like(times, MAX_INSTANT))
-    ends: Instants = np.where(far >= room, MAX_INSTANT, times + np.minimum(far, room).view(np.int64))
-    return ends
+    return np.where(far >= room, MAX_INSTANT, times + np.minimum(far, room).view(np.int64))

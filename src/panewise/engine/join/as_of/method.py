@@ -11,7 +11,7 @@ row is stored until no left row that is still to be decided can need it.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -25,7 +25,7 @@ from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.instants import Instants, lowest
 from panewise.engine.kernels.small_frames import filter_rows, take_rows, vstack_frames, without
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.latest_by_key import LatestByKey
@@ -76,15 +76,19 @@ class AsOfJoin:
 
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
-        new = self._stored(state, batch)
-        tables = {LEFT: new.queue, RIGHT: self._settled_until(new.right, batch.clocks)}
-        due = self._due(new.queue, state.clocks, batch.clocks)
+        rows, keyed, arrived = self._arrived(batch)
+        queue, right = state.queue(LEFT), state.latest(RIGHT)
+        waits = ending_after(keyed, queue.horizon)
+        queue, right = queue.put(waits), right.put(ending_after(arrived, right.horizon))
+        decided = without(rows, waits, [NUMBER])  # when they arrive
+        due = self._due(queue, state.clocks, batch.clocks)
         turns, early = batch.expiry_turns(due, RIGHT)
-        at_once = vstack_frames([new.decided, filter_rows(due, pl.Series(early))])
-        own = turns_of(self.plan, new.decided[NUMBER], batch.first_number)
+        at_once = vstack_frames([decided, filter_rows(due, pl.Series(early))])
+        own = turns_of(self.plan, decided[NUMBER], batch.first_number)
         emission = JoinEmission(self.plan)
-        self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), new.right)
-        self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], new.right)
+        self._emit(emission, UNMATCHED, at_once, np.concatenate([own, turns[early]]), right)
+        self._emit(emission, EXPIRED, filter_rows(due, pl.Series(~early)), turns[~early], right)
+        tables = {LEFT: queue, RIGHT: self._settled_until(right, batch.clocks)}
         return emission.pieces(), state.after(tables, batch.clocks)
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
@@ -106,17 +110,8 @@ class AsOfJoin:
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a left row can be decided."""
         tables = [state.tables[name] for name in self.deciding]
-        ends = [table.next_end(table.horizon) for table in tables]
-        first = min((end for end in ends if end is not None), default=None)
+        first = lowest(table.next_end(table.horizon) for table in tables)
         return None if first is None else first + 1 + self.spec.right.allowed_lateness.us
-
-    def _stored(self, state: JoinState, batch: JoinBatch) -> "_Stored":
-        """Stores the rows of a batch, but not the left rows that are decided at once."""
-        rows, keyed, arrived = self._arrived(batch)
-        queue, stored = state.queue(LEFT), state.latest(RIGHT)
-        waits = ending_after(keyed, queue.horizon)
-        right = stored.put(ending_after(arrived, stored.horizon))
-        return _Stored(queue.put(waits), right, without(rows, waits, [NUMBER]))
 
     def _arrived(self, batch: JoinBatch) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
         """Returns the left rows of a batch, and those with keys, left and right, as the tables store them."""
@@ -173,12 +168,3 @@ class AsOfJoin:
             return which, Candidates(pairs.rows[RIGHT], at[firsts])
         places = np.argsort(which, kind="stable")
         return which[places], Candidates(pairs.rows[RIGHT], at[places])
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """The tables after a batch, and its left rows that are decided at once."""
-
-    queue: TimeQueue
-    right: LatestByKey
-    decided: pl.DataFrame

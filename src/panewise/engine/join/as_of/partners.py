@@ -149,8 +149,7 @@ def _nearer(times: Instants, stored: Instants, backward: Places, forward: Places
 def distance(first: Instants, other: Instants) -> npt.NDArray[np.uint64]:
     """Returns how far apart instants are. The difference of two instants fits in 64 bits without a sign."""
     low, high = np.minimum(first, other), np.maximum(first, other)
-    apart: npt.NDArray[np.uint64] = high.view(np.uint64) - low.view(np.uint64)
-    return apart
+    return high.view(np.uint64) - low.view(np.uint64)
 
 
 def _compared(

@@ -138,10 +138,6 @@ class JoinEmission:
         if rows.height:
             self.parts.append((part, turns, rows))
 
-    def add_pairs(self, pairs: Iterable[tuple[Instants, pl.DataFrame]]) -> None:
-        """Sets the pairs, in pieces, with the turns of their rows."""
-        self.pairs = pairs
-
     def rows(self) -> pl.DataFrame:
         """Returns all rows in the order of 40.3: by turn, then by part."""
         return vstack_frames([*self.pieces()])
@@ -164,8 +160,7 @@ class JoinEmission:
 
 def _code(part: int, turns: Instants) -> Instants:
     """Returns numbers by which the rows of a part are sorted: by turn, then by part."""
-    code: Instants = turns * _PARTS + part
-    return code
+    return turns * _PARTS + part
 
 
 def _placed(
@@ -229,7 +224,7 @@ class Outcome:
             rows = self.partnered[LEFT]
             emission.add(PAIRED, self.turns(rows[FIRST]), single_rows(plan, LEFT, rows))
         elif spec.how != "anti":
-            emission.add_pairs(
+            emission.pairs = (
                 (self.turns(pl.Series(pairs.later)), pair_rows(plan, pairs)) for pairs in self.pieces
             )
 

@@ -25,7 +25,7 @@ from panewise.engine.ingest.output import Counts
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState, SidesPlan, SidesState
-from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.instants import Instants, shifted_instants
 from panewise.engine.kernels.small_frames import Mask, filter_rows, no_rows, ordered
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -137,8 +137,7 @@ def turns_of(plan: JoinPlan, numbers: pl.Series, first_number: int) -> Instants:
     """Returns the turn of the rows with these numbers. `first_number` is the first number of the batch."""
     if plan.spec.evaluate == "batch":
         return np.zeros(len(numbers), dtype=np.int64)
-    turns: Instants = numbers.to_numpy() - first_number
-    return turns
+    return numbers.to_numpy() - first_number
 
 
 def numbered(
@@ -174,19 +173,14 @@ def _places(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Inst
     if _by_columns(plan):
         return _places_by_columns(plan, rows)
     if not plan.entries[LEFT].time_columns:
-        return _right_first(rows)
+        before = rows[RIGHT].height  # right rows come before left rows (36.13)
+        return {LEFT: np.arange(before, before + rows[LEFT].height), RIGHT: np.arange(before)}
     # Merging two sequences compares the first rows that are left. So a row waits for those before it.
     left, right = (np.maximum.accumulate(rows[side][TIME].to_numpy()) for side in (LEFT, RIGHT))
     return {
         LEFT: np.arange(len(left)) + np.searchsorted(right, left, side="left"),
         RIGHT: np.arange(len(right)) + np.searchsorted(left, right, side="right"),
     }
-
-
-def _right_first(rows: Mapping[str, pl.DataFrame]) -> dict[str, Instants]:
-    """Returns the places of rows without event times: right rows come before left rows (36.13)."""
-    before = rows[RIGHT].height
-    return {LEFT: np.arange(before, before + rows[LEFT].height), RIGHT: np.arange(before)}
 
 
 def _by_columns(plan: SidesPlan) -> bool:
@@ -220,7 +214,7 @@ def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Insta
     horizons = {}
     for side, of_side in watermarks.items():
         late, clock = plan.spec.sides[side].allowed_lateness.us, clocks.sides[side]
-        horizon = less(of_side, late)
+        horizon = shifted_instants(of_side, -late)
         horizon = horizon if clock.floor is None else np.maximum(horizon, clock.floor)
         horizons[side] = np.full_like(of_side, MAX_INSTANT) if clock.ended else horizon
     return _around(horizons)
@@ -251,7 +245,7 @@ def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict
             mine = rows.left == (side == LEFT)
             if plan.spec.watermark is not None:
                 mine = np.ones_like(mine)
-            reported[1:][mine] = less(rows.times[mine], driven.delay.us)
+            reported[1:][mine] = shifted_instants(rows.times[mine], -driven.delay.us)
         watermarks[side] = np.maximum.accumulate(reported)
     return watermarks
 
@@ -270,11 +264,6 @@ def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
         side: np.array([MIN_INSTANT if watermark is None else watermark for watermark in of], dtype=np.int64)
         for side, of in watermarks.items()
     }
-
-
-def less(instants: Instants, us: int) -> Instants:
-    """Returns the instants less a length of time, saturating."""
-    return np.where(instants < MIN_INSTANT + us, MIN_INSTANT, instants - us)
 
 
 def late_after_end(plan: SidesPlan, state: SidesState, side: str, rows: pl.DataFrame) -> pl.DataFrame:

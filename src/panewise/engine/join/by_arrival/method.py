@@ -184,12 +184,9 @@ class ArrivalOutcome(Outcome):
         """Emits the rows without a partner that can get none after their arrival, or leave their windows."""
         leaving = {side: self._leaving(side) for side in self.plan.spec.outer_sides}
         for part, at in ((UNMATCHED, _AT_ONCE), (EXPIRED, _ENDED)):
-            due = {
-                side: rows.filter(pl.col(at) < _NEVER).with_columns(
-                    (pl.col(at) + self.batch.first_number).alias(FIRST)
-                )
-                for side, rows in leaving.items()
-            }
+            first = (pl.col(at) + self.batch.first_number).alias(FIRST)
+            ends = pl.col(at) < _NEVER
+            due = {side: rows.filter(ends).with_columns(first) for side, rows in leaving.items()}
             self.emit_single(emission, part, due, FIRST)
 
     def stored(self) -> dict[str, StoredTable]:

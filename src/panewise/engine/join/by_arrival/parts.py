@@ -61,8 +61,5 @@ def _in_window(
 _record_rows = on_call("panewise.engine.join.by_arrival.records:record_rows")
 LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, live=_live, record_rows=_record_rows)
 LAST_ROWS = MatchEngine(
-    operator=JoinEngine,
-    method=_method_of_last_rows,
-    live=_live_of_last_rows,
-    record_rows=_record_rows,
+    operator=JoinEngine, method=_method_of_last_rows, live=_live_of_last_rows, record_rows=_record_rows
 )

@@ -50,6 +50,7 @@ from panewise.engine.join.interval.retention import (
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
 from panewise.engine.join.search.matching import Matching
 from panewise.engine.join.two_sides import JoinState
+from panewise.engine.kernels.instants import highest
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.run import Shape
@@ -64,13 +65,8 @@ _UNMATCHED: Final = "unmatched"
 def table_names(spec: JoinOperator) -> tuple[str, ...]:
     """Returns the names of the tables of rows, of matched rows, of the queues, and of counts."""
     assert isinstance(spec.match, Interval)
-    matches = map(matches_name, remembered_sides(spec))
-    return (
-        *(LEFT, RIGHT),
-        *matches,
-        *map(_unmatched_name, _awaits(spec)),
-        *map(counts_name, _counted(spec.match)),
-    )
+    matches, counts = map(matches_name, remembered_sides(spec)), map(counts_name, _counted(spec.match))
+    return (LEFT, RIGHT, *matches, *map(_unmatched_name, _awaits(spec)), *counts)
 
 
 def _unmatched_name(side: str) -> str:
@@ -152,7 +148,7 @@ class IntervalJoin:
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
         behind = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
-        return None if None in behind else max([0, *(us for us in behind if us is not None)])
+        return None if None in behind else highest([0, *behind])
 
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""

@@ -18,13 +18,13 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START, TIME
+from panewise.engine.join.same_window import groups
 from panewise.engine.join.same_window.groups import PREVIOUS, UNTIL, WINDOW, inside
 from panewise.engine.join.same_window.last_emissions import previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.search.candidate_slices import steps
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, without
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import closed_at_end, merging
@@ -97,11 +97,7 @@ class Origins:
 
 def nothing(plan: WindowPlan) -> StoredTable:
     """Returns an empty table of panes. `plan` is that of the windows."""
-    keys = {key: plan.table_schema[key] for key in plan.keys}
-    numbers = dict.fromkeys((START, UNTIL, *_NUMBERS, END), pl.Int64())
-    identity = [*plan.keys, START, UNTIL]
-    by = plan.keys if merging(plan.spec.window) else identity
-    return StoredTable.nothing(Shape({**keys, **numbers}, identity, by))
+    return groups.nothing(plan, dict.fromkeys(_NUMBERS, pl.Int64()), by_key=merging(plan.spec.window))
 
 
 def origins_of(table: StoredTable, windows: pl.DataFrame, plan: WindowPlan) -> tuple[StoredTable, Origins]:

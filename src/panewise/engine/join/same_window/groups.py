@@ -27,14 +27,20 @@ NO_GROUP: Final = -1  # the group of a row that was in no pane
 UNTIL: Final = "__until"  # the end of a window, also if it may merge and so has no __end
 WINDOW: Final = "__window"  # the place of a window among those that fire
 _AT = "__at"
+_OF_MERGED: Final[Mapping[str, pl.DataType]] = {NEWEST: pl.Int64()}
 
 
-def nothing(plan: WindowPlan) -> StoredTable:
-    """Returns an empty table of panes of merged sessions. `plan` is that of the sessions."""
+def nothing(
+    plan: WindowPlan, columns: Mapping[str, pl.DataType] = _OF_MERGED, *, by_key: bool = True
+) -> StoredTable:
+    """Returns an empty table of panes with their keys and bounds, by default of those of merged sessions.
+
+    `plan` is that of the windows. With `by_key` all panes of a key are read together.
+    """
     keys = {key: plan.table_schema[key] for key in plan.keys}
-    bounds = {START: pl.Int64(), UNTIL: pl.Int64(), NEWEST: pl.Int64(), END: pl.Int64()}
-    shape = Shape({**keys, **bounds}, [*plan.keys, START, UNTIL], plan.keys)
-    return StoredTable.nothing(shape)
+    schema = {**keys, START: pl.Int64(), UNTIL: pl.Int64(), **columns, END: pl.Int64()}
+    identity = [*plan.keys, START, UNTIL]
+    return StoredTable.nothing(Shape(schema, identity, plan.keys if by_key else identity))
 
 
 def put(table: StoredTable, merged_away: pl.DataFrame) -> StoredTable:

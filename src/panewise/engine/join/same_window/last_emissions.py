@@ -10,10 +10,10 @@ from typing import Final
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import END, START
+from panewise.engine.columns import END
+from panewise.engine.join.same_window import groups
 from panewise.engine.join.same_window.groups import UNTIL
 from panewise.engine.kernels.small_frames import Mask
-from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import merging
@@ -44,10 +44,7 @@ def of_pane() -> list[pl.Expr]:
 
 def nothing(plan: WindowPlan, accumulation: str) -> StoredTable:
     """Returns an empty table. `plan` is that of the windows."""
-    keys = {key: plan.table_schema[key] for key in plan.keys}
-    columns = {START: pl.Int64(), UNTIL: pl.Int64(), **STORED[accumulation], END: pl.Int64()}
-    identity = [*plan.keys, START, UNTIL]
-    return StoredTable.nothing(Shape({**keys, **columns}, identity, identity))
+    return groups.nothing(plan, STORED[accumulation], by_key=False)
 
 
 def known(table: StoredTable, windows: pl.DataFrame) -> pl.DataFrame:

@@ -72,8 +72,5 @@ def _take_over(operator: SameWindowEngine, old: JoinOperator, clocks: JoinClocks
 
 
 PARTS = MatchEngine(
-    operator=_operator,
-    tables=lambda spec: (LEFT, RIGHT, WINDOWS),
-    inspect=_inspect,
-    take_over=_take_over,
+    operator=_operator, tables=lambda spec: (LEFT, RIGHT, WINDOWS), inspect=_inspect, take_over=_take_over
 )

@@ -19,13 +19,7 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, NUMBER, OWN_WINDOWS, SLICE, START, TIME
 from panewise.engine.join.plan import SidePort
 from panewise.engine.kernels.hashing import hash_order, row_hashes
-from panewise.engine.kernels.small_frames import (
-    equal,
-    expand_ranges,
-    filter_rows,
-    take_rows,
-    vstack_frames,
-)
+from panewise.engine.kernels.small_frames import equal, expand_ranges, filter_rows, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.engine.tables.rows_by_key import Ranges, RowsByKey
 from panewise.engine.tables.rows_of_sessions import RowsOfSessions
@@ -51,8 +45,7 @@ class Members:
     @property
     def numbers(self) -> Places:
         """The number of each row."""
-        numbers: Places = self.rows[NUMBER].to_numpy()
-        return numbers
+        return self.rows[NUMBER].to_numpy()
 
     def counts(self, windows: int) -> Places:
         """Returns how many rows each window has."""
@@ -69,8 +62,7 @@ class Members:
     def starts(self, windows: int) -> Places:
         """Returns where the rows of each window start."""
         counts = self.counts(windows)
-        starts: Places = np.cumsum(counts) - counts
-        return starts
+        return np.cumsum(counts) - counts
 
 
 class SideRows:
@@ -131,8 +123,7 @@ class SideRows:
 def _last_instants(windows: pl.DataFrame) -> Places:
     """Returns the last instant of each window. The global window ends at the last instant of all."""
     last = windows.select(pl.when(pl.col(END) == MAX_INSTANT).then(END).otherwise(pl.col(END) - 1))
-    instants: Places = last.to_series().to_numpy()
-    return instants
+    return last.to_series().to_numpy()
 
 
 def _in_order(rows: pl.DataFrame, window: Places, newest: Places) -> Members:

@@ -22,20 +22,14 @@ from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.same_window.rows import Members
 from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide
+from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered, output_key, take_rows
 from panewise.engine.kernels.sorting import Line, Places, codes, order
 from panewise.engine.protocol import Schemas
 from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import (
-    INDEX,
-    IS_FIRST,
-    IS_LAST,
-    LEFT,
-    NONSPECULATIVE_INDEX,
-    RIGHT,
-)
+from panewise.spec.operators.join.columns import INDEX, IS_FIRST, IS_LAST, LEFT, NONSPECULATIVE_INDEX, RIGHT
 from panewise.spec.operators.join.windowing import ROW_NUMBER
 from panewise.spec.operators.panes import BOUNDS
 
@@ -54,8 +48,7 @@ class SingleFiringEngine(SameWindowEngine):
     def next_due(self) -> int | None:
         """Returns an end at or before that of the first live window."""
         horizon = self._horizon(self.state.clocks)
-        ends = [self.state.rows(side).next_end(horizon) for side in self.rows]
-        return min((end for end in ends if end is not None), default=None)
+        return lowest(self.state.rows(side).next_end(horizon) for side in self.rows)
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows, with the keys of the left side."""

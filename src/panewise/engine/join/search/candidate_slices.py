@@ -31,24 +31,13 @@ PIECE = 1 << 17  # more of them are compared in pieces of up to so many, which n
 class SearchPlan(Protocol):
     """What a search needs to know of a join.
 
-    `reach` has, by side, how far after a row the first and the last row lie that match it, and `rows` the
-    shape of the side's table.
+    `reach` has, by side, how far after a row the first and the last row lie that match it, in microseconds;
+    None for any distance. `rows` has the shape of the side's table.
     """
 
-    @property
-    def plan(self) -> JoinPlan:
-        """The plan."""
-        ...
-
-    @property
-    def reach(self) -> Mapping[str, tuple[int | None, int | None]]:
-        """The reach of each side, in microseconds; None for any distance."""
-        ...
-
-    @property
-    def rows(self) -> Mapping[str, Shape]:
-        """The shape of the table of each side."""
-        ...
+    plan: JoinPlan
+    reach: dict[str, tuple[int | None, int | None]]
+    rows: dict[str, Shape]
 
 
 @dataclass(frozen=True)

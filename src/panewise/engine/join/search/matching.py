@@ -59,8 +59,7 @@ class Pairs:
     @property
     def later(self) -> Instants:
         """The number of the row of each pair that arrived later."""
-        later: Instants = np.maximum(self.numbers(LEFT), self.numbers(RIGHT))
-        return later
+        return np.maximum(self.numbers(LEFT), self.numbers(RIGHT))
 
     def taken(self, side: str, columns: Iterable[str]) -> pl.DataFrame:
         """Returns columns of the side's row of each pair."""
@@ -78,8 +77,7 @@ class Pairs:
 
     def values(self, side: str, column: str) -> Instants:
         """Returns a column of whole numbers of the side's row of each pair."""
-        values: Instants = self.rows[side][column].to_numpy()[self.at[side]]
-        return values
+        return self.rows[side][column].to_numpy()[self.at[side]]
 
 
 class PairCollector:

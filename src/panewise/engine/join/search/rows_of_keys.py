@@ -42,8 +42,7 @@ class RowsOfKeys:
 
     def column(self, name: str) -> Instants:
         """Returns a column of whole numbers of the found rows."""
-        values: Instants = self.rows[name].to_numpy()[self.at]
-        return values
+        return self.rows[name].to_numpy()[self.at]
 
 
 @dataclass(frozen=True)
@@ -136,5 +135,4 @@ class SortedKeys:
 def last_of_each(which: Places, count: int) -> Mask:
     """Returns which of the found rows are among the last `count` of their look-up."""
     ends = np.searchsorted(which, which, side="right")
-    last: Mask = np.arange(len(which)) >= ends - count
-    return last
+    return np.arange(len(which)) >= ends - count

@@ -12,7 +12,7 @@ from panewise.engine.columns import COMPLETE, RELEASE, TIME
 from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import JoinState, read_clocks
-from panewise.engine.progress.clocks import highest
+from panewise.engine.kernels.instants import highest, lowest
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
 from panewise.spec.operators.join.columns import OTHER, SIDES
 from panewise.spec.operators.join.side_entry import TwoSided
@@ -44,7 +44,7 @@ class LeastWaiting:
     def and_(self, other: "LeastWaiting") -> "LeastWaiting":
         """Returns the least values of both."""
         pairs = zip(astuple(self), astuple(other), strict=True)
-        return LeastWaiting(*(min((it for it in pair if it is not None), default=None) for pair in pairs))
+        return LeastWaiting(*map(lowest, pairs))
 
 
 @dataclass(frozen=True)

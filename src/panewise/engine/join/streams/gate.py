@@ -18,6 +18,7 @@ from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
 from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting, waiting_name
 from panewise.engine.join.streams.windows import released_rows
+from panewise.engine.kernels.instants import highest, lowest
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec.operators.join.columns import LEFT, RIGHT
@@ -66,13 +67,11 @@ class ReleaseGate:
         sizes = {side: window.size for side, window in self.match.windows.items()}
         of: dict[str, list[int | None]] = {"later": [0], LEFT: [sizes[LEFT]], RIGHT: [sizes[RIGHT]]}
         behind = of.get(str(self.spec.timestamp), [*sizes.values()])
-        known = [us for us in behind if us is not None]
-        return max(known) if len(known) == len(behind) else None
+        return None if None in behind else highest(behind)
 
     def next_due(self, state: StreamsState) -> int | None:
         """Returns the first watermark that completes the window of a row that waits."""
-        ends = [least.complete for least in state.clocks.waiting.values()]
-        return min((end for end in ends if end is not None), default=None)
+        return lowest(least.complete for least in state.clocks.waiting.values())
 
     def _join(
         self, state: StreamsState, releases: Releases, watermarks: Turns, clocks: StreamsClocks

@@ -4,7 +4,6 @@ The bookkeeping of the window table decides when they are ready. Most operators 
 :mod:`panewise.engine.windowing.trigger.tree` implements the whole language.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -53,15 +52,8 @@ class SimpleTrigger:
 
     def waits(self, clocks: Clocks) -> int | None:
         """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
-        return latest((rule for rule in self._rules() if isinstance(rule, Every)), clocks.processing_time)
-
-    def _rules(self) -> Iterator[Trigger]:
-        inside = (
-            (self.trigger.early, self.trigger.late)
-            if isinstance(self.trigger, AfterWatermark)
-            else (self.trigger,)
-        )
-        return (rule for rule in inside if rule is not None)
+        rules = (rule for rule, _ in self._phases(pl.lit(True)))
+        return latest((rule for rule in rules if isinstance(rule, Every)), clocks.processing_time)
 
     def _phases(self, complete: pl.Expr) -> list[tuple[Trigger, pl.Expr]]:
         """Returns the leaves, each with the condition under which it is active (semantics 16.4, 16.5)."""

@@ -13,14 +13,7 @@ from dataclasses import replace
 
 import polars as pl
 
-from panewise.engine.columns import (
-    CLOSED,
-    END,
-    IS_BLOCK,
-    KEY_WATERMARK,
-    SLIDE_CODE,
-    START,
-)
+from panewise.engine.columns import CLOSED, END, IS_BLOCK, KEY_WATERMARK, SLIDE_CODE, START
 from panewise.engine.kernels.small_frames import joined
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks, window_table
@@ -154,8 +147,6 @@ def _once(plan: WindowPlan, windows: pl.DataFrame) -> pl.DataFrame:
 
     Duplicates occur only if the own window of one row begins right after another row, which makes it, too.
     """
-    return (
-        windows.unique([SLIDE_CODE, START], maintain_order=True)
-        if plan.slide.window.anchor == "both"
-        else windows
-    )
+    if plan.slide.window.anchor != "both":
+        return windows
+    return windows.unique([SLIDE_CODE, START], maintain_order=True)

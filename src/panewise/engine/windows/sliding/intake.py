@@ -16,16 +16,7 @@ In both the partials of windows are made from ranges of slices
 import numpy as np
 import polars as pl
 
-from panewise.engine.columns import (
-    END,
-    IS_BLOCK,
-    KEY_WATERMARK,
-    PENDING,
-    ROWS,
-    SLIDE_CODE,
-    START,
-    TIME,
-)
+from panewise.engine.columns import END, IS_BLOCK, KEY_WATERMARK, PENDING, ROWS, SLIDE_CODE, START, TIME
 from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import filter_rows
 from panewise.engine.progress.clocks import Clocks

@@ -19,7 +19,7 @@ import polars as pl
 from panewise.engine.columns import END, KEY_WATERMARK, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
 from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.instants import shifted
-from panewise.engine.kernels.small_frames import joined, take_rows
+from panewise.engine.kernels.small_frames import expand_ranges, joined, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
@@ -96,14 +96,11 @@ def _accepted(
     )
     ahead = mine.select(*plan.keys, pl.col(TIME).alias(START), pl.col(ORDER).cast(pl.Int64).alias(_ARRIVAL))
     first_arrival = _first_until(plan, pl.concat([stored, ahead]), behind)
-    by_left = behind.select(
-        (first_arrival < pl.col(ORDER).cast(pl.Int64)).fill_null(False).alias(_ACCEPTED)
-    ).to_series()
-    return (
-        by_left
-        if slide.window.anchor == "end"
-        else by_left | _in_right(plan, near, behind.with_columns(by_left), clocks)
-    )
+    earlier = (first_arrival < pl.col(ORDER).cast(pl.Int64)).fill_null(False)
+    by_left = behind.select(earlier.alias(_ACCEPTED)).to_series()
+    if slide.window.anchor == "end":
+        return by_left
+    return by_left | _in_right(plan, near, behind.with_columns(by_left), clocks)
 
 
 def _first_until(plan: WindowPlan, makers: pl.DataFrame, behind: pl.DataFrame) -> pl.Series:
@@ -187,6 +184,6 @@ def _containing(plan: WindowPlan, windows: pl.DataFrame, rows: pl.DataFrame) -> 
     windows = in_order(windows)
     low, high = positions(windows, around)
     which = np.repeat(np.arange(rows.height), high - low)
-    places = np.arange(len(which)) + np.repeat(low - (np.cumsum(high - low) - (high - low)), high - low)
     contained = take_rows(rows.select(ORDER), which).to_series()
-    return take_rows(windows, places).select(START, END, _ARRIVAL).hstack([contained])
+    of_rows = take_rows(windows, expand_ranges(low, high - low))
+    return of_rows.select(START, END, _ARRIVAL).hstack([contained])

@@ -12,10 +12,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.aggregate import range_aggregate
-from panewise.engine.columns import (
-    PENDING,
-    ROWS,
-)
+from panewise.engine.columns import PENDING, ROWS
 from panewise.engine.kernels.small_frames import take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.windowing.plan import WindowPlan

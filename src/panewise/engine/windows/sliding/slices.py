@@ -101,10 +101,9 @@ class Slices:
         """
         if not self.in_blocks or not in_time:
             slices = self.by_time.of_keys(rows, plan.keys)
-            able = plan.slide.window.anchor == "end" and not plan.by_key and not plan.counted
-            return as_pieces(slices), self._in_blocks(plan) if able and not self.in_blocks and _is_worth_it(
-                plan, slices
-            ) else self
+            able = plan.slide.window.anchor == "end" and not (plan.by_key or plan.counted or self.in_blocks)
+            makes = able and _is_worth_it(plan, slices)
+            return as_pieces(slices), self._in_blocks(plan) if makes else self
         first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
         # All windows of the rows contain the slices from `low` up to `high`. Only these may be read as
         # blocks.
@@ -142,11 +141,7 @@ def _is_worth_it(plan: WindowPlan, slices: pl.DataFrame) -> bool:
 def _in_stretches(plan: WindowPlan, slices: pl.DataFrame) -> pl.DataFrame:
     """Returns the blocks that contain the slices, with the merged partials of these slices."""
     placed = slices.with_columns(plan.slide.block(pl.col(START)).alias(START))
-    merged = placed.group_by([*plan.keys, START], maintain_order=True).agg(plan.pieces.merging(placed))
-    until = shifted(pl.col(START), plan.slide.block_lasts).alias(END)
-    return merged.with_columns(until).select(
-        pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items()
-    )
+    return _merged(plan, placed.with_columns(shifted(pl.col(START), plan.slide.block_lasts).alias(END)))
 
 
 def _with(
