@@ -174,6 +174,7 @@ def test_columns_may_be_added(spark: SparkSession, sink: ParquetSink) -> None:
             r"retain='0 seconds' \| rows are retained for some time \| give a duration",
         ),
         ({"retain": "1 month"}, r"retain='1 month' \| months"),
+        ({"retain": 30}, r"retain=30 \| a time for which rows are retained has a unit \| give a duration"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments: dict[str, object], message: str) -> None:

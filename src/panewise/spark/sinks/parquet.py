@@ -1,6 +1,7 @@
 """A sink that writes Parquet files."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -34,16 +35,16 @@ class ParquetSink(PathSink):
             that are there. Default: it is refused. A restart deletes nothing.
 
     Raises:
-        SpecError: if `path` is empty, `compact_every` is below 2, or `retain` is no duration above 0. By
-            `write` also if one of the two is given for a batch DataFrame, or the path has rows of another
-            query.
+        SpecError: if `path` is empty, `compact_every` is below 2, or `retain` is a number, or no duration
+            above 0. By `write` also if one of the two is given for a batch DataFrame, or the path has rows of
+            another query.
 
     Source: semantics 49.46, 49.47, 49.51.
     """
 
     path: str
     compact_every: int | None = None
-    retain: str | None = None
+    retain: str | timedelta | None = None
     overwrite: bool = False
 
     def __post_init__(self) -> None:
@@ -53,9 +54,13 @@ class ParquetSink(PathSink):
         if self.compact_every is not None and not is_count(self.compact_every, least=2):
             rule = "compact_every is the number of micro-batches that become one directory, two or more"
             raise SpecError(f"compact_every={self.compact_every!r}", rule, "give a number such as 100")
+        remedy = "give a duration such as '30 days'"
+        if not isinstance(self.retain, str | timedelta | None):
+            # A number would be microseconds, after which rows that should stay for days are deleted.
+            rule = "a time for which rows are retained has a unit"
+            raise SpecError(f"retain={self.retain!r}", rule, remedy)
         if self.retain is not None and self._retained <= 0:
-            rule = "rows are retained for some time"
-            raise SpecError(f"retain={self.retain!r}", rule, "give a duration such as '30 days'")
+            raise SpecError(f"retain={self.retain!r}", "rows are retained for some time", remedy)
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Writes one micro-batch."""
