@@ -1,6 +1,7 @@
 """The program `panewise`: its help, its version, what it loads, and the names of its commands."""
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -72,7 +73,7 @@ def test_each_command_has_help_and_examples_that_it_accepts(monkeypatch: pytest.
 
 def _words(line: str) -> list[str]:
     inner = line.partition("$(")[2].partition(")")[0] or line
-    program_name, *words = inner.replace("'1 hour'", "1_hour").split()
+    program_name, *words = shlex.split(inner)
     assert program_name == NAME
     return words
 

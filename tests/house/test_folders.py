@@ -71,7 +71,7 @@ MAY_IMPORT: dict[str, dict[str, set[str]]] = {
         "tables": {"kernels"},
         "progress": {"kernels"},
         "protocol": LOW,
-        "merged_header": {"kernels"},
+        "merged_header": {"kernels", "progress"},
         "family_parts": {"tables", "protocol", "merged_header"},
         "aggregate": {"kernels"},
         "ingest": {"kernels", "aggregate", "progress", "tables"},

@@ -208,8 +208,8 @@ def test_a_new_session_has_the_settings_before_the_first_query(
         def appName(self, name: str) -> "Builder":
             return self
 
-        def config(self, key: str, value: str) -> "Builder":
-            given[key] = value
+        def config(self, **settings: dict[str, str]) -> "Builder":
+            given.update(settings["map"])
             return self
 
         def getOrCreate(self) -> SparkSession:

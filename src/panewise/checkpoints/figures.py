@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from panewise.engine.kernels.instants import highest
+from panewise.engine.progress.clocks import highest
 from panewise.spec import Specification
 
 # Is called with what is being read, in words, and the share of the whole that has been read, from 0 to 1.

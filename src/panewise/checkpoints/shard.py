@@ -15,7 +15,8 @@ from panewise.checkpoints.tables import MANY, ShardTables, check_sound
 from panewise.engine.checkpoint import unreadable_spec
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.family_parts import Inspection, engine_parts
-from panewise.engine.kernels.instants import highest, lowest
+from panewise.engine.kernels.instants import lowest
+from panewise.engine.progress.clocks import highest
 from panewise.errors import SpecError, SpecWarning, StateError
 from panewise.spec import Specification
 from panewise.spec.codec import without_functions

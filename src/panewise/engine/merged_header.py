@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final, TypeAlias
 
-from panewise.engine.kernels.instants import highest, lowest
+from panewise.engine.kernels.instants import lowest
+from panewise.engine.progress.clocks import highest
 from panewise.errors import StateError
 from panewise.state.manifest import REPORTS, SINCE
 

@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
+from panewise.engine.join.clocks import lowest_of_known
 from panewise.engine.kernels.instants import (
-    highest,
     lowest,
-    lowest_of_known,
     saturating_sum,
     shifted_instants,
     wide_sum,
 )
+from panewise.engine.progress.clocks import highest
 
 INSTANTS = st.one_of(
     st.integers(-9, 9), st.integers(MAX_INSTANT - 9, MAX_INSTANT), st.integers(MIN_INSTANT, MIN_INSTANT + 9)

@@ -3,12 +3,11 @@
 Invariant: neither the watermark of a side nor its horizon decreases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.kernels.instants import lowest_of_known
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import FixedLag, JoinOperator, StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -176,3 +175,9 @@ def of_windows(clocks: JoinClocks) -> Clocks:
     """Returns the clocks of windows of both sides: their watermark is the lower one (semantics 37.11)."""
     watermark = None if clocks.finished else clocks.watermark
     return Clocks(clocks.processing_time, watermark, clocks.finished, floor=clocks.floor)
+
+
+def lowest_of_known(values: Iterable[int | None]) -> int | None:
+    """Returns the lowest value; None if there is none, or if one of them is None, which may be any."""
+    known = [*values]
+    return None if None in known else min((value for value in known if value is not None), default=None)

@@ -1,4 +1,4 @@
-"""Sums of instants and lengths of time that neither wrap around nor fail; extremes of optional instants."""
+"""Sums of instants and lengths of time that neither wrap around nor fail; the lowest of optional instants."""
 
 from collections.abc import Iterable
 from typing import TypeAlias
@@ -60,17 +60,6 @@ def saturating_sum(times: pl.Series, us: int) -> pl.Series:
     return wide_sum(times, us).clip(MIN_INSTANT, MAX_INSTANT).cast(pl.Int64)
 
 
-def highest(values: Iterable[int | None]) -> int | None:
-    """Returns the highest of the values that are not None; None if there is none."""
-    return max((value for value in values if value is not None), default=None)
-
-
 def lowest(values: Iterable[int | None]) -> int | None:
     """Returns the lowest of the values that are not None; None if there is none."""
     return min((value for value in values if value is not None), default=None)
-
-
-def lowest_of_known(values: Iterable[int | None]) -> int | None:
-    """Returns the lowest value; None if there is none, or if one of them is None, which may be any."""
-    known = [*values]
-    return None if None in known else lowest(known)

@@ -5,14 +5,14 @@ minus the allowed lateness. Both are comparisons of the end with one instant or,
 watermark, with a column. Invariant: no clock decreases.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, KEY_WATERMARK
-from panewise.engine.kernels.instants import highest, shifted
+from panewise.engine.kernels.instants import shifted
 from panewise.engine.kernels.small_frames import constant_column
 from panewise.engine.progress.multi_input import InputWatermarks
 from panewise.spec import (
@@ -203,3 +203,8 @@ def _reached(windows: pl.DataFrame, instant: int | None) -> pl.Series:
     if instant is None:
         return constant_column(END, False, pl.Boolean(), windows.height)
     return windows.get_column(END) <= instant
+
+
+def highest(values: Iterable[int | None]) -> int | None:
+    """Returns the highest of the values that are not None; None if there is none."""
+    return max((value for value in values if value is not None), default=None)

@@ -19,7 +19,6 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, HASH, PENDING_DEADLINE_SUFFIX, START, TOMBSTONE
-from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import (
     constant_column,
     distinct,
@@ -160,7 +159,7 @@ class StoredTable:
                 ends.append(run.low)
             elif run.high > after:
                 ends.append(_next_end(self.library.read(run, self.shape).frame, after))
-        return lowest(ends)
+        return min((end for end in ends if end is not None), default=None)
 
     def next_event_deadline(self, after: int | None) -> int | None:
         """Returns a lower bound of the first watermark after an instant that a trigger waits for.

@@ -55,7 +55,7 @@ class ParquetSink(PathSink):
             rule = "compact_every is the number of micro-batches that become one directory, two or more"
             raise SpecError(f"compact_every={self.compact_every!r}", rule, "give a number such as 100")
         remedy = "give a duration such as '30 days'"
-        if not isinstance(self.retain, str | timedelta | None):
+        if self.retain is not None and not _has_unit(self.retain):
             # A number would be microseconds, after which rows that should stay for days are deleted.
             rule = "a time for which rows are retained has a unit"
             raise SpecError(f"retain={self.retain!r}", rule, remedy)
@@ -161,3 +161,7 @@ class ParquetSink(PathSink):
             remedy = "leave out compact_every, retain and overwrite, or use a DeltaSink"
             raise SpecError(f"ParquetSink({self.path!r}) through Connect", rule, remedy)
         return Directories(session, self.path)
+
+
+def _has_unit(duration: object) -> bool:
+    return isinstance(duration, str | timedelta)

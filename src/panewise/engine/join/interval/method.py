@@ -50,8 +50,8 @@ from panewise.engine.join.interval.retention import (
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
 from panewise.engine.join.search.matching import Matching
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.kernels.instants import highest
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
+from panewise.engine.progress.clocks import highest
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable

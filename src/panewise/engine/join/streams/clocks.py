@@ -12,7 +12,8 @@ from panewise.engine.columns import COMPLETE, RELEASE, TIME
 from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.two_sides import JoinState, read_clocks
-from panewise.engine.kernels.instants import highest, lowest
+from panewise.engine.kernels.instants import lowest
+from panewise.engine.progress.clocks import highest
 from panewise.spec import JoinOperator, JoinWindow, WindowedStreams
 from panewise.spec.operators.join.columns import OTHER, SIDES
 from panewise.spec.operators.join.side_entry import TwoSided

@@ -18,8 +18,9 @@ from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
 from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting, waiting_name
 from panewise.engine.join.streams.windows import released_rows
-from panewise.engine.kernels.instants import highest, lowest
+from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import vstack_frames
+from panewise.engine.progress.clocks import highest
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.streams import WindowedStreams
