@@ -110,8 +110,8 @@ def test_a_query_that_write_has_not_started_takes_no_added_aggregate(feed: Feed)
 
 
 @pytest.mark.nightly
-def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
-    """semantics 47.11."""
+def test_a_clock_is_removed_and_given_again(feed: Feed, caplog: pytest.LogCaptureFixture) -> None:
+    """semantics 47.9 and 47.11."""
     feed.put((0, "a", 1))
     run(feed, minutes(feed.stream()).clock("1 minute").agg(COUNT))
     intervals = []
@@ -121,6 +121,24 @@ def test_a_clock_is_removed_and_given_again(feed: Feed) -> None:
         run(feed, (described if every is None else described.clock(every)).agg(COUNT))
         intervals.append(recorded(feed).header["clock"])
     assert intervals == [60_000_000, 120_000_000, 30_000_000]
+    lines = [record.getMessage() for record in caplog.records if record.name == "panewise.evolution"]
+    assert [line.partition("another clock ")[2] for line in lines] == [
+        "(1 minute, now no clock)",
+        "(1 minute, now 2 minutes)",
+        "(2 minutes, now 30 seconds)",
+    ]
+
+
+def test_a_watermark_gets_another_delay(feed: Feed) -> None:
+    """semantics 47.8: what is complete stays so, and windows wait for the watermark with the new delay."""
+    emitted_so_far = []
+    for delay, seconds in (("0 seconds", (0, 70)), ("1 minute", (80, 150)), ("0 seconds", (160,))):
+        feed.put(*((at, "a", 1) for at in seconds))
+        stream = feed.stream().withWatermark("ts", delay)
+        described = windowed(stream, event_time="ts").groupBy("k").window(pw.Tumbling("1 minute")).shards(2)
+        run(feed, described.agg(COUNT))
+        emitted_so_far.append(panes(feed).select("window_end", "n").rows())
+    assert emitted_so_far == [[(60, 1)], [(60, 1)], [(60, 1), (120, 2)]]
 
 
 @pytest.mark.nightly

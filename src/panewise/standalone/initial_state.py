@@ -41,7 +41,7 @@ class StateInProcess:
         return in_memory(self.exported.redistribution, self.exported.shards)
 
     def notes(self) -> dict[str, Any]:
-        """Returns what an operator in process has stored beside its state; empty if it comes from Spark."""
+        """Returns the notes of the exported operator: positions, numbers and counts. Spark has none."""
         headers = (manifest.header for manifest in self.exported.redistribution.manifests.values())
         return next((header[FIELD] for header in headers if FIELD in header), {})
 

@@ -421,9 +421,9 @@ class OperatorCore(Core):
             self._materialized.synchronise(self.host.operator)
 
     def _notes(self) -> dict[str, Any]:
-        """Returns what is stored beside every copy of the state."""
+        """Returns the positions and numbers, which are stored beside every copy of the state."""
         return {"positions": self.positions.to_json(), "numbers": vars(self.numbering)}
 
     def _notes_with_counts(self) -> dict[str, Any]:
-        """Returns what is stored beside a state that another operator continues."""
+        """Returns the same with the counts: the notes of a state that another operator continues."""
         return {**self._notes(), "counts": {port: vars(counts) for port, counts in self.totals.items()}}

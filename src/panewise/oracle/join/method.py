@@ -70,7 +70,7 @@ class StoringJoin(ABC):
         return [window for window, _ in self._stored()]
 
     def windows_with_rows(self) -> list[dict[str, Any]]:
-        """Returns what :meth:`windows` returns, with the row at its side."""
+        """Returns the windows of :meth:`windows`, each with its row at its side."""
         stored = self._stored()
         return [{**window, "rows": {applied.side: [applied.row.values]}} for window, applied in stored]
 

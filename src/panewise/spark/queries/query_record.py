@@ -4,6 +4,7 @@ The record names the specification, the number of shards and the operators whose
 query is refused before it starts.
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -33,6 +34,7 @@ from panewise.spec.evolution import REMEDY, Continuation
 from panewise.state import Manifest
 from panewise.state.manifest import newest_record
 
+_LOG: Final = logging.getLogger("panewise.evolution")
 _RECORDS: Final = "panewise/operator"  # the directory of a checkpoint with the records of its operator
 _FED = "fed"  # the field of the record that has the operators whose rows are inputs
 _PLACE = "checkpoint"  # the field of the record that has the path of the checkpoint, if it is absolute
@@ -156,6 +158,7 @@ def continue_record(
     specification, so later runs find the same one, however far this run gets.
     """
     header, clock = {**known.header, **more}, dataflow.clock
+    _log_clock(checkpoint, header, clock)
     if _CLOCK in header and clock is not None and clock != _NEVER:
         header[_CLOCK] = clock.us
     types = {**recorded_types(dataflow), **_fed_record(dataflow)}
@@ -170,6 +173,14 @@ def continue_record(
     if change.changes:
         log_change(f"the checkpoint {checkpoint}", change)
     log_conditions(checkpoint, known.header, header)
+
+
+def _log_clock(checkpoint: str, header: Mapping[str, Any], clock: Duration | None) -> None:
+    """Says in one line of the log that a checkpoint is continued with another clock, or without its clock."""
+    before, now = header.get(_CLOCK), None if clock is None or clock == _NEVER else clock.us
+    if _CLOCK in header and now != before:
+        shown = ["no clock" if us is None else f"{Duration(us)}" for us in (before, now)]
+        _LOG.warning("the checkpoint %s is continued with another clock (%s, now %s)", checkpoint, *shown)
 
 
 def _is_unused(session: SparkSession, known: Manifest, types: Mapping[str, Any], checkpoint: str) -> bool:

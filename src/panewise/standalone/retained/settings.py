@@ -129,7 +129,7 @@ class AggregatorSettings:
         return message_key_layout(self.measure, "aggregate")
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what the stored windows depend on: a store is opened with the same values."""
+        """Returns the settings that the stored windows depend on: a store is opened with the same ones."""
         plain = (self.measure, self.length, None if self.session_key else self.step, self.session_key)
         return {"windows": [*plain, self.origin, self.time, self.full], "layout": [*self.layout()]}
 
@@ -251,7 +251,7 @@ class JoinWindowSettings(AggregatorSettings):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Returns what the stored windows depend on."""
+        """Returns the settings that the stored windows depend on."""
         return {**super().to_json(), "join_keys": [*self.equal_fields]}
 
 

@@ -69,7 +69,7 @@ class AsOfJoin:
         return {LEFT: right, RIGHT: self._settled(left, right)}
 
     def _settled(self, left: int | None, right: int | None) -> int | None:
-        """Returns the instant at or before which there is no left row that is still to be decided."""
+        """Returns the instant up to which all left rows are decided."""
         if left is None or right is None:
             return None
         return min(left, right if right == MAX_INSTANT else saturating_add(right, -self.match.waits))

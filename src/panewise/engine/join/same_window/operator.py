@@ -130,7 +130,7 @@ class WindowJoinEngine(SameWindowEngine):
         return panes
 
     def _settled(self, operator: WindowEngine, output: Output, clocks: JoinClocks) -> Iterator[pl.DataFrame]:
-        """Returns what the panes of the window operator emit, and takes over its windows.
+        """Stores the windows of the window operator, and returns the rows that its panes emit.
 
         Rows expire only after that, because those of the last firing of a window are emitted with it.
         """

@@ -1,4 +1,4 @@
-"""The pairs of new rows with what the windows of the other side contained when each of them arrived.
+"""The pairs of new rows with the rows in the windows of the other side at their arrival.
 
 A look-up has new rows of one side. Before the tables change, it determines the positions of the rows that
 each of them finds. It reads these rows when the pairs are requested, in pieces of a bounded number of
