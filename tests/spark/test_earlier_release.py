@@ -14,7 +14,10 @@ from panewise.cli import main
 from tests.house.sources import ROOT
 from tests.spark.conftest import Feed
 
-LANDING = "7f2fb3c4836f"  # the last state of the main branch before queries could be exported
+LANDINGS = (
+    "7f2fb3c4836f",  # the last state of the main branch before queries could be exported
+    "f0155542",  # its checkpoints have records of paths, types and conditions
+)
 ROWS = [
     [(1, "a", 1), (5, "b", 2), (12, "c", 3)],
     [(30, "a", 4), (2, "a", 5), (31, "d", 6)],
@@ -22,11 +25,11 @@ ROWS = [
 ]
 
 
-def sources(folder: Path) -> str:
-    """Writes the sources of the landing, and returns their directory."""
-    archive = subprocess.run(["git", "archive", LANDING, "src"], cwd=ROOT, capture_output=True, check=False)
+def sources(folder: Path, landing: str) -> str:
+    """Writes the sources of a landing, and returns their directory."""
+    archive = subprocess.run(["git", "archive", landing, "src"], cwd=ROOT, capture_output=True, check=False)
     if archive.returncode:
-        pytest.skip(f"no commit {LANDING} in the history")
+        pytest.skip(f"no commit {landing} in the history")
     subprocess.run(["tar", "-x", "-C", str(folder)], input=archive.stdout, check=True)
     # Spark waits ten seconds for a worker, which otherwise compiles what it imports.
     subprocess.run([sys.executable, "-m", "compileall", "-q", str(folder / "src")], check=True)
@@ -42,9 +45,10 @@ def run(feed: Feed, name: str, source: str) -> None:
 
 
 @pytest.mark.nightly
-def test_a_query_goes_on(feed: Feed) -> None:
+@pytest.mark.parametrize("landing", LANDINGS)
+def test_a_query_goes_on(feed: Feed, landing: str) -> None:
     """semantics 48.1, 48.13"""
-    before, now = sources(feed.folder), str(ROOT / "src")
+    before, now = sources(feed.folder, landing), str(ROOT / "src")
     for number, rows in enumerate(ROWS):
         feed.put(*rows)
         run(feed, "whole", now)
