@@ -1,7 +1,7 @@
 """Checks what a query of a script would continue, before any query of the script starts (semantics 46.158).
 
-`write` makes the same checks again when the query starts. Here they change nothing: they make neither a
-checkpoint nor a table.
+For queries with an operator `write` makes the same checks again. Here they change nothing: they make neither
+a checkpoint nor a table.
 """
 
 from collections.abc import Sequence
