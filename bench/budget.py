@@ -1,30 +1,39 @@
-"""Says where the time of a micro-batch goes: `python -m bench.budget [--rows N ...]`.
+"""Says where the time of a micro-batch goes: `python -m bench.budget [--rows N ...] [--beside]`.
 
 Spark's progress reports have the parts of a micro-batch on the driver, and Spark's event log has its stages.
 Marks in the Python workers (:mod:`bench.budget_marks`) have what pack and step take of each stage. The parts
 of a micro-batch add up to its time. A part is the mean over all micro-batches after the warm-up.
+
+With `--beside` the same is measured, in alternating runs, for two stages that only count (:mod:`bench.empty`)
+and for Spark's own operator.
 """
 
 import argparse
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Self
 
-from bench import budget_marks
-from bench.measure import WARM_UP_BATCHES
+from pyspark.sql import DataFrame, SparkSession
 
-SHAPE = "tumbling"
+from bench import budget_marks, data, empty, native, ours, session
+from bench.measure import WARM_UP_BATCHES, progress_of
+from bench.shapes import SHAPES, output_mode
+
 _ON_DRIVER = ("latestOffset", "getBatch", "walCommit", "commitOffsets", "commitBatch")
 _CALL_OF_STAGE = ("Pack", "Processor")
 _NAMES = {"Pack": "pack", "Processor": "step"}
 
 Parts = dict[str, float]
+Query = Callable[[DataFrame], DataFrame]
 
 
 @dataclass(frozen=True)
@@ -50,6 +59,29 @@ def stages_of(log: Iterable[str]) -> list[Stage]:
                 batch = batch_of_stage[info["Stage ID"]]
                 stages.append(Stage(batch, info["Submission Time"], info["Completion Time"]))
     return sorted(stages, key=lambda stage: stage.begin)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A query that has ended: when it ran, in milliseconds, and its progress reports."""
+
+    begin: float
+    end: float
+    progress: Sequence[Mapping[str, Any]]
+
+    @classmethod
+    def of(cls, frame: DataFrame, output_mode: str, checkpoint: str) -> Self:
+        """Runs a query over all its input."""
+        begin = time.time() * 1000
+        progress = progress_of(frame, output_mode, checkpoint)
+        return cls(begin, time.time() * 1000, progress)
+
+    def parts(self, stages: Sequence[Stage], marks: Sequence[Mapping[str, Any]]) -> list[Parts]:
+        """Returns the parts of each micro-batch after the warm-up, from what all queries have."""
+        mine = [stage for stage in stages if self.begin <= stage.begin <= self.end]
+        own = [mark for mark in marks if self.begin <= mark["begin"] * 1000 <= self.end]
+        full = [report for report in self.progress if report["numInputRows"] > 0][WARM_UP_BATCHES:]
+        return [parts_of(report, mine, own) for report in full]
 
 
 def in_worker(stage: Stage, marks: Sequence[Mapping[str, Any]]) -> tuple[str, float, float]:
@@ -95,15 +127,21 @@ def parts_of(
 
 def means(batches: Sequence[Parts]) -> Parts:
     """Returns the mean of each part; a batch that lacks one has 0."""
-    names = dict.fromkeys(name for batch in batches for name in batch)
-    return {name: mean(batch.get(name, 0.0) for batch in batches) for name in names}
+    return {name: mean(batch.get(name, 0.0) for batch in batches) for name in _names(batches)}
 
 
-def table(parts: Parts) -> str:
-    """Returns the parts as a table of Markdown, with their sum."""
-    rows = {**parts, "all": sum(parts.values())}
-    lines = [f"| {name} | {ms:.1f} |" for name, ms in rows.items() if abs(ms) >= 0.05 or name == "all"]
-    return "\n".join(["| part | ms |", "|---|---|", *lines])
+def _names(parts: Iterable[Parts]) -> Iterable[str]:
+    return dict.fromkeys(name for of_batch in parts for name in of_batch)
+
+
+def table(queries: Mapping[str, Parts]) -> str:
+    """Returns the parts by query as a table of Markdown, with their sums."""
+    columns = list(queries.values())
+    rows = {name: [parts.get(name, 0.0) for parts in columns] for name in _names(columns)}
+    shown = {name: row for name, row in rows.items() if max(map(abs, row)) >= 0.05}
+    shown["all"] = [sum(parts.values()) for parts in columns]
+    lines = [f"| {name} | {' | '.join(f'{ms:.1f}' for ms in row)} |" for name, row in shown.items()]
+    return "\n".join([f"| part | {' | '.join(queries)} |", "|---" * (len(columns) + 1) + "|", *lines])
 
 
 def _lines(folder: Path) -> Iterator[str]:
@@ -130,43 +168,57 @@ def _prepare(folder: Path) -> tuple[Path, Path]:
     return log, marks
 
 
-def measured(rows: Sequence[int], batches: int, folder: Path) -> dict[int, Parts]:
-    """Returns the parts of a micro-batch for each number of rows."""
+def queries(shape: str, beside: bool) -> dict[str, tuple[Query, str]]:
+    """Returns the queries that are measured and their output modes, by what the table calls them."""
+    windows = SHAPES[shape]
+    panewise: tuple[Query, str] = partial(ours.query, shape=windows), "append"
+    if not beside:
+        return {"panewise": panewise}
+    by_spark = partial(native.query, shape=windows), output_mode(windows)
+    return {"panewise": panewise, "two stages that count": (empty.query, "append"), "native": by_spark}
+
+
+def measured(asked: argparse.Namespace, folder: Path) -> dict[int, dict[str, Parts]]:
+    """Returns the parts of a micro-batch for each number of rows, by query."""
     log, marks = _prepare(folder)
-    from bench import data, ours, session  # noqa: PLC0415 - Spark starts with the environment above
-    from bench.measure import progress_of  # noqa: PLC0415
-    from bench.shapes import SHAPES  # noqa: PLC0415
-
-    spark, reports = session.start(), dict[int, Sequence[Mapping[str, Any]]]()
-    for count in rows:
-        query = ours.query(session.read(spark, data.cached(count, batches)), SHAPES[SHAPE])
-        reports[count] = progress_of(query, "append", str(folder / f"checkpoint-{count}"))
-        for file in marks.iterdir():
-            file.rename(marks.parent / f"{count}-{file.name}")
+    spark = session.start()
+    runs = {rows: _runs(spark, rows, asked, folder) for rows in asked.rows}
     spark.stop()
-    return _budgets(folder, log, reports)
+    all_stages, all_marks = stages_of(_lines(log)), [json.loads(line) for line in _lines(marks)]
+    return {
+        rows: {
+            name: means([parts for run in of_query for parts in run.parts(all_stages, all_marks)])
+            for name, of_query in by_query.items()
+        }
+        for rows, by_query in runs.items()
+    }
 
 
-def _budgets(folder: Path, log: Path, reports: Mapping[int, Sequence[Mapping[str, Any]]]) -> dict[int, Parts]:
-    all_stages, budgets = stages_of(_lines(log)), dict[int, Parts]()
-    for count, progress in reports.items():
-        own = [
-            json.loads(line)
-            for file in folder.glob(f"{count}-*.jsonl")
-            for line in file.read_text(encoding="utf-8").splitlines()
-        ]
-        begin, end = min(mark["begin"] for mark in own), max(mark["begin"] for mark in own)
-        stages = [stage for stage in all_stages if stage.begin <= end * 1000 and stage.end >= begin * 1000]
-        full = [report for report in progress if report["numInputRows"] > 0][WARM_UP_BATCHES:]
-        budgets[count] = means([parts_of(report, stages, own) for report in full])
-    return budgets
+def _runs(spark: SparkSession, rows: int, asked: argparse.Namespace, folder: Path) -> dict[str, list[Run]]:
+    """Runs the queries in turn, and returns the runs after the warm-up."""
+    runs, events = defaultdict[str, list[Run]](list), data.cached(rows, asked.batches)
+    for number in range(asked.warm_up + asked.rounds):
+        for name, (query, mode) in queries(asked.shape, asked.beside).items():
+            checkpoint = folder / f"checkpoint-{rows}-{number}-{name}"
+            run = Run.of(query(session.read(spark, events)), mode, str(checkpoint))
+            if number >= asked.warm_up:
+                runs[name].append(run)
+    return runs
 
 
 def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Returns the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.budget", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000, 1_000_000], help="rows a micro-batch")
-    parser.add_argument("--batches", type=int, default=12, help="micro-batches; default: %(default)s")
+    parser.add_argument("--shape", choices=SHAPES, default="tumbling", help="default: %(default)s")
+    parser.add_argument(
+        "--batches", type=int, default=12, help="micro-batches of a run; default: %(default)s"
+    )
+    parser.add_argument("--rounds", type=int, default=1, help="runs of each query; default: %(default)s")
+    parser.add_argument("--warm-up", type=int, default=0, help="runs of each before; default: %(default)s")
+    parser.add_argument(
+        "--beside", action="store_true", help="measure Spark's own operator and two stages that count"
+    )
     return parser.parse_args(argv)
 
 
@@ -174,8 +226,9 @@ def main() -> None:
     """Prints a table for each number of rows."""
     asked = arguments()
     with TemporaryDirectory(prefix="bench-budget-") as folder:
-        for count, parts in measured(asked.rows, asked.batches, Path(folder)).items():
-            print(f"\n{SHAPE}, {count:,} rows a micro-batch\n\n{table(parts)}")
+        budgets = measured(asked, Path(folder))
+    for rows, parts in budgets.items():
+        print(f"\n{asked.shape}, {rows:,} rows a micro-batch\n\n{table(parts)}")
 
 
 if __name__ == "__main__":

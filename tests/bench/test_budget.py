@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bench.budget import Stage, means, parts_of, stages_of, table
+from bench.budget import Run, Stage, means, parts_of, stages_of, table
 
 
 def completed(stage: int, begin: int, end: int) -> str:
@@ -51,9 +51,21 @@ def test_the_parts_add_up_to_the_time_of_the_batch() -> None:
     assert parts["driver: other"] == pytest.approx(20)
 
 
-def test_the_table_has_the_sum() -> None:
-    assert table(means([{"a": 1.0}, {"a": 3.0, "b": 2.0}])).splitlines()[2:] == [
-        "| a | 2.0 |",
-        "| b | 1.0 |",
-        "| all | 3.0 |",
+def test_a_run_has_the_stages_and_marks_of_its_time() -> None:
+    reports = [{**REPORT, "batchId": batch, "numInputRows": 1} for batch in range(4)]
+    run = Run(1000, 1999, [*reports, {"batchId": 4, "numInputRows": 0}])
+    stages = [Stage(3, 500, 560), Stage(3, 1000, 1060), Stage(3, 2000, 2060)]
+    marks = [mark("Pack", at, 0.020, 0.010) for at in (0.51, 1.01, 2.01)]
+    second, third = run.parts(stages, marks)  # the first two are the warm-up
+    assert "stage 1: Spark" not in second
+    assert third == parts_of(reports[3], stages[1:2], marks[1:2])
+
+
+def test_the_table_has_a_column_for_each_query_and_the_sums() -> None:
+    assert table({"ours": means([{"a": 1.0}, {"a": 3.0, "b": 2.0}]), "native": {"a": 5.0}}).splitlines() == [
+        "| part | ours | native |",
+        "|---|---|---|",
+        "| a | 2.0 | 5.0 |",
+        "| b | 1.0 | 0.0 |",
+        "| all | 3.0 | 5.0 |",
     ]
