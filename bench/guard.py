@@ -1,8 +1,8 @@
 """Compares the speed of the present code with that of a commit, and fails if a shape has become slower.
 
-`make bench-guard BASE=<commit>`, or `python -m bench.guard BASE [--spark ROWS]`. The runs of the two
-alternate, each in a process of its own, so that a busy machine affects both alike. The medians of the
-processor time are compared; on Spark, whose processes do not all report theirs, those of the wall time.
+`make bench-guard BASE=<commit>`, or `python -m bench.guard BASE [--spark ROWS [--shapes NAME ...]]`. The runs
+of the two alternate, each in a process of its own, so that a busy machine affects both alike. The medians of
+the processor time are compared; on Spark, whose processes do not all report theirs, those of the wall time.
 """
 
 import argparse
@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+
+from bench.shapes import SHAPES
 
 ROOT = Path(__file__).parent.parent
 ROUNDS = 7
@@ -89,17 +91,21 @@ def git(*command: str) -> None:
     subprocess.run(["git", "-C", str(ROOT), *command], check=True, capture_output=True)
 
 
-def run(source: Path, spark: int | None) -> Seconds:
-    """Returns what one run of `bench.guard_job` measures with the code in a directory."""
+def run(source: Path, spark: Sequence[str]) -> Seconds:
+    """Returns what one run of `bench.guard_job` measures with the code in a directory.
+
+    `spark` has the rows of a micro-batch and the shapes that are measured on Spark. If it is empty, no Spark
+    starts.
+    """
     path = os.pathsep.join([str(source / "src"), str(ROOT)])
     environment = {"POLARS_MAX_THREADS": "1", **os.environ, "PYTHONPATH": path}
-    command = [sys.executable, "-m", "bench.guard_job", *([] if spark is None else [str(spark)])]
+    command = [sys.executable, "-m", "bench.guard_job", *spark]
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     seconds: Seconds = json.loads(done.stdout.splitlines()[-1])
     return seconds
 
 
-def alternate(base: Path, rounds: int, spark: int | None) -> list[Comparison]:
+def alternate(base: Path, rounds: int, spark: Sequence[str]) -> list[Comparison]:
     """Runs both in turn, and returns the comparisons."""
     sides: dict[Path, dict[str, Sample]] = {base: {}, ROOT: {}}
     for number in range(rounds):
@@ -121,8 +127,13 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         default=LIMIT,
         help="percent that a shape may take longer; default: %(default)s",
     )
+    parser.add_argument("--spark", type=int, help="instead: on Spark, with so many rows a micro-batch")
     parser.add_argument(
-        "--spark", type=int, help="instead: tumbling on Spark, with so many rows a micro-batch"
+        "--shapes",
+        choices=SHAPES,
+        nargs="+",
+        default=["tumbling"],
+        help="what is measured on Spark; default: tumbling",
     )
     return parser.parse_args(argv)
 
@@ -130,8 +141,9 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     """Prints the comparisons, and fails if a shape has become slower than the limit allows."""
     asked = arguments()
+    spark = [] if asked.spark is None else [str(asked.spark), *asked.shapes]
     with checked_out(asked.base) as base:
-        comparisons = alternate(base, asked.rounds, asked.spark)
+        comparisons = alternate(base, asked.rounds, spark)
     print(f"{'seconds':<36} {'before':>9} {'now':>9} {'change':>9} {'wall':>9}")
     for comparison in comparisons:
         print(comparison.line(asked.limit))

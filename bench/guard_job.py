@@ -7,7 +7,8 @@ import gc
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from statistics import median
 from typing import Any
 
 import polars as pl
@@ -125,20 +126,20 @@ def in_process() -> dict[str, tuple[float, float]]:
     return seconds
 
 
-def on_spark(batch_rows: int) -> dict[str, tuple[None, float]]:
-    """Returns the median seconds of a micro-batch of tumbling windows on Spark."""
+def on_spark(batch_rows: int, shapes: Sequence[str]) -> dict[str, tuple[None, float]]:
+    """Returns the median seconds of a micro-batch on Spark for each shape, from its second run."""
     from bench import data, ours, session  # noqa: PLC0415 - most runs start no Spark
     from bench.shapes import SHAPES as ON_SPARK  # noqa: PLC0415
 
-    spark, events = session.start(), data.cached(batch_rows, 8)
-    for _ in range(2):
-        seconds = sorted(
-            stream_seconds(ours.query(session.read(spark, events), ON_SPARK["tumbling"]), "append")
-        )
+    spark, events, seconds = session.start(), data.cached(batch_rows, 8), {}
+    for shape in shapes:
+        for _ in range(2):
+            query = ours.query(session.read(spark, events), ON_SPARK[shape])
+            seconds[f"Spark, {shape}, {batch_rows:,} rows"] = None, median(stream_seconds(query, "append"))
     spark.stop()
-    return {f"Spark, tumbling, {batch_rows:,} rows": (None, seconds[len(seconds) // 2])}
+    return seconds
 
 
 if __name__ == "__main__":
-    chosen = on_spark(int(sys.argv[1])) if len(sys.argv) > 1 else in_process()
-    print(json.dumps(chosen))
+    _, *asked = sys.argv
+    print(json.dumps(on_spark(int(asked[0]), asked[1:]) if asked else in_process()))

@@ -1,5 +1,6 @@
 """bench.guard: the comparison of the present code with a commit."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,10 +28,10 @@ def test_without_processor_times_the_wall_decides() -> None:
 def test_the_runs_alternate_and_begin_with_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
     order = list[str]()
 
-    def run(source: Path, spark: int | None) -> guard.Seconds:
+    def run(source: Path, spark: Sequence[str]) -> guard.Seconds:
         order.append("now" if source == guard.ROOT else "before")
         return {"shape": (1.0, 1.0)}
 
     monkeypatch.setattr(guard, "run", run)
-    assert [comparison.change for comparison in alternate(Path("base"), 2, None)] == [0.0]
+    assert [comparison.change for comparison in alternate(Path("base"), 2, [])] == [0.0]
     assert order == ["before", "now", "now", "before"]
