@@ -2,7 +2,8 @@
 
 It writes a file with a window for each key, in several shards. Then processes of their own import it: into
 one store, as a standalone operator does, and as the pieces of other shards, as the driver of a Spark query
-does. With `--checkpoint` the state of a query is exported, too.
+does. With `--checkpoint` the state of a query is exported, too. With `--fill` a query stores so many windows
+first, and its state is exported.
 """
 
 import argparse
@@ -12,7 +13,9 @@ from pathlib import Path
 import polars as pl
 
 import panewise as pw
+from bench import flat, session
 from bench.measured_process import Taken, measured
+from bench.state import fill
 from panewise import functions as F
 from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.exported_operator import entries_of
@@ -86,11 +89,22 @@ def measure(windows: int, parent: Path, checkpoint: str | None = None) -> dict[s
     return taken
 
 
+def filled(windows: int, parent: Path) -> str:
+    """Returns the checkpoint of a query that stores so many windows."""
+    spark = session.start()
+    checkpoint = fill(spark, flat.events(windows), parent)
+    spark.stop()
+    return str(checkpoint)
+
+
 def main() -> None:
     """Measures each step, or takes one."""
     parser = argparse.ArgumentParser(prog="python -m bench.export", description="What exported states take.")
     parser.add_argument("--windows", type=int, default=WINDOWS, help="default: %(default)s")
     parser.add_argument("--checkpoint", help="a checkpoint whose state is exported, too")
+    parser.add_argument(
+        "--fill", action="store_true", help="let a query store the windows, and export its state"
+    )
     parser.add_argument("--step", nargs="+", help="what a measured process does")
     asked = parser.parse_args()
     if asked.step:
@@ -98,7 +112,8 @@ def main() -> None:
         print(f"{(into_store if name == 'store' else into_pieces)(*files):,}")
         return
     with tempfile.TemporaryDirectory(prefix="bench-") as parent:
-        for name, of in measure(asked.windows, Path(parent), asked.checkpoint).items():
+        checkpoint = filled(asked.windows, Path(parent)) if asked.fill else asked.checkpoint
+        for name, of in measure(asked.windows, Path(parent), checkpoint).items():
             print(f"{name}: {of.seconds:.1f} s, {of.resident_mb:,.0f} MB")
 
 
