@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -133,9 +134,8 @@ def test_a_cold_worker_does_not_read_what_has_expired() -> None:
     store = CountingStore()
     step(store, Cache(), rows(*((k, 0, 1) for k in range(100))))
     stored = load(store)
-    stored.operator.state = replace(
-        stored.operator.state, windows=stored.operator.state.windows.expired(1_000)
-    )
+    state: Any = stored.operator.state
+    stored.operator.replace_state(replace(state, windows=state.windows.expired(1_000)))
     assert stored.operator.live().is_empty()
     assert store.read == []
 

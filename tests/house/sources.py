@@ -123,6 +123,13 @@ def _module_of_name(module: str, name: str) -> str:
     return f"{module}.{name}" if place.is_dir() or place.with_suffix(".py").is_file() else module
 
 
+def is_itself(value: ast.expr) -> bool:
+    """Returns whether an expression is `self`, `cls` or `super()`."""
+    if isinstance(value, ast.Call):
+        return isinstance(value.func, ast.Name) and value.func.id == "super"
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     return (node for node in nodes(path) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)))
 

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.house.sources import SRC, check_each, files, nodes, shown
+from tests.house.sources import check_each, files, is_itself, nodes, shown
 
 # Names of other packages that have no public name for the same.
 OF_OTHERS = {
@@ -37,13 +37,6 @@ def names_of(all_nodes: tuple[ast.AST, ...]) -> set[str]:
     }
 
 
-def is_itself(value: ast.expr) -> bool:
-    """Returns whether an expression is `self`, `cls` or `super()`."""
-    if isinstance(value, ast.Call):
-        return isinstance(value.func, ast.Name) and value.func.id == "super"
-    return isinstance(value, ast.Name) and value.id in ("self", "cls")
-
-
 def private_names_of_others(path: Path) -> Iterator[str]:
     own = names_of(nodes(path)) | set(OF_OTHERS)
     for node in nodes(path):
@@ -63,17 +56,3 @@ def test_modules_do_not_use_private_names_of_others() -> None:
 def test_names_of_others_are_needed() -> None:
     used = {node.attr for path in files() for node in nodes(path) if isinstance(node, ast.Attribute)}
     assert set(OF_OTHERS) <= used
-
-
-RETAINED = tuple(path for path in files() if path.is_relative_to(SRC / "standalone" / "retained"))
-
-
-def attributes_set_outside(path: Path) -> Iterator[str]:
-    attributes = (node for node in nodes(path) if isinstance(node, ast.Attribute))
-    for node in attributes:
-        if isinstance(node.ctx, (ast.Store, ast.Del)) and not is_itself(node.value):
-            yield f"{shown(path)}:{node.lineno}: sets {ast.unparse(node)}; call a method that does it"
-
-
-def test_objects_of_retained_windows_change_only_themselves() -> None:
-    check_each(RETAINED, attributes_set_outside)

@@ -3,11 +3,17 @@
 The format is not here: :mod:`panewise.state.manifest` has that of the manifest, and
 :mod:`panewise.state.run_format` that of a run. docs/state-format.md describes both.
 
-A commit adds one run to each table that has changed, with the changed rows
-(:mod:`panewise.engine.tables.stored_table`). So what it writes does not depend on the size of the state.
-
 A state consists of named tables and a header (:class:`panewise.engine.protocol.OperatorState`). On disk a
 table has the number of its place among the tables. All other values are in the header of the manifest.
+
+Invariant: a manifest names exactly the runs that a state consists of, and has the header of the same step. A
+commit writes it last, and the runtime makes all writes of a commit durable together. A run never changes.
+
+Cost: to load a state takes one read, that of the manifest, unless the specification has changed
+(:mod:`panewise.engine.evolution`). Runs are read when a step needs them. A commit adds one run to each table
+that has changed, with the changed rows, and writes the runs that a step has merged
+(:mod:`panewise.engine.tables.compaction`). Apart from merges, what it writes does not depend on the size of
+the state.
 """
 
 import re
@@ -95,7 +101,7 @@ class StoredOperator:
         if how.tables or change.changes:
             tables = {name: converted(table, name, how) for name, table in tables.items()}
             loaded.manifest = replace(manifest, spec=spec_document(operator.spec))
-        operator.state = state.with_tables(tables)
+        operator.replace_state(state.with_tables(tables))
         loaded.loaded = operator.header()
         return loaded
 
@@ -131,13 +137,13 @@ class StoredOperator:
         # The state is replaced first, so that memory contains only rows of runs that are still to be written.
         before: OperatorState = self.operator.state
         state = before.with_tables({name: table.sealed() for name, table in before.tables.items()})
-        self.operator.state = state
+        self.operator.replace_state(state)
         del before
         tables = {
             name: library.commit(runs_of(self.manifest.runs, library.table), table)
             for (name, table), library in zip(state.tables.items(), self.libraries, strict=True)
         }
-        self.operator.state = state.with_tables(tables)
+        self.operator.replace_state(state.with_tables(tables))
         self.loaded = self.operator.header()
         runs = tuple(run for table in tables.values() for run in table.runs)
         header = {**self.loaded, "types": types_of_tables(state), "timer": timer, **(more or {})}

@@ -11,10 +11,10 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import polars as pl
 
 from panewise.engine.merged_header import HeaderRules
-from panewise.engine.protocol import Operator, Plan, Readings, Schema, Schemas
+from panewise.engine.protocol import Operator, OperatorState, Plan, Readings, Schema, Schemas
 from panewise.engine.tables.copied_tables import CopiedTables
 from panewise.families import INPUT, part
-from panewise.spec import Specification, parts
+from panewise.spec import Specification, WindowOperator, parts
 
 T = TypeVar("T")
 
@@ -65,6 +65,38 @@ class TableReader(Protocol):
         `identity` is that of :class:`panewise.engine.tables.run.Shape`, [] if rows are never replaced. Rows
         that differ in the columns `apart`, which are among `columns`, have nothing to do with each other. So
         the reader may return a part of the rows: all that are equal in these columns, or none.
+        """
+
+
+class WindowsInPython(Protocol):
+    """The windows of an operator as Python objects, to which rows are added one by one, without a step.
+
+    A step of the operator must not come between rows that were added and a flush.
+    """
+
+    @property
+    def spec(self) -> WindowOperator:
+        """The specification of the operator."""
+
+    @property
+    def first_end(self) -> int:
+        """An instant before which no window ends that has been opened since the last flush."""
+
+    def add(
+        self, state: OperatorState, time: int, row: Mapping[str, Any], now: int
+    ) -> list[tuple[Any, ...]] | None:
+        """Adds a valid row whose windows are all open, at a state and a processing time.
+
+        Returns the panes that it emits; None if the operator must add it.
+        """
+
+    def flush(self, operator: Operator, processing_time: int | None, watermark: int | None) -> None:
+        """Puts what has changed into the state of the operator, and moves its clocks."""
+
+    def follow(self, state: OperatorState, watermark: int | None = None) -> None:
+        """Continues with a state whose windows are still those of the last flush.
+
+        With a watermark, those that end up to it may have been changed.
         """
 
 
@@ -127,23 +159,26 @@ class Division:
     flag: str | None = None
 
 
-def division_by_keys(operator: Any) -> dict[str, Division]:
+def division_by_keys(operator: Operator) -> dict[str, Division]:
     """Returns how the tables of an operator with one input are divided: all by the keys that rows have."""
     keys = parts(operator.spec).shard_keys(operator.spec, INPUT) or tuple(operator.plan.ports[INPUT].keys)
     return dict.fromkeys(operator.state.tables, Division(keys))
 
 
-def _unchanged(state: Any) -> Any:
+def _unchanged(state: OperatorState) -> OperatorState:
     return state
 
 
-def _without_records(plan: Any) -> None:
+def _without_records(plan: Plan) -> None:
     return None
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineParts:
     """The functions by which the engine builds the operators of a family.
+
+    The table of all families knows only that their specifications, plans, operators and states fit each
+    other. So these are `Any` as arguments here, and have the types of the family in its own functions.
 
     Attributes:
         compile: returns the plan of a specification. It builds no operator and no state. It raises SpecError
@@ -156,7 +191,7 @@ class EngineParts:
         take_over: returns how an operator takes a state over, given the specification and the header of that.
             None if every change that the family allows leaves tables and headers as they are.
         record_windows: returns the windows of an operator of this plan as Python objects, to which rows are
-            added one by one (:class:`panewise.engine.windows.records.RecordWindows`); None if it cannot.
+            added one by one; None if it cannot.
         record_rows: returns the rows of an operator of this plan as Python objects, which are emitted one by
             one; None if they cannot be.
         division: returns how each table of an operator is divided among shards, by its name (semantics 48.6).
@@ -170,11 +205,11 @@ class EngineParts:
     inspect: Callable[[Any, Mapping[str, Any], TableReader], Inspection]
     current_results: Callable[[Any], CurrentResults] | None = None
     take_over: Callable[[Any, Any, Mapping[str, Any]], TakeOver] | None = None
-    record_windows: Callable[[Any], Any] = _without_records
-    record_rows: Callable[[Any], CopiedTables | None] = _without_records
+    record_windows: Callable[[Any], WindowsInPython | None] = _without_records
+    record_rows: Callable[[Any], CopiedTables[Any, Any] | None] = _without_records
     division: Callable[[Any], Mapping[str, Division]] = division_by_keys
     header_rules: Callable[[Any], HeaderRules] = lambda spec: HeaderRules()
-    settled: Callable[[Any], Any] = _unchanged
+    settled: Callable[[Any], OperatorState] = _unchanged
 
 
 def on_call(reference: str) -> Callable[..., Any]:

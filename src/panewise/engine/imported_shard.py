@@ -61,7 +61,7 @@ class ImportedShard:
         self._waiting, self._rows = {}, 0
         state = state.with_tables(tables)
         settle = engine_parts(stored.operator.spec).settled
-        stored.operator.state = settle(state) if last else state
+        stored.operator.replace_state(settle(state) if last else state)
         self.commit(stored)
 
 
@@ -74,7 +74,7 @@ def in_memory(redistribution: Redistribution, stored: Mapping[int, Mapping[str, 
     for _, name, rows in redistribution.pieces(stored):
         table = tables[name].with_stored(rows)
         tables[name] = table.sealed() if table.newest.height >= MANY else table
-    operator.state = engine_parts(operator.spec).settled(state.with_tables(tables))
+    operator.replace_state(engine_parts(operator.spec).settled(state.with_tables(tables)))
     return operator
 
 

@@ -79,8 +79,8 @@ class Stateful(Protocol):
     def state(self) -> OperatorState:
         """The state. It is replaced, never changed."""
 
-    @state.setter
-    def state(self, state: Any) -> None: ...
+    def replace_state(self, state: OperatorState) -> None:
+        """Replaces the state by another one of this operator, such as a stored one or that before a step."""
 
     @property
     def changed(self) -> bool:
@@ -97,7 +97,10 @@ class Stateful(Protocol):
         """
 
     def horizons(self, clocks: Any) -> Mapping[str, int | None]:
-        """Returns the horizon of each table at these clocks: rows that end at it or before have expired."""
+        """Returns the horizon of each table at these clocks: rows that end at it or before have expired.
+
+        The clocks are those of a state of this operator. Each family has a class of its own for them.
+        """
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which something is due; None: nothing is."""
@@ -109,7 +112,7 @@ class PartitionControl(Protocol):
     def evict(self, partition: Mapping[str, Any]) -> Output:
         """Evicts the partition with these values of its columns, if it exists."""
 
-    def reset(self, before: Any) -> Output:
+    def reset(self, before: OperatorState) -> Output:
         """Returns to an earlier state, except for processing time. Emits what is due at that."""
 
     def reset_to_initial(self) -> Output:

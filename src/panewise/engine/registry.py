@@ -8,7 +8,7 @@ other whose functions have the same names, even if the functions differ.
 import copy
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TypeAlias, cast
 
 import polars as pl
 
@@ -22,17 +22,15 @@ _Columns: TypeAlias = tuple[tuple[str, tuple[tuple[str, pl.DataType], ...]], ...
 
 def by_port(spec: Specification, schema: Schema | Schemas) -> Schemas:
     """Returns schemas by port. For an operator with one input, its schema alone may be given."""
-    columns: Any = schema
-    if any(isinstance(value, Mapping) for value in columns.values()) or set(spec.ports) != {INPUT}:
-        by_name: Schemas = columns
-        return by_name
-    return {INPUT: columns}
+    if any(isinstance(value, Mapping) for value in schema.values()) or set(spec.ports) != {INPUT}:
+        return cast(Schemas, schema)
+    return {INPUT: cast(Schema, schema)}
 
 
 def plan_for(spec: Specification, schema: Schema | Schemas) -> Plan:
     """Returns the plan of a specification of any family. No operator is built or loaded for it."""
     schemas = by_port(spec, schema)
-    plan: Plan | None = _cached("plan", spec, _columns(schemas))
+    plan = _cached_plan(spec, _columns(schemas))
     return engine_parts(spec).compile(spec, schemas) if plan is None else plan
 
 
@@ -47,7 +45,7 @@ def cached_operator(spec: Specification, schema: Schema | Schemas) -> Operator:
     Operators that were made from the same cached one share these libraries.
     """
     schemas = by_port(spec, schema)
-    operator: Operator | None = _cached("operator", spec, _columns(schemas))
+    operator = _cached_operator(spec, _columns(schemas))
     return engine_parts(spec).operator(spec, schemas) if operator is None else copy.copy(operator)
 
 
@@ -60,8 +58,12 @@ def _schemas(columns: _Columns) -> Schemas:
 
 
 @lru_cache(maxsize=64)
-def _cached(part: str, spec: Specification, columns: _Columns) -> Any:
-    """Returns the plan or the operator; None if the specification has functions of the user."""
-    own = engine_parts(spec)
-    build = own.compile if part == "plan" else own.operator
-    return None if parts(spec).calls_users(spec) else build(spec, _schemas(columns))
+def _cached_plan(spec: Specification, columns: _Columns) -> Plan | None:
+    """Returns the plan; None if the specification has functions of the user."""
+    return None if parts(spec).calls_users(spec) else engine_parts(spec).compile(spec, _schemas(columns))
+
+
+@lru_cache(maxsize=64)
+def _cached_operator(spec: Specification, columns: _Columns) -> Operator | None:
+    """Returns the operator; None if the specification has functions of the user."""
+    return None if parts(spec).calls_users(spec) else engine_parts(spec).operator(spec, _schemas(columns))

@@ -74,7 +74,7 @@ def restored(
         )
         for (name, table), rows in zip(state.tables.items(), read, strict=True)
     }
-    operator.state = state.with_tables(tables)
+    operator.replace_state(state.with_tables(tables))
     return operator, change
 
 

@@ -88,7 +88,7 @@ class RowInterpreter(ABC):
 
     def finish(self) -> Output:
         """Ends the input, so that all rows that wait are taken and emitted."""
-        self.now.finished = True
+        self.now.finish()
         return empty_output() | {"panes": self._emit()}
 
     @property

@@ -34,6 +34,10 @@ class WithQuery:
     error: SqlError | None = None
     inlined: bool = False
 
+    def note_inlined(self) -> None:
+        """Notes that it is a part of a Top-N."""
+        self.inlined = True
+
 
 @dataclass(frozen=True)
 class QueryScope:

@@ -1,31 +1,33 @@
 """Checks of the arguments of standalone operators."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from panewise.choices import check_choice, is_choice
 from panewise.errors import InputError
 from panewise.families import WRONG_WORDS
-from panewise.spec import Inputs
+from panewise.spec import Inputs, Specification
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES
 from panewise.spec.fields import is_count
 
 
-def check_input(spec: Any, name: str | None) -> None:
+def check_input(spec: Specification, name: str | None) -> None:
     """Refuses the name of an input whose watermark the operator does not know (12.5, 40).
 
     Raises:
         InputError: for such a name.
     """
     known = list(spec.ports)
-    if len(known) == 1 and isinstance(spec.ports[known[0]].watermark, Inputs):
-        known = list(spec.ports[known[0]].watermark.names)
+    watermark = spec.ports[known[0]].watermark
+    if len(known) == 1 and isinstance(watermark, Inputs):
+        known = list(watermark.names)
     if name is not None and not is_choice(name, known):
         rule = f"the watermarks of this operator are those of {known}"
         raise InputError(f"input={name!r}", rule, "name one of them")
 
 
-def check_input_of_positions(by_input: Mapping[str, Any], name: str | None, positions: Sequence[Any]) -> None:
+def check_input_of_positions(
+    by_input: Mapping[str, object], name: str | None, positions: Sequence[object]
+) -> None:
     """Refuses the name of an input beside rows that name theirs, unless it is that of positions.
 
     >>> check_input_of_positions({"left": ...}, "right", [])
@@ -74,7 +76,7 @@ def check_words(call: str, others: Mapping[str, object]) -> None:
         raise TypeError(f"{call}() got an unexpected keyword argument {name!r}")
 
 
-def check_number(name: str, value: Any) -> None:
+def check_number(name: str, value: object) -> None:
     """Refuses a number that is not whole and above zero."""
     if not is_count(value):
         raise InputError(f"{name}={value!r}", f"{name} is a whole number above zero", "give 1 or more")

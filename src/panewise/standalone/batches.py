@@ -1,6 +1,6 @@
 """Makes the DataFrame that an operator takes from a batch of Polars or PyArrow."""
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 import polars as pl
 import pyarrow as pa
@@ -49,7 +49,7 @@ def spark_type(dtype: pl.DataType) -> pl.DataType:
     return pl.Int64() if dtype in UNSIGNED else dtype
 
 
-def from_arrow(table: pa.Table | pa.RecordBatch) -> Any:
+def from_arrow(table: pa.Table | pa.RecordBatch) -> pl.DataFrame:
     """Returns a table or record batch of PyArrow as a DataFrame.
 
     Raises:
@@ -60,7 +60,7 @@ def from_arrow(table: pa.Table | pa.RecordBatch) -> Any:
     if double:
         rule = "each column of a batch has a name of its own"
         raise InputError(f"a batch with two columns {double[0]!r}", rule, "rename one of them")
-    return pl.from_arrow(table)
+    return cast(pl.DataFrame, pl.from_arrow(table))
 
 
 def _check_instants(column: pl.Series, wanted: pl.DataType) -> None:
@@ -79,12 +79,11 @@ def _check_instants(column: pl.Series, wanted: pl.DataType) -> None:
 def _fit(name: str, dtype: pl.DataType, wanted: pl.DataType) -> pl.Expr:
     if dtype == wanted:
         return pl.col(name)
-    instants = isinstance(dtype, pl.Datetime) and isinstance(wanted, pl.Datetime)
     casts = (
         dtype == pl.Null()
         or (dtype in _SMALLER and wanted == pl.Int64())
         or (dtype == pl.Float32() and wanted == pl.Float64())
-        or (instants and _zone(dtype) is not None and _zone(wanted) is not None)
+        or (_has_zone(dtype) and _has_zone(wanted))
         or (dtype in (pl.Categorical, pl.Enum) and wanted == pl.String())
         or without_maps(dtype) == wanted
     )
@@ -94,6 +93,5 @@ def _fit(name: str, dtype: pl.DataType, wanted: pl.DataType) -> pl.Expr:
     return pl.col(name).cast(wanted)
 
 
-def _zone(dtype: Any) -> str | None:
-    zone: str | None = dtype.time_zone
-    return zone
+def _has_zone(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.Datetime) and dtype.time_zone is not None

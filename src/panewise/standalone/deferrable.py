@@ -16,7 +16,7 @@ Such an operator is a window operator with one input, of which all of the follow
 """
 
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Final, TypeGuard, cast
 
 import polars as pl
 
@@ -28,6 +28,7 @@ from panewise.spec import (
     Cumulating,
     Hopping,
     Session,
+    Specification,
     StreamTime,
     Tumbling,
     WindowOperator,
@@ -78,9 +79,14 @@ class WindowEnds:
         return time > watermark if self.gap is not None else self.first(time) > watermark
 
 
-def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
-    """Returns where the windows of an operator end; None if its messages cannot wait."""
-    if not parts(spec).deferrable(spec) or not has_no_other_rules(spec) or spec.evaluate != "batch":
+def is_deferrable(spec: Specification) -> TypeGuard[WindowOperator]:
+    """Returns whether messages may wait by the rules of the family, which is that of window operators."""
+    return parts(spec).deferrable(spec)
+
+
+def ends_of(spec: WindowOperator, schema: Schema) -> WindowEnds | None:
+    """Returns where the windows of a deferrable operator end; None if its messages cannot wait."""
+    if not has_no_other_rules(spec) or spec.evaluate != "batch":
         return None
     if not isinstance(spec.trigger, AfterWatermark) or spec.trigger.early is not None:
         return None
@@ -90,7 +96,7 @@ def ends_of(spec: Any, schema: Schema) -> WindowEnds | None:
     return ends if all(measure.fn in ORDERLESS | GROWING for measure in spec.measures) else None
 
 
-def ends_by_message(spec: Any, schema: Schema) -> WindowEnds | None:
+def ends_by_message(spec: WindowOperator, schema: Schema) -> WindowEnds | None:
     """Returns where windows end, if it can be decided message by message which window has which row."""
     if not all(map(_is_fitting, schema.values())):
         return None

@@ -16,8 +16,9 @@ from typing import Any
 
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.protocol import Schemas
+from panewise.spec import Specification
 from panewise.standalone.buffer import Buffer, highest
-from panewise.standalone.deferrable import WindowEnds, delay_of, ends_of, ignores_clock
+from panewise.standalone.deferrable import WindowEnds, delay_of, ends_of, ignores_clock, is_deferrable
 from panewise.standalone.hosts import Host
 from panewise.standalone.message_fit import MessageFit
 
@@ -25,10 +26,15 @@ from panewise.standalone.message_fit import MessageFit
 class Deferral:
     """Decides which messages and readings of clocks may wait."""
 
-    def __init__(self, spec: Any, schemas: Schemas, host: Host, buffer: Buffer, *, enabled: bool) -> None:
+    def __init__(
+        self, spec: Specification, schemas: Schemas, host: Host, buffer: Buffer, *, enabled: bool
+    ) -> None:
         schema = next(iter(schemas.values()))
         self._host, self._buffer = host, buffer
-        self._ends: WindowEnds | None = ends_of(spec, schema) if enabled else None
+        self._ends: WindowEnds | None = None
+        if not enabled or not is_deferrable(spec):
+            return
+        self._ends = ends_of(spec, schema)
         if self._ends is None:
             return
         self._fit = MessageFit(spec, schema)

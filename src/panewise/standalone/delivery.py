@@ -141,7 +141,7 @@ class Delivery(Generic[T]):
             release()
 
 
-def _check_mode(mode: Any, downstream: Any, kind: str) -> None:
+def _check_mode(mode: object, downstream: object, kind: str) -> None:
     if not is_choice(mode, ("standalone", "automatic")):
         raise InputError(f"mode={mode!r}", "the modes are 'standalone' and 'automatic'", "give one of these")
     if (mode == "automatic") != callable(downstream):
@@ -155,7 +155,7 @@ def _check_mode(mode: Any, downstream: Any, kind: str) -> None:
         raise InputError("downstream with 'async def'", rule, remedy)
 
 
-def _check_error_output(error_output: Any) -> None:
+def _check_error_output(error_output: object) -> None:
     if error_output is not None and (not callable(error_output) or inspect.iscoroutinefunction(error_output)):
         rule = "an error output is a function of a rejected message, and nothing awaits it"
         raise InputError(f"error_output={error_output!r}", rule, "give a plain function, or leave it out")

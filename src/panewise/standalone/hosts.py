@@ -188,7 +188,7 @@ class Host:
                 for (name, table), library in zip(state.tables.items(), libraries, strict=True)
             }
             state = state.with_tables(tables)
-        self.operator.state = state
+        self.operator.replace_state(state)
 
     def close(self) -> None:
         """Closes the store, if the operator opened it."""

@@ -115,6 +115,6 @@ class LifeCycle:
             yield
 
 
-def _check_name(name: Any) -> None:
+def _check_name(name: object) -> None:
     if not isinstance(name, str) or not name:
         raise InputError(f"{name!r}", "a checkpoint has a name", "give a non-empty string")

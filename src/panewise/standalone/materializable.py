@@ -1,7 +1,5 @@
 """Which operators have current results that a store can contain, and in which store (semantics 31.16)."""
 
-from typing import Any
-
 from panewise.chrono import Duration
 from panewise.engine.protocol import Schema, Schemas
 from panewise.errors import InputError, SpecError
@@ -13,7 +11,9 @@ from panewise.standalone.store_entries import KEY_TYPES, has_bytes
 from panewise.stores import SessionStore, WindowStore
 
 
-def check(spec: Specification, schemas: Schemas, results: Schema, store: Any) -> ResultWindows:
+def check(
+    spec: Specification, schemas: Schemas, results: Schema, store: WindowStore | SessionStore
+) -> ResultWindows:
     """Returns the windows whose current results a store will have, after checking that it can have them.
 
     Args:
@@ -64,7 +64,7 @@ def _check_types(windows: ResultWindows, schema: Schema, results: Schema) -> Non
             raise SpecError(f"materialize with {name!r} of {results[name]}", rule, "leave it out")
 
 
-def _check_kind(windows: ResultWindows, store: Any) -> None:
+def _check_kind(windows: ResultWindows, store: object) -> None:
     wanted = SessionStore if windows.merge else WindowStore
     if not isinstance(store, wanted):
         rule = "results of Session windows are in a SessionStore, those of other windows in a WindowStore"

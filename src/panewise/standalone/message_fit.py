@@ -7,6 +7,7 @@ from typing import Any
 from panewise.chrono import instant_us
 from panewise.engine.protocol import Schema
 from panewise.errors import SpecError
+from panewise.spec import Entry
 from panewise.spec.column_values import MISFIT, ColumnType, is_text
 from panewise.standalone.deferrable import FURTHEST
 from panewise.standalone.messages import PLAIN, Message
@@ -29,12 +30,14 @@ class MessageFit:
     """The columns of an input, and which values fit them.
 
     Args:
+        entry: the specification of the input, which has an event time.
+        schema: its columns.
         exact: the columns whose values must have the plain Python type of the column, or be null.
     """
 
-    def __init__(self, spec: Any, schema: Schema, exact: Collection[str] = ()) -> None:
-        self._time, self._keys = spec.time_columns[0], frozenset(spec.keys)
-        self._columns: list[tuple[str, Any, ColumnType | None]] = [
+    def __init__(self, entry: Entry, schema: Schema, exact: Collection[str] = ()) -> None:
+        self._time, self._keys = entry.time_columns[0], frozenset(entry.keys)
+        self._columns: list[tuple[str, type[Any] | None, ColumnType | None]] = [
             (name, PLAIN.get(dtype), None if name in exact else column_type_of(dtype))
             for name, dtype in schema.items()
             if name != self._time

@@ -73,7 +73,7 @@ def no_mapping(message: object) -> InputError:
     return InputError(fault, "a message has a value for each column", "give a dict")
 
 
-def check_columns(message: Message, known: Collection[Any]) -> None:
+def check_columns(message: Message, known: Collection[str]) -> None:
     """Refuses a message with a column that the schema does not have: a likely typing error."""
     unknown = [name for name in message if name not in known]
     if unknown:

@@ -12,7 +12,7 @@ from panewise.calls import FREE, one_at_a_time
 from panewise.chrono import InstantLike, instant_us
 from panewise.engine.family_parts import engine_parts
 from panewise.engine.ingest.output import Counts
-from panewise.engine.protocol import Schemas
+from panewise.engine.protocol import Operator, Schemas
 from panewise.errors import StateError
 from panewise.spec import Specification
 from panewise.spec.codec.same_aggregates import AddedAggregates
@@ -125,13 +125,12 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         schemas = schemas_of(spec, schema)
         spec = for_schemas(spec, schemas)
         host = Host(spec, schemas, store, callbacks.write, initial_state, added_aggregates)
-        spec = host.operator.spec
         try:
             check_change(host, materialize)
-            results = _materialized(spec, schemas, host, materialize)
+            results = _materialized(host.operator, schemas, materialize)
             self._buffer = buffer
             core = OperatorCore(
-                spec, schemas, host, delivery, results, buffer=buffer, commit_rows=commit_rows
+                host.operator.spec, schemas, host, delivery, results, buffer=buffer, commit_rows=commit_rows
             )
             super().__init__(delivery, core, continues=bool(host.notes))
         except BaseException:
@@ -381,20 +380,21 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         return self._core.buffer.clear()
 
 
-def check_change(host: Host, materialize: Any) -> None:
+def check_change(host: Host, materialize: object) -> None:
     """Refuses a changed specification beside a store of results, which are those of the old one."""
     if host.changed and materialize is not None:
         rule = "a store has the results of windows as the specification before defines them"
-        raise StateError(
-            "materialize=... with a changed specification", rule, "leave it out, or start from a new store"
-        )
+        fault = "materialize=... with a changed specification"
+        raise StateError(fault, rule, "leave it out, or start from a new store")
 
 
-def _materialized(spec: Specification, schemas: Schemas, host: Host, store: Any) -> Materialized | None:
+def _materialized(
+    operator: Operator, schemas: Schemas, store: WindowStore | SessionStore | None
+) -> Materialized | None:
     """Returns what puts the results of an operator into a store, None without a store."""
     if store is None:
         return None
-    windows = materializable.check(spec, schemas, host.operator.plan.pane_schema, store)
-    results = engine_parts(spec).current_results
+    windows = materializable.check(operator.spec, schemas, operator.plan.pane_schema, store)
+    results = engine_parts(operator.spec).current_results
     assert results is not None, "a family whose windows have results returns them"
     return Materialized(windows, store, results)

@@ -177,7 +177,8 @@ class OperatorCore(Core):
         totals = dict(self.totals)
 
         def undo() -> None:
-            operator.state, self.numbering, self.totals = state, numbering, totals
+            operator.replace_state(state)
+            self.numbering, self.totals = numbering, totals
             self._delivery.outputs.clear()
             self._note_ended()
 
@@ -395,7 +396,7 @@ class OperatorCore(Core):
             else:
                 outputs = self._materialized.step(operator, lambda: list(work(operator)))
         except BaseException:
-            operator.state = before
+            operator.replace_state(before)
             raise
         left = dict(misfits or {})
         for output in outputs:

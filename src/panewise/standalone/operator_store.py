@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from os import PathLike
-from typing import Any, Final, Protocol, TypeAlias, cast
+from typing import Final, Protocol, TypeAlias
 
 from panewise.errors import InputError
 from panewise.state import RunStore
@@ -38,7 +38,7 @@ _METHODS: Final = tuple(name for name in dir(OperatorStore) if not name.startswi
 Close: TypeAlias = Callable[[], None]
 
 
-def opened(store: Any) -> tuple[OperatorStore, Close]:
+def opened(store: "str | PathLike[str] | OperatorStore") -> tuple[OperatorStore, Close]:
     """Returns the store of a directory, or the given store, and the function that closes it.
 
     The operator closes what it has opened: to close a given store does nothing (semantics 31.11).
@@ -51,4 +51,4 @@ def opened(store: Any) -> tuple[OperatorStore, Close]:
         rule = "a store is a directory, or an object with the methods of OperatorStore"
         remedy = "give the path of a directory"
         raise InputError(f"store={store!r}, without {missing[0]}()", rule, remedy)
-    return cast(OperatorStore, store), lambda: None
+    return store, lambda: None

@@ -17,8 +17,9 @@ So may readings of the clock, and watermarks that complete no window.
 
 from typing import Any, Self
 
-from panewise.engine.family_parts import engine_parts
+from panewise.engine.family_parts import WindowsInPython, engine_parts
 from panewise.engine.protocol import Schemas
+from panewise.spec import Specification
 from panewise.standalone.buffer import highest
 from panewise.standalone.deferrable import WindowEnds, ends_by_message, has_no_other_rules
 from panewise.standalone.direct_path import DirectPath
@@ -32,23 +33,22 @@ class RecordPath(DirectPath):
 
     enabled = True
 
-    def __init__(self, spec: Any, schemas: Schemas, host: Host, windows: Any, ends: WindowEnds) -> None:
-        ((port, schema), *_) = schemas.items()
-        plan: Any = host.operator.plan
-        super().__init__({port: PaneColumns(plan.pane_schema, plan)})
-        self._host, self._spec, self._windows, self._ends = host, spec, windows, ends
-        read = {*spec.keys, *(measure.column for measure in spec.measures)}
+    def __init__(self, schemas: Schemas, host: Host, windows: WindowsInPython, ends: WindowEnds) -> None:
+        ((port, schema), *_), plan, spec = schemas.items(), host.operator.plan, windows.spec
+        super().__init__({port: PaneColumns(plan.pane_schema, plan.ports[port])})
+        self._host, self._windows, self._ends = host, windows, ends
+        read = {*spec.keys, *(measure.column for measure in spec.measures if measure.column is not None)}
         self._fit = MessageFit(spec, schema, exact=read)
         self._waits = False
 
     @classmethod
-    def for_operator(cls, spec: Any, schemas: Schemas, host: Host) -> Self | None:
+    def for_operator(cls, spec: Specification, schemas: Schemas, host: Host) -> Self | None:
         """Returns the path of an operator, None if its messages cannot take it."""
         windows = engine_parts(spec).record_windows(host.operator.plan)
-        if windows is None or spec.watermark is not None or not has_no_other_rules(spec):
+        if windows is None or windows.spec.watermark is not None or not has_no_other_rules(windows.spec):
             return None
-        ends = ends_by_message(spec, next(iter(schemas.values())))
-        return None if ends is None else cls(spec, schemas, host, windows, ends)
+        ends = ends_by_message(windows.spec, next(iter(schemas.values())))
+        return None if ends is None else cls(schemas, host, windows, ends)
 
     def add(self, message: Any, port: str) -> list[tuple[Any, ...]] | None:
         """Adds a message. Returns its panes; None if the engine must evaluate it."""
@@ -61,9 +61,9 @@ class RecordPath(DirectPath):
         watermark = highest(clocks.instant_watermark, self.watermark)
         if clocks.finished or (watermark is not None and not self._ends.all_open(time, watermark)):
             return None
-        now = highest(clocks.processing_time, self.clock)
+        now = highest(clocks.processing_time, self.clock) or 0
         self._host.next_due()  # before the windows of the state change here
-        panes: list[tuple[Any, ...]] | None = self._windows.add(self._host.operator, time, message, now)
+        panes = self._windows.add(self._host.operator.state, time, message, now)
         self._waits |= panes is not None
         return panes
 
@@ -83,9 +83,7 @@ class RecordPath(DirectPath):
         """Moves what has changed into the state of the operator."""
         if not self._waits:
             return
-        clocks: Any = self._host.operator.state.clocks
-        moved = clocks.moved(self._spec, self.clock, self.watermark)
-        self._windows.flush(self._host.operator, moved)
+        self._windows.flush(self._host.operator, self.clock, self.watermark)
         self.clock = self.watermark = None
         self._waits = False
 
@@ -95,4 +93,4 @@ class RecordPath(DirectPath):
 
     def advanced(self, watermark: int | None) -> None:
         """Notes that since the last flush only the clocks have moved."""
-        self._windows.follow(self._host.operator, watermark)
+        self._windows.follow(self._host.operator.state, watermark)

@@ -9,6 +9,8 @@ The messages wait. They are added to the state before anything else happens, as 
 move once for each input that has reported. What this batch emits is dropped, as it has been emitted before.
 
 Invariant: the state is then that of the same messages, cut into batches in another way (semantics 3.1).
+Cost: a test of each value of a message, and what the family's objects need to decide. A step of the engine is
+shared by up to `MAX_WAITING` messages.
 
 A message takes this path if:
 
@@ -16,14 +18,14 @@ A message takes this path if:
 - the message is valid and not late, and its values have the plain Python types of the columns.
 """
 
-from dataclasses import replace
 from typing import Any, Final, Self
 
 import polars as pl
 
 from panewise.engine.family_parts import engine_parts
-from panewise.engine.protocol import Schemas
+from panewise.engine.protocol import Operator, Readings, Schemas
 from panewise.engine.tables.copied_tables import CopiedTables
+from panewise.spec import Specification
 from panewise.standalone.buffer import highest
 from panewise.standalone.direct_path import DirectPath
 from panewise.standalone.emission import PaneColumns
@@ -38,19 +40,21 @@ class RowPath(DirectPath):
 
     enabled = True
 
-    def __init__(self, spec: Any, schemas: Schemas, host: Host, records: CopiedTables) -> None:
-        plan: Any = host.operator.plan
+    def __init__(
+        self, spec: Specification, schemas: Schemas, host: Host, records: CopiedTables[Any, Readings]
+    ) -> None:
+        plan = host.operator.plan
         super().__init__({port: PaneColumns(plan.pane_schema, plan.ports[port]) for port in schemas})
-        self._host, self._spec, self._schemas, self._records = host, spec, schemas, records
+        self._host, self._schemas, self._records = host, schemas, records
         self._fits = {port: RowFit(spec.ports[port], schema) for port, schema in schemas.items()}
         self._rows: dict[str, list[tuple[Any, ...]]] = {port: [] for port in schemas}  # that wait
         self._size = 0
-        self._clocks: Any = None  # the clocks after the readings that wait, None if none waits
+        self._clocks_wait = False  # whether readings of the clocks wait
         self._sources: dict[str | None, int | None] = {}  # the watermarks that wait, by what reported them
         self._is_copy = False  # whether the Python objects were a copy of the state at the last flush
 
     @classmethod
-    def for_operator(cls, spec: Any, schemas: Schemas, host: Host) -> Self | None:
+    def for_operator(cls, spec: Specification, schemas: Schemas, host: Host) -> Self | None:
         """Returns the path of an operator, None if its messages cannot take it."""
         plain = all(map(has_plain_types, schemas.values()))
         records = engine_parts(spec).record_rows(host.operator.plan) if plain else None
@@ -65,9 +69,7 @@ class RowPath(DirectPath):
         timed = self._fits[port].row_of(message)
         if timed is None:
             return None
-        operator = self._host.operator
-        clocks = operator.state.clocks if self._clocks is None else self._clocks
-        emitted = self._records.add(operator, port, *timed, clocks)
+        emitted = self._records.add(self._host.operator.state, port, *timed)
         if emitted is not None:
             self._rows[port].append(timed[1])
             self._size += 1
@@ -77,34 +79,32 @@ class RowPath(DirectPath):
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Moves the clocks. Returns the rows that this emits; None if the engine must do it."""
-        operator = self._host.operator
-        clocks: Any = operator.state.clocks if self._clocks is None else self._clocks
-        clocks = clocks.moved(self._spec, clock, watermark, source)
-        emitted = self._records.advance(operator, clocks)
-        if emitted is not None:
-            self._clocks = clocks
+        emitted = self._records.advance(self._host.operator.state, clock, watermark, source)
+        clocks = self._records.clocks
+        if emitted is not None and clocks is not None:
+            self._clocks_wait = True
             self.clock, self.watermark = clocks.processing_time, clocks.instant_watermark
             self._sources[source] = highest(self._sources.get(source), watermark)
         return emitted
 
     def flush(self) -> None:
         """Adds what waits to the state of the operator."""
-        operator: Any = self._host.operator
-        self._is_copy = self._records.is_copy_of(operator)
-        if any(self._rows.values()) or self._clocks is not None:
+        operator = self._host.operator
+        self._is_copy = self._records.is_copy_of(operator.state)
+        if any(self._rows.values()) or self._clocks_wait:
             before = operator.state
             try:
                 self._evaluate(operator)
             except BaseException:
-                operator.state = before
+                operator.replace_state(before)
                 raise
             self._rows = {port: [] for port in self._rows}
-            self._clocks, self._sources, self._size = None, {}, 0
+            self._clocks_wait, self._sources, self._size = False, {}, 0
             self.clock = self.watermark = None
             if self._is_copy:
-                self._records.follow(operator)
+                self._records.follow(operator.state)
 
-    def _evaluate(self, operator: Any) -> None:
+    def _evaluate(self, operator: Operator) -> None:
         now, valid = operator.state.clocks.processing_time, {}
         for port, rows in self._rows.items():
             if rows:
@@ -112,12 +112,12 @@ class RowPath(DirectPath):
                 valid[port] = operator.plan.ports[port].validate(frame, now).valid
         if valid:
             operator.add_together(valid, {})
-        if self._clocks is not None:
+        if self._clocks_wait:
             for source, watermark in self._sources.items():
-                operator.advance(self._clocks.processing_time, watermark, source)
-            operator.state = replace(operator.state, clocks=self._clocks)
+                operator.advance(self.clock, watermark, source)
+            operator.replace_state(self._records.take_clocks(operator.state))
 
     def stored(self) -> None:
         """Notes that the state was stored. That may replace the operator, after a flush."""
         if self._is_copy:
-            self._records.follow(self._host.operator)
+            self._records.follow(self._host.operator.state)

@@ -1,7 +1,7 @@
 """The columns of an operator's inputs: type names or Polars types, by port."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -17,6 +17,8 @@ from panewise.spec.column_values import ColumnType
 from panewise.spec.protocol import is_specification
 from panewise.spec.reserved_names import is_pattern, names_in
 from panewise.standalone.value_types import column_type_of
+
+S = TypeVar("S", bound=Specification)
 
 
 def schemas_of(spec: Specification, schema: Any) -> Schemas:
@@ -86,9 +88,9 @@ def _unknown(name: str, kind: Any) -> InputError:
     return InputError(f"type {kind!r} of {name!r}", rule, "give one of these")
 
 
-def for_schemas(spec: Any, schemas: Schemas) -> Any:
+def for_schemas(spec: S, schemas: Schemas) -> S:
     """Returns the specification for inputs with these columns, after checking their types."""
-    fitted = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
+    fitted: S = parts(spec).for_columns(spec, {port: set(columns) for port, columns in schemas.items()})
     typed = {
         port: {name: Type(str(column_type_of(dtype))) for name, dtype in user_columns(columns).items()}
         for port, columns in schemas.items()

@@ -1,21 +1,22 @@
 """Which values of messages fit a Polars type, in nested values as in columns (semantics 31.21)."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import polars as pl
 
-from panewise.engine.kernels.column_types import NAMED
+from panewise.engine.kernels.column_types import NAMED, AnyDtype
 from panewise.spec.column_values import MISFIT, ColumnType, is_long
 
-_NAMES: Final = {dtype: name for name, dtype in NAMED.items()}
+_NAMES: Final[Mapping[AnyDtype, str]] = {dtype: name for name, dtype in NAMED.items()}
 _UNITS: Final = {"ms": (1, 1_000), "us": (1, 1), "ns": (1_000, 1)}  # a unit is microseconds * first / second
 
 
 @cache
-def column_type_of(dtype: Any) -> ColumnType:
+def column_type_of(dtype: AnyDtype) -> ColumnType:
     """Returns the type that fits values to a Polars type. Its text is the name that specifications know.
 
     >>> numbers = column_type_of(pl.List(pl.Int32()))
@@ -39,7 +40,7 @@ def column_type_of(dtype: Any) -> ColumnType:
     if dtype in _NAMES:
         return ColumnType(_NAMES[dtype])
     name = "interval day to second" if isinstance(dtype, pl.Duration) else str(dtype).lower()
-    return _OfPolars(name, dtype=dtype)
+    return _OfPolars(name, dtype=cast(pl.DataType, dtype))
 
 
 def in_microseconds(leaf: pl.DataType) -> pl.DataType:
@@ -80,7 +81,7 @@ class _Array(ColumnType):
 class _OfPolars(ColumnType):
     """A type that only Polars has: Polars decides which values fit."""
 
-    dtype: Any = field(default_factory=pl.Null)
+    dtype: pl.DataType = field(default_factory=pl.Null)
 
     def fit(self, value: Any) -> Any:
         """Returns the value if Polars takes it strictly, a time or a duration as a whole number.

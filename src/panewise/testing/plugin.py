@@ -4,8 +4,6 @@ pytest loads it by itself where panewise is installed. So it and `panewise.testi
 PySpark.
 """
 
-from functools import partial
-
 import pytest
 
 from panewise.testing.runtimes import RUNTIMES
@@ -26,8 +24,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Passes the option to the test streams, until pytest ends."""
     name: str | None = config.getoption("--panewise-runtime")
     if name is not None:
-        config.add_cleanup(partial(setattr, DEFAULT, "runtime", DEFAULT.runtime))
-        DEFAULT.runtime = name
+        config.add_cleanup(DEFAULT.replace_with(name))
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,6 @@
 """Streams of events for tests, and what an operator makes of them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
@@ -25,6 +25,15 @@ class _Default:
     """The runtime of `TestStream.play` without `runtime`, in all threads. The pytest plugin sets it."""
 
     runtime: str = _DEFAULT
+
+    def replace_with(self, name: str) -> Callable[[], None]:
+        """Sets the runtime. Returns a function that sets the one before."""
+        before, self.runtime = self.runtime, name
+
+        def restore() -> None:
+            self.runtime = before
+
+        return restore
 
 
 DEFAULT: Final = _Default()

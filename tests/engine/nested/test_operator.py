@@ -79,7 +79,7 @@ def test_a_header_is_read_as_it_was_written(name: str) -> None:
     operator = operator_with_rows(name)
     operator.advance(5, 2)
     again = operator_for(*CASES[name][:2])
-    again.state = again.with_header(operator.header())
+    again.replace_state(again.with_header(operator.header()))
     assert again.header() == operator.header()
     assert again.state.clocks == operator.state.clocks
 

@@ -1,11 +1,10 @@
 """Copies of tables are read again only if that is worth it."""
 
-from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 from panewise.engine.kernels.python_rows import NotInPythonError
-from panewise.engine.tables.copied_tables import MOST, CopiedTables
+from panewise.engine.tables.copied_tables import MOST, CopiedTables, Row
 
 
 def _state() -> Any:
@@ -14,17 +13,7 @@ def _state() -> Any:
     return SimpleNamespace(tables={"rows": table})
 
 
-@dataclass
-class _Operator:
-    """An operator with one table, which is replaced by each step."""
-
-    state: Any = field(default_factory=_state)
-
-    def step(self) -> None:
-        self.state = _state()
-
-
-class _Copy(CopiedTables):
+class _Copy(CopiedTables[Any, int]):
     """A copy of so many rows."""
 
     def __init__(self, rows: int) -> None:
@@ -40,46 +29,59 @@ class _Copy(CopiedTables):
             raise NotInPythonError
         return True
 
-    def add(self, operator: Any, port: str, time: int, row: tuple[Any, ...], clocks: Any) -> None:
+    def add(self, state: Any, port: str, time: int, row: Row) -> None:
         """Leaves every row to the engine."""
 
-    def advance(self, operator: Any, clocks: Any) -> None:
-        """Leaves every clock to the engine."""
+    def _moved(
+        self, state: Any, processing_time: int | None, watermark: int | None, source: str | None
+    ) -> int:
+        return processing_time or 0
+
+    def _advanced(self, state: Any, clocks: int) -> list[Row] | None:
+        """Emits nothing at even times, and leaves odd ones to the engine."""
+        return None if clocks % 2 else []
+
+    def take_clocks(self, state: Any) -> Any:
+        return state
 
 
 def test_a_copy_follows_the_tables_that_got_its_rows() -> None:
-    copy, operator = _Copy(10), _Operator()
-    assert not copy.is_copy_of(operator)
-    assert copy.is_read(operator)
-    operator.step()
-    assert not copy.is_copy_of(operator)
-    copy.follow(operator)
-    assert copy.is_read(operator)
+    copy, state = _Copy(10), _state()
+    assert not copy.is_copy_of(state)
+    assert copy.is_read(state)
+    state = _state()
+    assert not copy.is_copy_of(state)
+    copy.follow(state)
+    assert copy.is_read(state)
     assert copy.reads == 1
+
+
+def test_a_copy_has_the_clocks_of_the_readings_that_it_has_taken() -> None:
+    copy, state = _Copy(10), _state()
+    assert copy.advance(state, 2, None, None) == []
+    assert copy.advance(state, 3, None, None) is None
+    assert copy.clocks == 2
 
 
 def test_a_large_copy_is_not_read_after_each_step() -> None:
     """Otherwise late rows, each of which is a step of the engine, would read the whole state each."""
-    copy, operator = _Copy(5_000), _Operator()
-    were_read = []
-    for _ in range(12):
-        operator.step()
-        were_read.append(copy.is_read(operator))
+    copy = _Copy(5_000)
+    were_read = [copy.is_read(_state()) for _ in range(12)]
     assert were_read == [True, *[False] * 4] * 2 + [True, False]
 
 
 def test_tables_that_cannot_be_read_are_not_read_for_each_message() -> None:
     """A NaN among many stored rows would otherwise make each message as slow as a read of all of them."""
-    copy, operator = _Copy(5_000), _Operator()
+    copy, state = _Copy(5_000), _state()
     copy.error = True
-    assert [copy.is_read(operator) for _ in range(12)] == [False] * 12
+    assert [copy.is_read(state) for _ in range(12)] == [False] * 12
     assert copy.reads == 3
     assert copy.size == 0
 
 
 def test_a_copy_that_is_too_large_is_discarded() -> None:
-    copy, operator = _Copy(MOST + 1), _Operator()
-    assert copy.is_read(operator)
-    copy.follow(operator)
-    assert not copy.is_copy_of(operator)
+    copy, state = _Copy(MOST + 1), _state()
+    assert copy.is_read(state)
+    copy.follow(state)
+    assert not copy.is_copy_of(state)
     assert copy.size == 0

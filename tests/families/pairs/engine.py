@@ -81,11 +81,16 @@ class PairsOperator(UncombinedOperator):
     """Rows wait until the watermarks of both inputs have passed their time. Then they are counted."""
 
     clocks_are_own = False
+    partitions = None
 
     def __init__(self, spec: Pairs, schemas: Schemas) -> None:
         self.spec, self.plan, self.changed = spec, PairsPlan(spec, schemas), False
         waiting = {name: TimeQueue.nothing(port.queue) for name, port in self.plan.ports.items()}
         self.state = PairsState(StoredTable.nothing(self.plan.counts), waiting)
+
+    def replace_state(self, state: object) -> None:
+        assert isinstance(state, PairsState)
+        self.state = state
 
     def header(self) -> dict[str, Any]:
         clocks, ended = self.state.clocks, sorted(self.state.ended)

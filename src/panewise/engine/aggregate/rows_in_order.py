@@ -2,10 +2,14 @@
 
 A condition decides which rows take part. `first` and `last` with a condition are computed from lists of at
 most one row. So a row whose value is null, a list with a null, differs from no row, an empty list.
+
+Invariant: the rows of a partial are in arrival order, and are the first or the last n of its group, or all.
+Those of several groups together are among them. Partials that merge in another order have arrival numbers, by
+which their rows are sorted. Cost: a merge is linear in the rows of its partials, besides this sort.
 """
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, Protocol
 
 import polars as pl
 
@@ -86,7 +90,15 @@ def _taken(aggregate: Aggregate, rows: pl.Expr) -> pl.Expr:
     return rows if wanted is None else rows.filter(wanted)
 
 
-def _cut(aggregate: Aggregate) -> Callable[[Any], pl.Expr]:
+def _cut(aggregate: Aggregate) -> Callable[["_HeadAndTail"], pl.Expr]:
     """Returns a function from rows, or from lists of rows, to the first or the last of them."""
     n = aggregate.n or 1
     return lambda rows: rows.head(n) if aggregate.fn.startswith("first") else rows.tail(n)
+
+
+class _HeadAndTail(Protocol):
+    """An expression, or its lists, of which the first or the last values can be taken."""
+
+    def head(self, n: int, /) -> pl.Expr: ...
+
+    def tail(self, n: int, /) -> pl.Expr: ...

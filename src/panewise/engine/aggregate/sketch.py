@@ -18,7 +18,6 @@ import math
 import struct
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import polars as pl
 import xxhash
@@ -53,7 +52,7 @@ def hash_values(values: pl.Series) -> pl.Series:
     )
 
 
-def _bytes(value: Any) -> bytes:
+def _bytes(value: object) -> bytes:
     if isinstance(value, float):
         # -0.0 equals 0.0, and all NaNs are equal (semantics 24.2).
         return struct.pack("<d", math.nan if math.isnan(value) else value + 0.0)

@@ -1,12 +1,11 @@
 """Types of columns under their Spark names, and the types of the results of aggregates, as in Spark."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 
 from panewise.engine.aggregate import user
-from panewise.engine.kernels.column_types import NAMED
+from panewise.engine.kernels.column_types import NAMED, AnyDtype
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import LISTS
 from panewise.spec.column_types import Type
@@ -16,7 +15,10 @@ _COUNTS = frozenset({"count", "count_if", "count_distinct", "approx_count_distin
 _SAME = frozenset({"min", "max", "first", "last", "mode", "max_by", "min_by", "bit_and", "bit_or", "bit_xor"})
 
 
-_NAMES: dict[Any, str] = {dtype.base_type(): name for name, dtype in NAMED.items()} | {pl.Null: "void"}
+_NAMES: dict[AnyDtype, str] = {
+    **{dtype.base_type(): name for name, dtype in NAMED.items()},
+    pl.Null: "void",
+}
 
 
 def types_of(schema: Mapping[str, pl.DataType]) -> dict[str, Type]:
@@ -29,7 +31,7 @@ def types_of(schema: Mapping[str, pl.DataType]) -> dict[str, Type]:
     return {name: Type(_name(dtype)) for name, dtype in schema.items()}
 
 
-def _name(dtype: Any) -> str:
+def _name(dtype: AnyDtype) -> str:
     match dtype:
         case pl.Decimal():
             return f"decimal({dtype.precision or 38},{dtype.scale})"

@@ -11,13 +11,16 @@ there are none. Windows have no partial columns. Both have the horizon of the op
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.engine.chain.plan import TABLES, ChainPlan
 from panewise.engine.family_parts import EngineParts, TakeOver, engine_parts, on_call, with_one_input
 from panewise.engine.windows import family as windows
 from panewise.engine.windows.state import WINDOWS
 from panewise.spec import Chain
+
+if TYPE_CHECKING:
+    from panewise.engine.chain.operator import ChainEngine
 
 
 def tables(spec: Chain) -> tuple[str, ...]:
@@ -27,12 +30,12 @@ def tables(spec: Chain) -> tuple[str, ...]:
     return windows, *(f"{name} of stage {number}" for number in stages for name in TABLES), *slices
 
 
-def take_over(operator: Any, old: Chain, header: Mapping[str, Any]) -> TakeOver:
+def take_over(operator: "ChainEngine", old: Chain, header: Mapping[str, Any]) -> TakeOver:
     """Returns how a chain takes over a state of one whose operator has other fields (semantics 47.2).
 
     The tables of stages stay as they are. All tables have the horizon of the operator's windows.
     """
-    how = windows.take_over(operator.first, old.first, header)
+    how: TakeOver = windows.take_over(operator.first, old.first, header)
     own = {name: table for name, (member, table) in operator.places.items() if member == 0}
     horizons = dict.fromkeys(operator.places, how.horizons[WINDOWS])
     return TakeOver(how.header, horizons, {name: how.tables[table] for name, table in own.items()})

@@ -17,7 +17,7 @@ from panewise.engine.chain.plan import OP, TABLES, StagePlan
 from panewise.engine.columns import END, INDEX, LIVE, NONSPECULATIVE, live_column
 from panewise.engine.ingest.input_state import InputState, read_clocks
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EvaluatedPanes
+from panewise.engine.protocol import EvaluatedPanes, OperatorState
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.panes import COMPLETE, differs, numbering
 
@@ -44,6 +44,11 @@ class StageEngine:
         self.plan = plan
         contributions = StoredTable.nothing(plan.contributions)
         self.state = StageState(contributions=contributions, windows=StoredTable.nothing(plan.windows))
+
+    def replace_state(self, state: OperatorState) -> None:
+        """Replaces the state by another one of this stage."""
+        assert isinstance(state, StageState)
+        self.state = state
 
     def header(self) -> dict[str, Any]:
         """Returns an empty header."""

@@ -20,7 +20,7 @@ of the rows of both sides, whose columns have other names:
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.engine.cogroup.plan import HEADER, CogroupPlan
 from panewise.engine.columns import key_columns
@@ -41,6 +41,9 @@ from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
 from panewise.spec.operators.join.windowing import row_key
 
+if TYPE_CHECKING:
+    from panewise.engine.cogroup.operator import CogroupEngine
+
 
 def tables(spec: CogroupOperator) -> tuple[str, ...]:
     """Returns the names of the tables of the windows."""
@@ -55,13 +58,13 @@ def inspect(spec: CogroupOperator, header: Mapping[str, Any], read: TableReader)
     return inspected_windows(spec, read_clocks(header), inspection)
 
 
-def take_over(operator: Any, old: CogroupOperator, header: Mapping[str, Any]) -> TakeOver:
+def take_over(operator: "CogroupEngine", old: CogroupOperator, header: Mapping[str, Any]) -> TakeOver:
     """Returns how a cogroup takes over a state of another one, which is that of its windows (47.13)."""
-    how = of_windows.take_over(operator.windows, window_operator(old), header_in(HEADER, header))
+    how: TakeOver = of_windows.take_over(operator.windows, window_operator(old), header_in(HEADER, header))
     return TakeOver({**header, HEADER: how.header}, how.horizons, how.tables)
 
 
-def division(operator: Any) -> dict[str, Division]:
+def division(operator: "CogroupEngine") -> dict[str, Division]:
     """Returns how the tables of the windows are divided: by all keys.
 
     The numbers of rows are compared within a window only.

@@ -32,6 +32,8 @@ from panewise.spec.operators.panes import OP
 class DeduplicateEngine(RowEngine[DeduplicatePlan, DeduplicateState]):
     """A deduplication on Polars frames."""
 
+    spec: DeduplicateOperator
+
     def __init__(self, spec: DeduplicateOperator, schema: Mapping[str, pl.DataType]) -> None:
         plan = DeduplicatePlan(spec, schema)
         super().__init__(spec, plan, DeduplicateState.empty(plan))

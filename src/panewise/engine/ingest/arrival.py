@@ -147,10 +147,5 @@ class Marks:
         """Returns the floor and the intervals of each (source, partition)."""
         by_origin: dict[tuple[Any, ...], Offsets] = {}
         for *origin, first, last in () if self.table is None else self.table.rows():
-            offsets = by_origin.setdefault(tuple(origin), Offsets(position.remember or 1))
-            if first is None:
-                offsets.floor = last
-            else:
-                offsets.first.append(first)
-                offsets.last.append(last)
+            by_origin.setdefault(tuple(origin), Offsets(position.remember or 1)).load(first, last)
         return by_origin

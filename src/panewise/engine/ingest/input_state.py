@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast
 
 import polars as pl
 
@@ -15,7 +15,7 @@ from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.families import INPUT
-from panewise.spec import Entry, Inputs, RowInputs, row_driven
+from panewise.spec import Entry, Inputs, RowInputs, Specification, row_driven
 from panewise.state.manifest import REPORTS, SINCE, Checks, checked
 
 
@@ -108,8 +108,6 @@ S = TypeVar("S", bound=InputState)
 class UncombinedOperator:
     """An operator that takes no partials."""
 
-    partitions: Any = None
-
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Raises AssertionError. It is never called, because the ports combine no rows."""
         raise AssertionError(NEVER)
@@ -118,11 +116,15 @@ class UncombinedOperator:
 class SingleInput(ABC, Generic[P, S]):
     """An operator with one input, a plan of type P, and a state of type S."""
 
-    partitions: Any = None
+    spec: Specification
 
-    def __init__(self, spec: Any, plan: P, state: S) -> None:
+    def __init__(self, spec: Specification, plan: P, state: S) -> None:
         self.spec, self.plan, self.state, self.changed = spec, plan, state, False
         self._nothing = Output.nothing(plan.pane_schema, plan.late_schema, plan.invalid_schema)
+
+    def replace_state(self, state: object) -> None:
+        """Replaces the state by another one of this operator."""
+        self.state = cast(S, state)
 
     @property
     def clocks_are_own(self) -> bool:

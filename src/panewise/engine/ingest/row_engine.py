@@ -15,6 +15,8 @@ from panewise.engine.ingest.output import Counts, Output
 class RowEngine(UncombinedOperator, SingleInput[P, S]):
     """An operator for which a row is late if its time is behind the watermark (semantics 29.3, 45.11)."""
 
+    partitions = None
+
     def _added(self, valid: pl.DataFrame) -> Output:
         """Adds valid rows, of which none turns out to be invalid."""
         spec = self.plan.entry

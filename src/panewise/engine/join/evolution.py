@@ -6,26 +6,25 @@ removes. So rows expire in it as at any other move of the clocks.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from panewise.engine.family_parts import TakeOver
 from panewise.engine.join.match_engine import match_engine
-from panewise.engine.join.two_sides import CEILINGS, FLOORS
+from panewise.engine.join.two_sides import CEILINGS, FLOORS, JoinState
 from panewise.engine.protocol import Operator
 from panewise.spec import JoinOperator
 
 
 def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) -> TakeOver:
     """Returns how the operator takes over a state that `old` has made."""
-    spec: Any = operator.spec
-    clocks: Any = operator.with_header(header).clocks
+    spec, clocks = cast(JoinOperator, operator.spec), _state(operator, header).clocks
     changed = dict(header)
     for side in spec.sides if header else ():
         before, after = (of.sides[side].allowed_lateness.us for of in (old, spec))
         horizon = clocks.horizon(old, side)
         if before != after and horizon is not None and not clocks.sides[side].ended:
             changed[(FLOORS if after > before else CEILINGS)[side]] = horizon
-    state: Any = operator.with_header(changed)
+    state = _state(operator, changed)
     selected = {} if old.select == spec.select else state.tables
     horizons = operator.horizons(state.clocks)
     tables = {name: table.shape.with_nulls for name, table in selected.items()}
@@ -35,3 +34,7 @@ def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) 
         tables |= of_match
         changed |= fields if header else {}
     return TakeOver(changed, horizons, tables)
+
+
+def _state(operator: Operator, header: Mapping[str, Any]) -> JoinState:
+    return cast(JoinState, operator.with_header(header))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import polars as pl
 
@@ -27,7 +27,7 @@ MatchTakeOver: TypeAlias = tuple[Mapping[str, int | None], Mapping[str, Conversi
 RowsOfSides: TypeAlias = Iterable[tuple[str, pl.DataFrame]]  # a side may have several frames
 
 
-def _of_own_operator(*_: Any) -> Any:
+def _of_own_operator(*_: object) -> NoReturn:
     raise AssertionError("the match has an operator of its own")
 
 
@@ -47,6 +47,9 @@ def stored_rows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader
 @dataclass(frozen=True, kw_only=True)
 class MatchEngine:
     """What depends on the match of a join.
+
+    Where arguments or results are `Any`, they are of classes that only the match has: its value, its method,
+    its operator, and clocks of its state.
 
     Attributes:
         operator: an operator that has taken no step, given the join and the types of its columns. Matches
@@ -74,7 +77,7 @@ class MatchEngine:
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection] = stored_rows
     take_over: Callable[[Any, JoinOperator, JoinClocks], MatchTakeOver] | None = None
-    record_rows: Callable[[JoinPlan], CopiedTables | None] = lambda plan: None
+    record_rows: Callable[[JoinPlan], CopiedTables[JoinState, JoinClocks] | None] = lambda plan: None
     late_rows: Callable[[Any], LateRows] = lambda match: behind
 
 

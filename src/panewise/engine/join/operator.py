@@ -9,7 +9,6 @@ requested, from the tables as they were before the step.
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
 import polars as pl
 
@@ -92,7 +91,7 @@ class JoinEngine(TwoSidedOperator):
         for side, live in self._live(self.spec, self.state.clocks, self._read):
             yield side, without_partner(self.state, LEFT, live) if had_one and side == LEFT else live
 
-    def _read(self, table: str, columns: list[str], *of_runs: Any) -> pl.DataFrame:
+    def _read(self, table: str, columns: list[str], *of_runs: object) -> pl.DataFrame:
         """Reads a table of the state, which needs nothing that only runs do: nothing in it has expired."""
         return self.state.tables[table].all().select(columns)
 

@@ -5,30 +5,29 @@ and which stay (:mod:`panewise.engine.join.interval.records`, :mod:`panewise.eng
 The tables get the rows later, many at once, as :mod:`panewise.standalone.row_path` says. Only inner joins
 without a condition emit nothing but pairs, and store nothing but rows.
 
-Cost: a look-up of its key for each row, and a tuple for each pair.
+Invariant: the lists have all rows that a row to come can be paired with, and the partners of a row that comes
+now are a range of the list of its key. Cost: a look-up of its key for each row, what the match needs to find
+the range, and a tuple for each pair.
 """
 
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.clocks import JoinClocks
-from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.python_rows import KEY_TYPES, python_rows
-from panewise.engine.tables.copied_tables import MOST, CopiedTables, stored_rows
+from panewise.engine.tables.copied_tables import MOST, CopiedTables, Row, stored_rows
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OTHER, RIGHT
 from panewise.spec.operators.panes import OP
-
-Row: TypeAlias = tuple[Any, ...]
 
 
 def emits_only_pairs(plan: JoinPlan) -> bool:
@@ -58,7 +57,7 @@ class RowsOfKey:
         del self.times[:count], self.rows[:count]
 
 
-class RecordPairs(CopiedTables):
+class RecordPairs(CopiedTables[JoinState, JoinClocks]):
     """The stored rows of a join, by side and key."""
 
     def __init__(self, plan: JoinPlan) -> None:
@@ -103,13 +102,12 @@ class RecordPairs(CopiedTables):
             self.size += stored.height
         return True
 
-    def add(
-        self, operator: JoinEngine, port: str, time: int, row: Row, clocks: JoinClocks
-    ) -> list[Row] | None:
+    def add(self, state: JoinState, port: str, time: int, row: Row) -> list[Row] | None:
         """Adds a valid row that is not late. Returns its pairs; None if the engine must add it."""
+        clocks = self.clocks or state.clocks
         horizon = clocks.horizon(self._spec, port)
         late = horizon is not None and (time < horizon or horizon == MAX_INSTANT)
-        if late or not self.is_read(operator):
+        if late or not self.is_read(state):
             return None
         at, pair = self._at[port], self._pair
         key = tuple([row[at[name]] for name in self._keys[port]])
@@ -123,9 +121,19 @@ class RecordPairs(CopiedTables):
             return [pair(mine, others.rows[place], time, others.times[place]) for place in places]
         return [pair(others.rows[place], mine, others.times[place], time) for place in places]
 
-    def advance(self, operator: JoinEngine, clocks: JoinClocks) -> list[Row] | None:
-        """Emits nothing: only rows emit pairs."""
+    def _moved(
+        self, state: JoinState, processing_time: int | None, watermark: int | None, source: str | None
+    ) -> JoinClocks:
+        return (self.clocks or state.clocks).moved(self._spec, processing_time, watermark, source)
+
+    def _advanced(self, state: JoinState, clocks: JoinClocks) -> list[Row]:
+        """Returns nothing: only rows emit pairs."""
         return []
+
+    def take_clocks(self, state: JoinState) -> JoinState:
+        """Returns the state with the clocks after all readings. They no longer wait here."""
+        clocks, self.clocks = self.clocks or state.clocks, None
+        return state.after({}, clocks)
 
 
 def _pair(spec: JoinOperator, is_left: list[bool]) -> Callable[[Row, Row, int, int], Row]:

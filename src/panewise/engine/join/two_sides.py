@@ -22,7 +22,7 @@ from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.ingest.validate import Port
 from panewise.engine.join.clocks import JoinClocks, SideClock
 from panewise.engine.merged_header import HeaderRules, by_side, most_marks
-from panewise.engine.protocol import Plan
+from panewise.engine.protocol import OperatorState, Plan
 from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.stored_table import StoredTable
@@ -175,15 +175,21 @@ class TwoSidedOperator(UncombinedOperator, ABC):
 
     spec: TwoSided
     plan: SidesPlan
-    state: SidesState
+    state: JoinState
     changed: bool
+    partitions = None
 
-    def __init__(self, spec: TwoSided, plan: SidesPlan, state: SidesState) -> None:
+    def __init__(self, spec: TwoSided, plan: SidesPlan, state: JoinState) -> None:
         self.spec, self.plan, self.state, self.changed = spec, plan, state, False
         self._nothing = {
             side: replace(Output.nothing(plan.pane_schema, port.late_schema, port.invalid_schema), port=side)
             for side, port in plan.ports.items()
         }
+
+    def replace_state(self, state: OperatorState) -> None:
+        """Replaces the state by another one of this operator."""
+        assert isinstance(state, JoinState)
+        self.state = state
 
     @property
     def clocks_are_own(self) -> bool:
@@ -194,7 +200,7 @@ class TwoSidedOperator(UncombinedOperator, ABC):
         """Returns what the state has besides tables, as JSON values."""
         return self.state.header()
 
-    def with_header(self, header: Mapping[str, Any]) -> Any:
+    def with_header(self, header: Mapping[str, Any]) -> JoinState:
         """Returns the state with the values of a header."""
         return self.state.with_header(self.plan.ports, header)
 

@@ -1,13 +1,15 @@
 """The Polars types of column types that have names, such as `array<bigint>`."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 import polars as pl
+from polars.datatypes import DataTypeClass
 
 from panewise.spec.column_values import ColumnType
 
 Dtypes: TypeAlias = dict[str, pl.DataType]  # of the columns of a table or a frame, in their order
+AnyDtype: TypeAlias = pl.DataType | DataTypeClass  # that of values in lists and structs
 
 NAMED: Final[Mapping[str, pl.DataType]] = {
     "tinyint": pl.Int8(),
@@ -44,7 +46,7 @@ def polars_type(kind: ColumnType) -> pl.DataType:
     return NAMED[kind.name]
 
 
-def without_maps(dtype: Any) -> pl.DataType:
+def without_maps(dtype: AnyDtype) -> pl.DataType:
     """Returns the type with lists of structs of `key` and `value` in the place of maps.
 
     >>> without_maps(pl.List(pl.Map(pl.String, pl.Int64)))
@@ -53,7 +55,7 @@ def without_maps(dtype: Any) -> pl.DataType:
     return with_leaves(dtype, lambda leaf: leaf)
 
 
-def whole_instants(dtype: Any) -> pl.DataType:
+def whole_instants(dtype: AnyDtype) -> pl.DataType:
     """Returns the type with whole numbers in place of instants.
 
     >>> whole_instants(pl.List(pl.Datetime("us", "UTC")))
@@ -62,7 +64,7 @@ def whole_instants(dtype: Any) -> pl.DataType:
     return with_leaves(dtype, lambda leaf: pl.Int64() if isinstance(leaf, pl.Datetime) else leaf)
 
 
-def with_leaves(dtype: Any, change: Callable[[pl.DataType], pl.DataType]) -> pl.DataType:
+def with_leaves(dtype: AnyDtype, change: Callable[[pl.DataType], pl.DataType]) -> pl.DataType:
     """Returns a type with other types of its values, however deep they are nested, and without maps.
 
     >>> with_leaves(pl.Struct({"a": pl.List(pl.Int8)}), lambda leaf: pl.Int64())
@@ -78,4 +80,4 @@ def with_leaves(dtype: Any, change: Callable[[pl.DataType], pl.DataType]) -> pl.
             return pl.List(with_leaves(dtype.inner, change))
         case pl.Struct():
             return pl.Struct({field.name: with_leaves(field.dtype, change) for field in dtype.fields})
-    return change(dtype)
+    return change(cast(pl.DataType, dtype))

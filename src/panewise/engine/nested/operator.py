@@ -18,7 +18,14 @@ from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import EvaluatedPanes, Operator, PartitionControl, Plan, Stateful
+from panewise.engine.protocol import (
+    EvaluatedPanes,
+    Operator,
+    OperatorState,
+    PartitionControl,
+    Plan,
+    Stateful,
+)
 from panewise.families import INPUT
 from panewise.spec import Specification
 
@@ -65,10 +72,11 @@ class NestedEngine(ABC, Generic[F, S]):
         """The states of all members."""
         return NestedState(tuple(member.state for member in self._members), self.places)
 
-    @state.setter
-    def state(self, state: NestedState) -> None:
+    def replace_state(self, state: OperatorState) -> None:
+        """Replaces the states of all members."""
+        assert isinstance(state, NestedState)
         for member, of_member in zip(self._members, state.members, strict=True):
-            member.state = of_member
+            member.replace_state(of_member)
 
     @property
     def changed(self) -> bool:

@@ -4,7 +4,8 @@ A frame is a slice of these lists, found by addition or bisection. Frames withou
 each row updates once (:mod:`panewise.engine.aggregate.record_partials`).
 
 Invariant: a column has the value that a step of the engine computes, up to the last bits of floating-point
-sums. What may differ, such as NaN and sums that leave 64 bits, raises NotInPythonError.
+sums. What may differ, such as NaN and sums that leave 64 bits, raises NotInPythonError. Cost: for each row
+and frame with a start, the rows of the frame; for other frames and functions two bisections at most.
 """
 
 from bisect import bisect_left, bisect_right
@@ -52,6 +53,24 @@ class KeyRows:
     peers: int
     parts: list[Values]
     folded: list[int]
+
+    def append(self, time: int, row: Row) -> None:
+        """Adds a row that has passed."""
+        self.times.append(time)
+        self.rows.append(row)
+
+    def add_peers(self) -> None:
+        """Counts a further group of peers."""
+        self.peers += 1
+
+    def load(self, passed: int, peers: int, parts: list[Values]) -> None:
+        """Sets what is stored of the key: how many rows and groups of peers have passed, and the partials."""
+        self.before, self.peers, self.parts = passed, peers, parts
+
+    def count_loaded(self) -> None:
+        """Notes that the stored rows are here. The partials have them, and `before` counts them no longer."""
+        self.before -= len(self.rows)
+        self.folded = [len(self.rows)] * len(self.parts)
 
     def trim(self, count: int) -> None:
         """Removes so many of the oldest rows."""

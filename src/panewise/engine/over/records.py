@@ -15,6 +15,7 @@ waits, and for each row that passes the rows of its frames.
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final, TypeAlias
@@ -24,7 +25,6 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
 from panewise.engine.kernels.python_rows import KEY_TYPES, NotInPythonError, check_value, python_rows
-from panewise.engine.over.operator import OverEngine
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
 from panewise.engine.over.record_columns import KeyRows, Row, columns_of, no_parts, stored_parts, supports
 from panewise.engine.over.state import OverState
@@ -55,7 +55,7 @@ def record_rows(plan: OverPlan) -> "RecordRows | None":
     return RecordRows(plan) if plain and supports(plan) else None
 
 
-class RecordRows(CopiedTables):
+class RecordRows(CopiedTables[OverState, Clocks]):
     """The rows of an OVER operator, by key."""
 
     def __init__(self, plan: OverPlan) -> None:
@@ -74,39 +74,50 @@ class RecordRows(CopiedTables):
         self._waiting: list[tuple[int, int, Row]] = []
         self._by_key: dict[Row, KeyRows] = {}
 
-    def add(self, operator: OverEngine, port: str, time: int, row: Row, clocks: Clocks) -> Panes | None:
+    def add(self, state: OverState, port: str, time: int, row: Row) -> Panes | None:
         """Adds a valid row that is not late. Returns what is emitted; None if the engine must add it."""
+        clocks = self.clocks or state.clocks
         late = self._timed and clocks.watermark is not None and time < clocks.watermark
-        if clocks.finished or late or not self.is_read(operator):
+        if clocks.finished or late or not self.is_read(state):
             return None
         try:
             for place in self._floats:
                 check_value(row[place])
             self.size += 1
             if not self._timed:
-                return self._passed(operator, [(MAX_INSTANT, row)])
+                return self._passed(state, [(MAX_INSTANT, row)])
             heappush(self._waiting, (time, next(self._arrivals), row))
         except NotInPythonError:
             self.forget()
             return None
         return []
 
-    def advance(self, operator: OverEngine, clocks: Clocks) -> Panes | None:
+    def _moved(
+        self, state: OverState, processing_time: int | None, watermark: int | None, source: str | None
+    ) -> Clocks:
+        return (self.clocks or state.clocks).moved(self._plan.entry, processing_time, watermark, source)
+
+    def take_clocks(self, state: OverState) -> OverState:
+        """Returns the state with the clocks after all readings. They no longer wait here."""
+        clocks, self.clocks = self.clocks or state.clocks, None
+        return replace(state, clocks=clocks)
+
+    def _advanced(self, state: OverState, clocks: Clocks) -> Panes | None:
         """Emits the rows that pass at these clocks; None if the engine must do it."""
         until = passed_until(self._plan.spec, clocks)
-        if clocks.finished or not self.is_read(operator):
+        if clocks.finished or not self.is_read(state):
             return None
         waiting, due = self._waiting, []
         while until is not None and waiting and waiting[0][0] <= until:
             time, _, row = heappop(waiting)
             due.append((time, row))
         try:
-            return self._passed(operator, due, until)
+            return self._passed(state, due, until)
         except NotInPythonError:
             self.forget()
             return None
 
-    def _passed(self, operator: OverEngine, due: list[tuple[int, Row]], until: int | None = None) -> Panes:
+    def _passed(self, state: OverState, due: list[tuple[int, Row]], until: int | None = None) -> Panes:
         """Returns the rows that pass, which are in order, with their new columns.
 
         All of them are added to the rows of their keys first, as frames contain rows of equal time.
@@ -116,12 +127,11 @@ class RecordRows(CopiedTables):
             return [row for _, row in due]
         places = []
         for time, row in due:
-            of = self._of_key(operator, tuple([row[place] for place in self._keys]) or _NO_KEY)
+            of = self._of_key(state, tuple([row[place] for place in self._keys]) or _NO_KEY)
             if len(of.rows) >= _LONGEST:
                 raise NotInPythonError
             places.append((of, len(of.rows), row))
-            of.rows.append(tuple([row[place] for place in self._read]))
-            of.times.append(time)
+            of.append(time, tuple([row[place] for place in self._read]))
         panes = [self._with_columns(of, place, row) for of, place, row in places]
         for of, _, _ in places:
             self._trim(of, until)
@@ -129,7 +139,7 @@ class RecordRows(CopiedTables):
 
     def _with_columns(self, of: KeyRows, place: int, row: Row) -> Row:
         if self._plan.ranks and (place == 0 or of.times[place] != of.times[place - 1]):
-            of.peers += 1
+            of.add_peers()
         return row + tuple([column(of, place) for column in self._columns])
 
     def _trim(self, of: KeyRows, until: int | None) -> None:
@@ -159,11 +169,11 @@ class RecordRows(CopiedTables):
             self._load(past, state.running.all())
         return True
 
-    def _of_key(self, operator: OverEngine, key: Row) -> KeyRows:
+    def _of_key(self, state: OverState, key: Row) -> KeyRows:
         """Returns the rows of a key."""
         of = self._by_key.get(key)
         if of is None and not self._complete:
-            state, names = operator.state, self._plan.keys
+            names = self._plan.keys
             schema = {name: state.recent.shape.schema[name] for name in names}
             wanted = pl.DataFrame([key], schema, orient="row")
             self._load(state.recent.of_keys(wanted, names), state.running.find(wanted))
@@ -182,15 +192,11 @@ class RecordRows(CopiedTables):
         for values in python_rows(running):
             stored = dict(zip(running.columns, values, strict=True))
             of = loaded[tuple([stored[name] for name in self._plan.keys])]
-            of.before, of.peers = stored[ROW_COUNT], stored.get(TIME_COUNT, 0)
-            of.parts = stored_parts(self._plan, stored)
+            of.load(stored[ROW_COUNT], stored.get(TIME_COUNT, 0), stored_parts(self._plan, stored))
         for key, time, row in self._rows_of(past):
-            of = loaded[key]
-            of.rows.append(row)
-            of.times.append(time)
+            loaded[key].append(time, row)
         for of in loaded.values():
-            of.before -= len(of.rows)
-            of.folded = [len(of.rows)] * len(of.parts)
+            of.count_loaded()
             self.size += 1 + len(of.rows)
         self._by_key |= loaded
 

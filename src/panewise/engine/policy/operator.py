@@ -30,6 +30,7 @@ from panewise.engine.policy.pool import Tuples, bare, comparable
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
+from panewise.engine.protocol import OperatorState
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
 from panewise.spec.operators.panes import BOUNDS
@@ -100,11 +101,12 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
 
         return self._worked(tuples, evict_found)
 
-    def reset(self, before: PolicyState) -> Output:
+    def reset(self, before: OperatorState) -> Output:
         """Returns to an earlier state (semantics 10.22).
 
         Processing time does not decrease. Events that are due at it are raised.
         """
+        assert isinstance(before, PolicyState)
         self.state = replace(
             before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time)
         )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from panewise.engine.family_parts import (
     Division,
@@ -15,10 +15,14 @@ from panewise.engine.family_parts import (
 )
 from panewise.engine.join.division import divided, header_rules, with_least_waiting
 from panewise.engine.join.evolution import take_over as join_take_over
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.nested.state import NestedState, header_in
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin
 from panewise.spec.codec import to_dict
+
+if TYPE_CHECKING:
+    from panewise.engine.windowed_join.operator import WindowedJoinEngine
 
 
 def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) -> Inspection:
@@ -27,7 +31,7 @@ def inspect(spec: WindowedJoin, header: Mapping[str, Any], read: TableReader) ->
     return engine_parts(spec.windows).inspect(spec.windows, inner, read)
 
 
-def take_over(operator: Any, old: WindowedJoin, header: Mapping[str, Any]) -> TakeOver:
+def take_over(operator: "WindowedJoinEngine", old: WindowedJoin, header: Mapping[str, Any]) -> TakeOver:
     """Returns how an operator takes over a state of another one (47.14). The tables of the join stay."""
     own = {name: value for name, value in header.items() if name != HEADER}
     changed = {**header, **join_take_over(operator.first, old.join, own).header}
@@ -40,7 +44,7 @@ def take_over(operator: Any, old: WindowedJoin, header: Mapping[str, Any]) -> Ta
     return TakeOver({**changed, HEADER: how.header}, {**horizons, **how.horizons}, how.tables)
 
 
-def division(operator: Any) -> dict[str, Division]:
+def division(operator: "WindowedJoinEngine") -> dict[str, Division]:
     """Returns how the tables of both operators are divided: by the keys of the join that the windows keep."""
     spec, (windows,) = operator.spec, operator.following
     keys = {side: spec.shard_keys(side) for side in spec.join.sides}
@@ -57,7 +61,7 @@ def division(operator: Any) -> dict[str, Division]:
 def settled(state: NestedState) -> NestedState:
     """Returns the state, with what the header of the join says of its rows."""
     join, *others = state.members
-    return replace(state, members=(with_least_waiting(join), *others))
+    return replace(state, members=(with_least_waiting(cast(JoinState, join)), *others))
 
 
 PARTS: Final = EngineParts(

@@ -27,6 +27,7 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
     """A join and windows over the rows that it emits, on Polars frames."""
 
     HEADER: ClassVar = HEADER
+    spec: WindowedJoin
     plan: WindowedJoinPlan
 
     def __init__(self, spec: WindowedJoin, schemas: Schemas) -> None:

@@ -23,15 +23,16 @@ before the end of a window.
 """
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from panewise.engine.family_parts import Division, EngineParts, division_by_keys, on_call, with_one_input
+from panewise.engine.protocol import Operator
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
 from panewise.engine.windows.state import HEADER_RULES, WINDOWS
 
 
-def division(operator: Any) -> dict[str, Division]:
+def division(operator: Operator) -> dict[str, Division]:
     """Returns how the tables of windows are divided, and those of the stages of a chain.
 
     Each slice is also in a block, or there are no blocks. So blocks stay only if all shards have them.

@@ -44,6 +44,8 @@ _RANK = "__rank"
 class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
     """A window operator over Polars frames."""
 
+    partitions = None
+
     def __init__(
         self, spec: WindowOperator, schema: Mapping[str, pl.DataType], plan: WindowPlan | None = None
     ) -> None:
@@ -401,6 +403,11 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             self.changed |= any(table.newest is not known[name].newest for name, table in tables.items())
             sealed = {name: sealed_if_long(table) for name, table in tables.items()}
             self.state = replace(self.state.with_tables(sealed), in_blocks=slices.in_blocks)
+
+    def put_windows(self, rows: pl.DataFrame, removed: pl.DataFrame, clocks: Clocks) -> None:
+        """Puts windows that were changed outside of a step into the table, and replaces the clocks."""
+        self._store(rows, removed)
+        self.state = replace(self.state, clocks=clocks)
 
     def _store(self, put: pl.DataFrame, removed: pl.DataFrame | None = None) -> None:
         windows = self.state.windows.changed(put, removed)

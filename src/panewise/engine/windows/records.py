@@ -10,7 +10,7 @@ watermarks that complete a window, and whatever Python would compute otherwise a
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isnan
 from typing import Any, TypeAlias
 
@@ -42,13 +42,13 @@ from panewise.engine.columns import (
     live_column,
 )
 from panewise.engine.kernels.python_rows import NotInPythonError, check_value
-from panewise.engine.progress.clocks import Clocks
+from panewise.engine.protocol import Operator, OperatorState
 from panewise.engine.tables.copied_tables import stored_rows
-from panewise.engine.tables.stored_table import sealed_if_long
 from panewise.engine.windowing.panes import stamped
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.window_table import LIVE_PANE
 from panewise.engine.windows.operator import WindowEngine
+from panewise.engine.windows.state import WindowOperatorState
 from panewise.spec import AfterCount, AfterWatermark, Always, Session, closed_at_end, merging_at_touch
 from panewise.spec.windows.kinds import AnyWindow
 
@@ -117,11 +117,12 @@ class RecordWindows:
     """The windows of an operator that are not complete, by key; the plan is one that :func:`supports`.
 
     Attributes:
+        spec: the specification of the operator.
         first_end: no window that has been opened since the last flush ends before this.
     """
 
     def __init__(self, plan: WindowPlan) -> None:
-        self._plan, self.first_end = plan, MAX_INSTANT
+        self._plan, self.spec, self.first_end = plan, plan.spec, MAX_INSTANT
         self._at = {name: place for place, name in enumerate(plan.table_schema)}
         self._keys, self._start, self._end = list(plan.spec.keys), self._at[START], self._at[END]
         self._carries = [place for name, place in self._at.items() if name.startswith(CARRY)]
@@ -139,7 +140,7 @@ class RecordWindows:
         self._template = self._new_row()
         # The columns by which windows are known here: those of a session are its key, as its bounds change.
         self._identifies = plan.keys if plan.slicing is None else plan.identity
-        self._state: Any = None  # the state of the operator that the windows were read from
+        self._state: OperatorState | None = None  # that of the operator from which the windows were read
         self._complete = False  # whether all windows of the table are here that are not complete
         self._windows: dict[Key, list[_Window]] = {}
         self._changed: list[_Window] = []
@@ -203,11 +204,11 @@ class RecordWindows:
 
         return [column(name) for name in plan.pane_schema]
 
-    def add(self, operator: WindowEngine, time: int, row: Mapping[str, Any], now: int) -> list[Pane] | None:
+    def add(self, state: OperatorState, time: int, row: Mapping[str, Any], now: int) -> list[Pane] | None:
         """Adds a valid row whose windows are all open. Returns its panes; None if the engine must add it."""
-        if operator.state is not self._state:
-            self._read(operator)
-        if operator.state.closes:
+        if state is not self._state:
+            self._read(state)
+        if self._closes:
             return None
         try:
             for name in self._floats:
@@ -215,7 +216,7 @@ class RecordWindows:
             key = tuple([row.get(name) for name in self._keys]) or _NO_KEY
             changes = [
                 (window, bounds, self._after(window, bounds, key, row, now))
-                for window, bounds in self._windows_of(operator, key, time)
+                for window, bounds in self._windows_of(key, time)
             ]
         except NotInPythonError:
             return None
@@ -226,18 +227,17 @@ class RecordWindows:
             self._put(window or self._new(key, bounds), values)
         return panes
 
-    def _windows_of(self, operator: WindowEngine, key: Key, time: int) -> list[tuple[_Window | None, Bounds]]:
+    def _windows_of(self, key: Key, time: int) -> list[tuple[_Window | None, Bounds]]:
         """Returns the windows of a row, None for a new one, each with its bounds after the row."""
         slicing = self._plan.slicing
         if slicing is not None:
             return [
-                (next(iter(self._known(operator, (*key, *bounds))), None), bounds)
-                for bounds in slicing.windows(time)
+                (next(iter(self._known((*key, *bounds))), None), bounds) for bounds in slicing.windows(time)
             ]
         start, end = time, time + self._gap
         near = [
             window
-            for window in self._known(operator, key)
+            for window in self._known(key)
             if start < window.row[self._end] + self._reach and window.row[self._start] < end + self._reach
         ]
         if len(near) > 1:
@@ -247,11 +247,11 @@ class RecordWindows:
         row = near[0].row
         return [(near[0], (min(start, row[self._start]), max(end, row[self._end])))]
 
-    def _known(self, operator: WindowEngine, place: Key) -> list[_Window]:
+    def _known(self, place: Key) -> list[_Window]:
         """Returns the window with an identity or, of sessions, the windows of a key."""
         windows = self._windows.get(place)
         if windows is None and not self._complete:
-            names, table = self._identifies, operator.state.windows
+            names, table = self._identifies, self._table
             wanted = pl.DataFrame(
                 [place], {name: self._plan.table_schema[name] for name in names}, orient="row"
             )
@@ -335,27 +335,30 @@ class RecordWindows:
         window.row = values
         self.first_end = min(self.first_end, values[self._end])
 
-    def flush(self, operator: WindowEngine, clocks: Clocks) -> None:
-        """Puts the changed windows into the state of the operator, at these clocks."""
-        state = operator.state
-        if self._changed:
-            stored = [window.stored for window in self._changed if window.stored is not None]
-            put = self._frame([window.row for window in self._changed])
-            windows = state.windows.changed(put, self._frame(stored))
-            state = replace(state, windows=sealed_if_long(windows))
-            operator.changed = True
-            for window in self._changed:
-                window.stored, window.changed = window.row, False
-            self._changed = []
-        operator.state = self._state = replace(state, clocks=clocks)
+    def flush(self, operator: Operator, processing_time: int | None, watermark: int | None) -> None:
+        """Puts the changed windows into the state of the operator, and moves its clocks."""
+        assert isinstance(operator, WindowEngine)
+        stored = [window.stored for window in self._changed if window.stored is not None]
+        put = self._frame([window.row for window in self._changed])
+        clocks = operator.state.clocks.moved(operator.plan.spec, processing_time, watermark)
+        operator.put_windows(put, self._frame(stored), clocks)
+        for window in self._changed:
+            window.stored, window.changed = window.row, False
+        self._changed = []
+        self._know(operator.state)
         self.first_end = MAX_INSTANT
 
-    def follow(self, operator: WindowEngine, watermark: int | None = None) -> None:
-        """Continues with the state of an operator, whose windows are still those of the last flush.
+    def _know(self, state: OperatorState) -> None:
+        """Notes that the windows here are those of a state."""
+        assert isinstance(state, WindowOperatorState)
+        self._state, self._table, self._closes = state, state.windows, state.closes
+
+    def follow(self, state: OperatorState, watermark: int | None = None) -> None:
+        """Continues with a state whose windows are still those of the last flush.
 
         With a watermark, those that end up to it may have been changed.
         """
-        self._state = operator.state
+        self._know(state)
         if watermark is not None:
             for place, windows in list(self._windows.items()):
                 open_ = [window for window in windows if window.row[self._end] > watermark]
@@ -364,15 +367,15 @@ class RecordWindows:
                 else:
                     del self._windows[place]
 
-    def _read(self, operator: WindowEngine) -> None:
+    def _read(self, state: OperatorState) -> None:
         """Reads the windows of a state that is not known, as a whole if they are few."""
-        table = operator.state.windows
-        self._state, self._windows, self._changed = operator.state, {}, []
-        self._complete = stored_rows([table]) <= _MANY
+        self._know(state)
+        self._windows, self._changed = {}, []
+        self._complete = stored_rows([self._table]) <= _MANY
         if not self._complete:
             return
         at = [self._at[name] for name in self._identifies]
-        for window in self._loaded(table.all()):
+        for window in self._loaded(self._table.all()):
             self._windows.setdefault(tuple([window.row[place] for place in at]), []).append(window)
 
     def _loaded(self, windows: pl.DataFrame) -> list[_Window]:
@@ -381,8 +384,9 @@ class RecordWindows:
 
     def _frame(self, rows: Sequence[Values]) -> pl.DataFrame:
         """Returns rows of the window table."""
-        columns = zip(*rows, strict=True) if rows else [[]] * len(self._at)
-        schema = self._plan.table_schema.items()
+        if not rows:
+            return self._plan.no_windows
+        columns, schema = zip(*rows, strict=True), self._plan.table_schema.items()
         return pl.DataFrame(
             [pl.Series(name, values, dtype) for (name, dtype), values in zip(schema, columns, strict=True)]
         )

@@ -39,10 +39,18 @@ class Clock:
         """The watermark; None before the first one, plus infinity after the end of input."""
         return math.inf if self.finished else self.watermark
 
+    def finish(self) -> None:
+        """Ends the input (semantics 12.2)."""
+        self.finished = True
+
     def raise_watermark(self, to: int | None) -> None:
         """Moves the watermark forward; a lower one, or None, changes nothing (semantics 12)."""
         if to is not None:
             self.watermark = to if self.watermark is None else max(self.watermark, to)
+
+    def set_floor(self, to: int | None) -> None:
+        """Sets the end up to which windows stay expired (semantics 47.5)."""
+        self.floor = to
 
     def reached(self, instant: int | None) -> bool:
         """Returns whether the watermark has reached the instant; None is reached only at the end of input."""

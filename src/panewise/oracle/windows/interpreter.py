@@ -101,7 +101,7 @@ class Interpreter:
 
     def finish(self) -> Output:
         """Ends the input (semantics 12.2)."""
-        self._clock.finished = True
+        self._clock.finish()
         return self._evaluate_all()
 
     def change(self, spec: WindowOperator) -> Output:
@@ -120,7 +120,7 @@ class Interpreter:
                 window.stored = [row.values for row in self._slides.rows_in(window.key, window.bounds)]
             if window.live is not None:
                 window.live = {**window.live, **stamp_of(spec, identity(spec, window)["window_end"])}
-        self._clock.floor = floor_after(self._clock, self._spec, spec)
+        self._clock.set_floor(floor_after(self._clock, self._spec, spec))
         self._spec = self._panes.spec = spec
         self._clocks.change(spec)
         live = [

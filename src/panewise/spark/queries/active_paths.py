@@ -33,6 +33,11 @@ class PathClaim:
     query: StreamingQuery | None = None
     starting: bool = True
 
+    def last_as_long_as(self, query: StreamingQuery) -> StreamingQuery:
+        """Sets the query, which has started. Returns it."""
+        self.query = query
+        return query
+
     def is_active(self) -> bool:
         """Returns whether the query starts, or is active."""
         return self.starting or (self.query is not None and _runs(self.query))
@@ -63,7 +68,8 @@ class ActivePaths:
     def claimed(self, places: Iterable[str], checkpoint: str | None) -> Iterator[PathClaim]:
         """Claims places for a query that starts in the block, or for a batch that is written in it.
 
-        The claim lasts as long as the query that the block gives to it. Without one it ends with the block.
+        The claim lasts as long as the query that the block gives it by :meth:`PathClaim.last_as_long_as`.
+        Without one it ends with the block.
 
         Raises:
             SpecError: if an active query with another checkpoint, or one that starts, writes to one of them.

@@ -98,8 +98,8 @@ def _started(
         planned = replace(written, controls=controls)
 
         def begin(claim: PathClaim) -> StreamingQuery:
-            claim.query = started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
-            return claim.query
+            query = started(_stepped(planned, sinks), dispatch, options, dataflow.initial_state)
+            return claim.last_as_long_as(query)
 
         def finish() -> StreamingQuery:
             with ACTIVE.claimed(places, opening.checkpoint) as claim:

@@ -168,8 +168,8 @@ def _written_by_spark(df: DataFrame, sink: TableSink, step: InsertStep) -> Windo
         if not df.isStreaming:
             sink(df, 0)
             return written_batch(df)
-        claim.query = _stream_of_spark(df, sink, step)
-    return WindowQuery(claim.query, None)
+        query = claim.last_as_long_as(_stream_of_spark(df, sink, step))
+    return WindowQuery(query, None)
 
 
 def _stream_of_spark(df: DataFrame, sink: TableSink, step: InsertStep) -> StreamingQuery:

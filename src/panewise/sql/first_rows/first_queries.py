@@ -31,7 +31,8 @@ def top_n_rows(select: Select, emit: Emit | None, scope: QueryScope) -> QuerySta
             return _of_other_text(select, source, named, emit, scope)
         written = Derived(named.query, source.alias or source.name, source.columns, None, source.span)
         pattern, inner = pattern_of(replace(select, source=written), emit, scope.parser), named.scope
-        named.inlined = named.inlined or pattern is not None
+        if pattern is not None:
+            named.note_inlined()
     if pattern is None:
         return None
     of_join = _numbered_join(select, emit, scope) if named is None else None
@@ -48,7 +49,7 @@ def _of_other_text(
     text = WrittenText()
     text.add(f"({parser.characters(query.span)}", source.span.start)
     text.add(f") AS {in_backticks(source.alias or source.name or '')}", source.span.end)
-    named.inlined = True
+    named.note_inlined()
     written = with_part(select, emit, source.span, text, scope.parser.sql)
     return compiled_again(written, scope.within(named.scope.known))
 

@@ -101,7 +101,7 @@ def _right_input(join: Join, scope: QueryScope) -> JoinInput:
     if versions is None:
         return _side_input(source, scope)
     if named is not None:
-        named.inlined = True
+        named.note_inlined()
     name = source.alias or (source.name if isinstance(source, NamedTable) else None)
     rows, time = versions
     return JoinInput(simple_rows(rows, inner), name, time)

@@ -185,7 +185,7 @@ class _ScriptCompiler:
                     rule = "the tables and views of a script stay as they are declared"
                     place = TextSpan(token.start, token.end + 1)
                     raise self.script.fail(token.text, rule, "leave the statement out", place)
-        self.tables.closed = False
+        self.tables.allow_others()
         return SparkStep(statement)
 
     # Queries

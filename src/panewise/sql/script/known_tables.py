@@ -80,6 +80,10 @@ class Tables:
     written: set[str] = field(default_factory=set)
     closed: bool = True
 
+    def allow_others(self) -> None:
+        """Notes that a statement of Spark's may have made further tables."""
+        self.closed = False
+
     def check_new(self, name: str) -> None:
         """Refuses a name that is declared.
 

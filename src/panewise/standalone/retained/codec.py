@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from panewise.chrono import instant_us
+from panewise.engine.kernels.column_types import AnyDtype
 from panewise.engine.protocol import Schema
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -54,7 +55,7 @@ def to_json_value(value: Any) -> Any:
     return value if write is None else write(value)
 
 
-def from_json_value(value: Any, dtype: Any) -> Any:
+def from_json_value(value: Any, dtype: AnyDtype) -> Any:
     """Returns the value of a JSON value, for a column of this type."""
     if value is None:
         return None

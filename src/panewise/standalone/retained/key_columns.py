@@ -35,8 +35,8 @@ class KeyColumn:
         if name not in schema:
             rule = "the columns of keys are in the schema"
             raise SpecError(f"column {name!r}", rule, f"use one of the columns {sorted(schema)}")
-        dtype: Any = schema[name]
-        self.name, self._dtype = name, dtype
+        dtype = schema[name]
+        self.name, self._dtype, self._scale = name, dtype, dtype.scale if isinstance(dtype, pl.Decimal) else 0
         if dtype in _PLAIN or dtype.is_integer() or dtype.is_float():
             self.to_key: Callable[[Any], Any] = _same
             self.from_key: Callable[[Any], Any] = _same
@@ -57,10 +57,10 @@ class KeyColumn:
         return None if fit is None else self.to_key(fit)
 
     def _digits(self, value: Any) -> Any:
-        return None if value is None else int(value.scaleb(self._dtype.scale, _EXACT))
+        return None if value is None else int(value.scaleb(self._scale, _EXACT))
 
     def _decimal(self, key: Any) -> Any:
-        return None if key is None else Decimal(key).scaleb(-self._dtype.scale, _EXACT)
+        return None if key is None else Decimal(key).scaleb(-self._scale, _EXACT)
 
 
 class KeyColumns:

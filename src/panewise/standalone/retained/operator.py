@@ -302,7 +302,7 @@ class RetainedWindows(Front[WindowOutput, WindowCore]):
         key = self._state.keys.session_from_call(session_key, needed=True)
         return self._state.windows.at((instant_us(start, "start"), session_bytes(key)))
 
-    def _offset(self, offset: Any) -> int:
+    def _offset(self, offset: int | None) -> int:
         if offset is None:
             offset = 0 if self._state.progress.mark is None else self._state.progress.mark + 1
         if not is_long(offset):

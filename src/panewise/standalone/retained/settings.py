@@ -255,12 +255,12 @@ class JoinWindowSettings(AggregatorSettings):
         return {**super().to_json(), "join_keys": [*self.equal_fields]}
 
 
-def _one_of(name: str, value: Any, known: tuple[Any, ...]) -> None:
+def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
     if not is_choice(value, known):
         raise SpecError(f"{name}={value!r}", f"{name} is one of {list(known)}", f"give {known[0]!r}")
 
 
-def _update_policy(policy: Any, name: Literal["early", "late"]) -> UpdatePolicy:
+def _update_policy(policy: object, name: Literal["early", "late"]) -> UpdatePolicy:
     """Returns an update policy. Periods are aligned for `early`, and begin with a message for `late`."""
     if is_choice(policy, ("each",)):
         return Always()

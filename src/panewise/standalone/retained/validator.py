@@ -31,7 +31,7 @@ class ValidMessage(NamedTuple):
 
 
 def validating_spec(
-    settings: AggregatorSettings, aggregates: Iterable[Aggregate], types: Any
+    settings: AggregatorSettings, aggregates: Iterable[Aggregate], types: Mapping[str, Any]
 ) -> tuple[WindowOperator, Schema]:
     """Returns a specification that validates messages, and their columns with their types of Polars."""
     keys = () if settings.session_key is None else (settings.session_key,)

@@ -1,14 +1,15 @@
 """Sums, differences and products of decimals in process, with the types that Spark gives to them."""
 
 from collections.abc import Callable
-from typing import Any
 
 import polars as pl
 
 from panewise.standalone.streaming_sql.sql_typed import MAX_DIGITS, Typed, digits_of, refused, wrong_types
 
 
-def decimal_result(name: str, do: Callable[[Any, Any], pl.Expr], left: Typed, right: Typed) -> pl.Expr:
+def decimal_result(
+    name: str, do: Callable[[pl.Expr, pl.Expr], pl.Expr], left: Typed, right: Typed
+) -> pl.Expr:
     """Returns a result that has all its digits.
 
     Raises:

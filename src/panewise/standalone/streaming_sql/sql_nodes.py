@@ -7,7 +7,7 @@ emits enters the operator after it in the same step.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias, cast
 
 import polars as pl
 
@@ -75,6 +75,11 @@ class Rejected:
 
     late: list[pl.DataFrame] = field(default_factory=list)
     invalid: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, late: pl.DataFrame, invalid: pl.DataFrame) -> None:
+        """Adds the late and the invalid rows of a step."""
+        self.late += [late] if late.height else []
+        self.invalid += [invalid] if invalid.height else []
 
     def __add__(self, other: "Rejected") -> "Rejected":
         return Rejected([*self.late, *other.late], [*self.invalid, *other.invalid])
@@ -194,7 +199,7 @@ class WatermarkedRows:
         """Moves the watermark behind event times, but for those that are too far ahead of the clock."""
         if self.skew is not None:
             times = times.filter(times <= self.clock + self.skew.us)
-        highest: Any = times.max()
+        highest = cast(int | None, times.max())
         self.move(None if highest is None else highest - self.delay)
 
     def move(self, watermark: int | None) -> None:

@@ -17,7 +17,7 @@ from panewise.standalone.streaming_sql.sql_decimals import decimal_result
 from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check, of_one
 
 
-def _arithmetic(do: Callable[[Any, Any], pl.Expr]) -> Function:
+def _arithmetic(do: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         left, right = arguments
         if left.is_decimal or right.is_decimal:

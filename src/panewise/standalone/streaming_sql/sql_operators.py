@@ -95,8 +95,8 @@ class SqlOperator(StandaloneOperator):
             self.finish()
         emissions = self.drain()
         for emission in emissions:
-            rejected.late += [self._plain(emission.late)] if emission.late.height else []
-            rejected.invalid += [self._plain(emission.invalid)] if emission.invalid.height else []
+            if emission.late.height or emission.invalid.height:
+                rejected.add(self._plain(emission.late), self._plain(emission.invalid))
         return [emission.rows for emission in emissions if emission.rows.height]
 
 
@@ -210,7 +210,7 @@ class WindowsNode(OperatorNode):
             stage = with_window_time(stage, source.event_time)
         self.stage = stage
         # The bounds of windows of rows are numbers.
-        first: Any = stage.spec.ports[INPUT]
+        first = stage.spec.ports[INPUT]
         self.times = _INSTANTS if counted(first.window) else _INSTANTS.union(BOUNDS)
         self.times |= frozenset() if first.timestamp is None else {"timestamp"}
         self._sets = (
@@ -231,8 +231,8 @@ class WindowsNode(OperatorNode):
         """Returns the group of a whole input without rows, if the query has one without GROUP BY."""
         if not (self.stage.one_group and event.finish):
             return []
-        spec: Any = self.stage.spec
-        empty = {column.name: _of_no_rows(column.fn) for column in spec.aggregates}
+        aggregates = self.stage.spec.ports[INPUT].aggregates
+        empty = {column.name: _of_no_rows(column.fn) for column in aggregates}
         columns = [pl.lit(empty.get(name), dtype=dtype).alias(name) for name, dtype in self._emitted.items()]
         return [pl.select(columns)]
 
@@ -308,8 +308,11 @@ def _only_time(node: SqlNode) -> str:
     return only_time([name for name, dtype in node.schema.items() if isinstance(dtype, pl.Datetime)])
 
 
-NODES: Final[Mapping[type[SingleInputStage], Callable[[Any, SqlNode], OperatorNode]]] = {
-    WindowsStage: WindowsNode,
-    OverStage: OverNode,
-    DeduplicateStage: OperatorNode,
-}
+def operator_node(stage: SingleInputStage, source: SqlNode) -> OperatorNode:
+    """Returns the node of an operator over the rows of one node."""
+    match stage:
+        case WindowsStage():
+            return WindowsNode(stage, source)
+        case OverStage():
+            return OverNode(stage, source)
+    return OperatorNode(stage, source)

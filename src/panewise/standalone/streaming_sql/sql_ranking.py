@@ -1,7 +1,7 @@
 """Panes with lists as rows in process: one for each place of a Top-N."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import polars as pl
 
@@ -39,7 +39,9 @@ def _fields(ranked: Ranked, emitted: Dtypes) -> list[pl.Expr]:
     if not ranked.of_structs:
         return [pl.col(name) for name in ranked.listed(())]
     (rows,) = ranked.lists
-    names = [field.name for field in cast(Any, emitted[rows]).inner.fields]
+    dtype = emitted[rows]
+    assert isinstance(dtype, pl.List) and isinstance(dtype.inner, pl.Struct), "the lists have structs"
+    names = [field.name for field in dtype.inner.fields]
     return [pl.col(rows).struct.field(name) for name in ranked.listed(names)]
 
 

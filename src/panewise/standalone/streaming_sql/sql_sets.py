@@ -1,12 +1,16 @@
-"""UNION, EXCEPT, INTERSECT, DISTINCT and VALUES in process (semantics 46.160, 46.171)."""
+"""UNION, EXCEPT, INTERSECT, DISTINCT and VALUES in process (semantics 46.160, 46.171).
+
+With ALL, equal rows are numbered on each side. Invariant: then no two rows of a side are equal, and the n-th
+of equal rows on one side has a partner if and only if the other side has n of them. So INTERSECT is a semi
+join by all columns, and EXCEPT an anti join. Cost: a grouping of each side, and one join by hash.
+"""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, Literal
 
 import polars as pl
-from polars.datatypes import DataTypeClass
 
-from panewise.engine.kernels.column_types import Dtypes
+from panewise.engine.kernels.column_types import AnyDtype, Dtypes
 from panewise.errors import SqlError
 from panewise.sql.expressions.values import rows_of_values
 from panewise.sql.stages import SetStage, TableStage
@@ -58,7 +62,7 @@ class SetNode(SqlNode):
         """Returns the rows. Equal rows are numbered, and paired by their numbers."""
         names = list(self.schema)
         left, right = (self._numbered(side.step(event, rejected)) for side in self.sides)
-        how: Any = "semi" if self._stage.word == "INTERSECT" else "anti"
+        how: Literal["semi", "anti"] = "semi" if self._stage.word == "INTERSECT" else "anti"
         return left.join(right, on=left.columns, how=how, nulls_equal=True, maintain_order="left")[names]
 
     def _numbered(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -111,7 +115,7 @@ class DistinctNode(SqlNode):
         return rows.unique(maintain_order=True)
 
 
-def _has_inner_float(dtype: pl.DataType | DataTypeClass) -> bool:
+def _has_inner_float(dtype: AnyDtype) -> bool:
     inner = [dtype.inner] if isinstance(dtype, pl.List) else []
     inner += [field.dtype for field in dtype.fields] if isinstance(dtype, pl.Struct) else []
     return any(part.is_float() or _has_inner_float(part) for part in inner)

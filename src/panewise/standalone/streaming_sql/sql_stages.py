@@ -1,8 +1,7 @@
 """Makes the nodes of the stages of a compiled text: expressions by Polars, windows and joins by operators."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from panewise.engine.kernels.column_types import Dtypes
 from panewise.errors import SpecError, SqlError
@@ -11,11 +10,13 @@ from panewise.sql.stages import (
     UNSORTED,
     AssignedStage,
     DistinctStage,
+    FollowingStage,
     JoinStage,
     OverStage,
     QueryStage,
     RowsStage,
     SetStage,
+    SingleInputStage,
     SparkStage,
     TableStage,
     TailStage,
@@ -31,7 +32,7 @@ from panewise.standalone.streaming_sql.sql_nodes import (
     SqlNode,
     TableNode,
 )
-from panewise.standalone.streaming_sql.sql_operators import NODES, JoinNode
+from panewise.standalone.streaming_sql.sql_operators import JoinNode, operator_node
 from panewise.standalone.streaming_sql.sql_sets import DistinctNode, SetNode, UnionNode, ValuesNode
 from panewise.standalone.streaming_sql.sql_tails import TailNode
 
@@ -75,32 +76,47 @@ class NodeBuilder:
         return self.made[place]
 
     def _node(self, stage: QueryStage) -> SqlNode:
-        makers: dict[type[Any], Callable[[Any], SqlNode]] = {
-            TableStage: self._table,
-            WatermarkedStage: lambda marked: MarkedNode(
-                marked, self.node(marked.input), follows=self.follows
-            ),
-            RowsStage: lambda rows: RowsNode(rows, self.node(rows.input)),
-            AssignedStage: lambda rows: AssignedNode(rows, self.node(rows.input)),
-            JoinStage: lambda join: JoinNode(join, self.node(join.left), self.node(join.right)),
-            UnionStage: lambda union: UnionNode(self.node(union.left), self.node(union.right)),
-            SetStage: lambda pair: SetNode(
-                pair, self.node(pair.left), self.node(pair.right), follows=self.follows
-            ),
-            TailStage: lambda tail: TailNode(tail, self.node(tail.input)),
-            DistinctStage: lambda rows: DistinctNode(self.node(rows.input), follows=self.follows),
-            SparkStage: self._of_spark,
-        }
-        maker = makers.get(type(stage))
-        if maker is not None:
-            return maker(stage)
-        return self._operator(stage)
+        match stage:
+            case TableStage():
+                return self._table(stage)
+            case SparkStage():
+                return self._of_spark(stage)
+            case SingleInputStage():
+                return self._operator(stage)
+            case JoinStage() | UnionStage() | SetStage():
+                return self._of_two(stage)
+        assert isinstance(stage, FollowingStage)
+        return self._following(stage, self.node(stage.input))
 
-    def _operator(self, stage: Any) -> SqlNode:
+    def _following(self, stage: FollowingStage, source: SqlNode) -> SqlNode:
+        """Returns the node of a stage that follows another one, and is no operator."""
+        match stage:
+            case WatermarkedStage():
+                return MarkedNode(stage, source, follows=self.follows)
+            case RowsStage():
+                return RowsNode(stage, source)
+            case AssignedStage():
+                return AssignedNode(stage, source)
+            case TailStage():
+                return TailNode(stage, source)
+        assert isinstance(stage, DistinctStage)
+        return DistinctNode(source, follows=self.follows)
+
+    def _of_two(self, stage: JoinStage | UnionStage | SetStage) -> SqlNode:
+        """Returns the node of a stage with the rows of two stages."""
+        left, right = self.node(stage.left), self.node(stage.right)
+        match stage:
+            case JoinStage():
+                return JoinNode(stage, left, right)
+            case UnionStage():
+                return UnionNode(left, right)
+        return SetNode(stage, left, right, follows=self.follows)
+
+    def _operator(self, stage: SingleInputStage) -> SqlNode:
         """Returns the node of an operator over the rows of one stage."""
         if isinstance(stage, OverStage) and stage.whole is not None:
             return self._over_whole(stage, stage.whole)
-        node = NODES[type(stage)](stage, self.node(stage.input))
+        node = operator_node(stage, self.node(stage.input))
         if self.follows:
             node.check_times()
         return node

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from panewise.errors import SqlError
 
 INTEGERS: Final = (pl.Int8, pl.Int16, pl.Int32, pl.Int64)
 _FLOATS: Final = (pl.Float32, pl.Float64)
-_DIGITS: Final[Mapping[Any, int]] = {pl.Int8: 3, pl.Int16: 5, pl.Int32: 10, pl.Int64: 20}
+_DIGITS: Final[Mapping[type[pl.DataType], int]] = {pl.Int8: 3, pl.Int16: 5, pl.Int32: 10, pl.Int64: 20}
 MAX_DIGITS: Final = 38  # of a decimal
 _REMEDY: Final = "run it on Spark, or compute the column before"
 

@@ -93,7 +93,8 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
         stored = load()
         if event.op == "reset":
             before: Any = stored.operator.state
-            stored.operator.state = replace(before, clocks=replace(before.clocks, processing_time=now))
+            clocks = replace(before.clocks, processing_time=now)
+            stored.operator.replace_state(replace(before, clocks=clocks))
             outputs: _Outputs = [_reset(stored.operator, before)]
         elif event.op == "change":
             outputs = list(stored.evaluated())

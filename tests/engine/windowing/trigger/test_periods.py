@@ -50,7 +50,7 @@ def test_a_state_that_does_not_tell_since_when_rows_are_pending(trigger: Trigger
         table.all().with_columns(pl.lit(0, dtype=pl.Int64).alias("__born")), table.newest.clear()
     )
     assert mine.advance(31).panes.is_empty()
-    mine.state = replace(mine.state, windows=old)
+    mine.replace_state(replace(mine.state, windows=old))
     assert mine.advance(31).panes["s"].to_list() == [2]
 
 

@@ -138,6 +138,10 @@ class JoinEmission:
         if rows.height:
             self.parts.append((part, turns, rows))
 
+    def add_pairs(self, pairs: Iterable[tuple[Instants, pl.DataFrame]]) -> None:
+        """Sets the pairs, in pieces. They are made when the rows are requested."""
+        self.pairs = pairs
+
     def rows(self) -> pl.DataFrame:
         """Returns all rows in the order of 40.3: by turn, then by part."""
         return vstack_frames([*self.pieces()])
@@ -224,9 +228,8 @@ class Outcome:
             rows = self.partnered[LEFT]
             emission.add(PAIRED, self.turns(rows[FIRST]), single_rows(plan, LEFT, rows))
         elif spec.how != "anti":
-            emission.pairs = (
-                (self.turns(pl.Series(pairs.later)), pair_rows(plan, pairs)) for pairs in self.pieces
-            )
+            pieces = ((self.turns(pl.Series(pairs.later)), pair_rows(plan, pairs)) for pairs in self.pieces)
+            emission.add_pairs(pieces)
 
     def emit_early(self, emission: JoinEmission) -> None:
         """Emits the rows that have no partner in the evaluation after their arrival."""

@@ -2,6 +2,8 @@
 
 Rows without event times have the time 0, so those of a key are in arrival order. With event times the rows
 that wait would be another batch, whose arrival order is that of time (semantics 36.6).
+
+Invariant: a list has the rows in the window of its key, so all of them are partners.
 """
 
 import polars as pl
@@ -10,8 +12,9 @@ from panewise.engine.join.by_arrival.method import ArrivalJoin
 from panewise.engine.join.by_arrival.windows import ArrivalWindow
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.record_pairs import RecordPairs, Row, RowsOfKey, emits_only_pairs
+from panewise.engine.join.record_pairs import RecordPairs, RowsOfKey, emits_only_pairs
 from panewise.engine.join.two_sides import JoinState
+from panewise.engine.tables.copied_tables import Row
 
 
 def record_rows(plan: JoinPlan) -> "ArrivalPairs | None":

@@ -13,9 +13,9 @@ import polars as pl
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval.method import IntervalJoin
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.record_pairs import RecordPairs, Row, RowsOfKey, emits_only_pairs
+from panewise.engine.join.record_pairs import RecordPairs, RowsOfKey, emits_only_pairs
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.tables.copied_tables import TRIMMED
+from panewise.engine.tables.copied_tables import TRIMMED, Row
 from panewise.spec.operators.join.columns import OTHER
 from panewise.spec.operators.join.interval import Interval
 

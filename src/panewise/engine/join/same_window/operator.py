@@ -238,7 +238,7 @@ class WindowJoinEngine(SameWindowEngine):
         """Returns a window operator with the windows and clocks of the state."""
         operator = WindowEngine(self.windows.spec, {}, self.windows)
         windows, clocks = self.state.tables[WINDOWS], of_windows(self.state.clocks)
-        operator.state = replace(operator.state, windows=windows, clocks=clocks)
+        operator.replace_state(replace(operator.state, windows=windows, clocks=clocks))
         return operator
 
 
