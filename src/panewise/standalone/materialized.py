@@ -2,7 +2,9 @@
 
 Invariant: unless `behind` is true, the store has the result of every live window as the state of the operator
 has it. A step sets `behind` before it puts anything. So if a put fails, or the state returns to an earlier
-one, the store is made equal to the state before the next step.
+one, the store is made equal to the state before the next step. Cost: a step puts the results of the windows
+that it changes. To make the store equal to the state takes a pass over its entries and over all live
+windows.
 """
 
 from collections.abc import Callable, Iterable, Sequence

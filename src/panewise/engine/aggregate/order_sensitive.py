@@ -2,6 +2,11 @@
 
 The partials contain the arrival numbers of these rows, so they can be merged in any order. This is needed
 because the pieces of a sliding window are merged in the order of event times, not in arrival order.
+
+Invariant: a partial has the row, or the n rows, that come first in a fixed order: by rank if there is one,
+then by arrival number. No two rows are equal in it. So the first rows of two partials together are among the
+first rows of each, and a merge depends on neither order nor grouping. Cost: one row is found in a pass over
+the rows or partials of a group. For n rows these are sorted.
 """
 
 from collections.abc import Callable

@@ -4,6 +4,9 @@ A row counts if neither value is null. A partial has the number n of these rows,
 and sums c of products of deviations from the means. Such sums merge as sums of squares do (Chan's formula):
 the merged sum is the sum of c + n d d' over the partials, where d and d' are the distances of the means of
 the partial from the merged means.
+
+Invariant: only deviations are multiplied, so values that are large but near each other keep their digits.
+Cost: two passes over the rows of a group, one for the means and one for the products, and so over partials.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,10 @@
 """Partials of rankings: the row with the extreme value, or the n first rows (semantics 24.10 to 24.12).
 
 Names of partials contain the index of the aggregate. A name made from two column names could be ambiguous.
+
+Invariant: the first n rows of several groups together are among the first n of each, so a partial needs no
+more. Partials merge in arrival order, and of rows with equal ranks the first one comes first. Cost: an
+extreme row takes a pass over the rows or partials of a group. For n rows these are sorted.
 """
 
 import polars as pl

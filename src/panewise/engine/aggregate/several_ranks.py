@@ -4,7 +4,8 @@ A partial is the list of the first rows in the order of the ranking, each with i
 are enough, as for :func:`panewise.engine.aggregate.rankings.top_rows_part`. `max_by` and `min_by` need one.
 
 Invariant: rows of equal ranks are in arrival order. Where partials merge in arrival order, a stable sort is
-enough. Otherwise the partials contain the arrival numbers of their rows, by which they are sorted last.
+enough. Otherwise the partials contain the arrival numbers of their rows, by which they are sorted last. Cost:
+a sort of the rows of a group, or of those of the partials that merge.
 """
 
 from typing import Final

@@ -1,4 +1,9 @@
-"""Bisection of many ranges of one array at once."""
+"""Bisection of many ranges of one array at once.
+
+Invariant: in each range [low, high) the position that is looked for is one of low to high, and each round
+halves the ranges that are still open. Cost: as many rounds as the logarithm of the longest range, each with a
+few operations of numpy on the open ranges.
+"""
 
 from collections.abc import Callable
 
@@ -15,8 +20,7 @@ def bisect_left(
     """Returns the position of the first value that is not below `wanted`, for each range of sorted values.
 
     A range is [low, high). With `past_equal` it is the first value above `wanted`. If there is none, it is
-    `high`. The number of rounds is the logarithm of the longest range. A round costs as much as there are
-    ranges that are still open.
+    `high`.
 
     >>> bisect_left(np.array([1, 3, 5, 2, 4]), np.array([0, 3]), np.array([3, 5]), np.array([3, 9]))
     array([1, 5])

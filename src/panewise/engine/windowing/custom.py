@@ -1,6 +1,10 @@
 """Custom windows, which a function of the user returns for rows (semantics 6.6, 9.4).
 
 The function is called when rows are validated. The rows then carry their windows.
+
+Invariant: the windows of a row are sorted and distinct. So rows with the same windows share a slice, as rows
+of fixed windows do. Cost: one call of the function for each batch; a few passes over the lists that it
+returns or, if it returns no Series, Python code for each of its windows.
 """
 
 from typing import Any

@@ -3,6 +3,10 @@
 A row's own window is [t, t + gap), where the gap may be a column of the row. Windows that overlap merge into
 a session (:mod:`panewise.engine.windowing.session_sweep`). Late rows are split off before
 (:mod:`panewise.engine.windowing.session_lateness`).
+
+Invariant: the stored sessions of a key neither overlap nor touch where that would merge them. So the sessions
+after a batch follow from its rows and from the stored sessions of their keys, which one sweep reads. Cost:
+that of the sweep, and a few passes over the rows.
 """
 
 from collections.abc import Mapping

@@ -7,6 +7,9 @@ windows of rows, times are row numbers.
 
 The windows of many slices are computed together in int64 arithmetic. Near the ends of the 64-bit range, and
 for calendars, each slice's windows are computed in Python integers, which cannot overflow (semantics 6.3).
+
+Invariant: the windows of a slice are those of each row in it, and are neighbours in the order of their
+starts. Cost: a pass over the rows, and a row for each window of each distinct slice.
 """
 
 import math

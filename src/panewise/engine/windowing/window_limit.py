@@ -2,6 +2,9 @@
 
 A batch reads all stored windows of the keys of its rows, of which there are no more than the limit allows. So
 the table of windows is hashed by the keys alone. Windows are ordered by end and start.
+
+Invariant: after a step no key has more live windows than the limit, and those that it has are the latest
+ones. Cost: a sort of the stored windows of the keys of a batch.
 """
 
 import polars as pl

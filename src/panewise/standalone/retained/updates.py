@@ -1,4 +1,9 @@
-"""Decides which windows emit: the update policies of S1: early emission, full size, late arrival (26.4)."""
+"""Decides which windows emit: the update policies of S1: early emission, full size, late arrival (26.4).
+
+Two queues have the windows by when they become full, and by when they may emit what they have not emitted
+yet. Cost: a message costs what its windows cost in these queues (:mod:`panewise.standalone.retained.table`).
+A reading of the clock costs as much as the windows that it reaches.
+"""
 
 from collections.abc import Iterable
 

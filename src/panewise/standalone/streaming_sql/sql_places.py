@@ -1,4 +1,10 @@
-"""The places of the rows of a whole input in an order, as whole numbers (semantics 46.170)."""
+"""The places of the rows of a whole input in an order, as whole numbers (semantics 46.170).
+
+An OVER operator takes a place for the time of a row. Invariant: of two rows of a partition the one with the
+lower place comes first in the order, and peers have one place. For a RANGE that counts, places are the values
+themselves, and nulls are further from them than it reaches. Cost: a sort of the rows; for values a few
+passes.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Final

@@ -2,6 +2,11 @@
 
 Usually these are the rows of the window's last pane. A session that has merged with others since has several
 groups: the rows of the last pane of each of them. Such panes are stored until the session fires.
+
+Invariant: rows get higher numbers as they arrive, and sessions that merge do not overlap. So a row was in a
+pane if it is within its bounds, and its number is not above the highest one in the pane. No row was in two of
+the stored panes. Cost: a firing reads the stored panes of its keys, and compares each row of a window with
+the panes that have merged into that window.
 """
 
 from collections.abc import Mapping

@@ -2,6 +2,10 @@
 
 A firing emits nothing if the content of the window is what it was before (37.13). So the panes of the window
 operator contain neither the timing of the rows that a window retracts, nor how often it has emitted rows.
+
+Invariant: the table has a row for each window that has fired and can fire again, with what it emitted last.
+States of older releases lack the table, and the panes then have what was emitted. Cost: one look-up and one
+row for each window that fires.
 """
 
 from collections.abc import Mapping

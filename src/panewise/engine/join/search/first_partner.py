@@ -3,6 +3,12 @@
 A left row matters once, with the partner that makes its first pair (40.3). So there are as many candidates as
 left rows, however many right rows match each of them. Only where two keys have equal hashes all candidates
 are compared.
+
+Invariant: the candidates of a left row contain its first pair. For a new left row and stored right rows it is
+the row itself that completes the pair, so any candidate does. Otherwise it is the candidate that arrived
+first. Cost: for each left row the binary searches of a look-up, and the lowest number in a slice
+(:mod:`panewise.engine.kernels.range_minimum`). Stored left rows are looked up among the new right rows once,
+however many of these find them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,4 +1,10 @@
-"""The clocks and the state of a windowed stream join."""
+"""The clocks and the state of a windowed stream join.
+
+The clocks know the least values of the rows that wait for their release. Invariant: these are not above those
+of any row that waits. So the horizons that follow from them expire no row that a waiting row can still match,
+and a step at which none of them is reached reads no waiting row. Cost: a minimum over the rows that begin to
+wait, and over all that wait when some of them were released.
+"""
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, fields, replace

@@ -2,7 +2,12 @@
 
 The gate decides when an applied row is released. For the windows a released row is one that arrives then, and
 has the number of its release: it is paired with the rows in the window of the other side, and then inserted
-into that of its own side. So each pair is found once, by the row that is released later.
+into that of its own side. Invariant: rows are joined in the order of their release. So each pair is found
+once, by the row that is released later.
+
+Cost: a step costs what its releases cost (:mod:`panewise.engine.join.streams.releases`), and a join of the
+released rows (:mod:`panewise.engine.join.by_arrival.method`). A move of the clocks that releases no row joins
+nothing.
 """
 
 from collections.abc import Iterator

@@ -3,6 +3,10 @@
 Each row finds the last rows by event time among those that were released before it. Invariant: rows have
 ranks by event time, then by release. So the rows that it finds are those before it whose rank is in a range:
 from the rank of the first of the last rows on, which is an order statistic of a range of releases.
+
+Cost: the new rows and the last rows of their keys are read and sorted once. One query for all rows finds the
+order statistics (:mod:`panewise.engine.kernels.wavelet`), and another one the rows that match
+(:mod:`panewise.engine.kernels.rectangles`).
 """
 
 from dataclasses import replace

@@ -9,6 +9,14 @@ A row is inserted when it is released, and has the number of its release. So the
 A row with the event time t matches rows of the other side from t - s to t + o. Here s is the size of the
 window of the other side, and o that of the window of the row's own side; a side without a size has no such
 bound. A retention of the other side may move the start of the range to a later time.
+
+Invariant: a row finds the rows of its key that have a lower number, so were released before it, and are in
+the window and the range. So each pair is found once.
+
+Cost: a look-up takes a binary search for each row and part of the table
+(:mod:`panewise.engine.join.search.candidate_slices`), and a read of the rows between. With a retention by
+size, rows with the same last rows are looked up together, in up to `FEW` look-ups. If there would be more,
+:mod:`panewise.engine.join.streams.last_rows` finds the last rows of all of them together.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,10 @@
-"""The leaf of each trigger; the leaves that look at rows: at their number, and at values of their columns."""
+"""The leaf of each trigger; the leaves that look at rows: at their number, and at values of their columns.
+
+A leaf does not see the rows of a batch one by one. Invariant: what it reads of them decides as they would:
+their number; whether one has a flag; or the first, last, least and greatest value. Some value is further than
+an amount from a reference if and only if the least or the greatest one is. Cost: a few expressions over the
+windows that get rows (:mod:`panewise.engine.windowing.trigger.leaf`).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

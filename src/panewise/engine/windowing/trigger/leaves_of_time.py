@@ -1,4 +1,19 @@
-"""The leaves of trigger trees that wait for a processing time or for a watermark (semantics 16.8)."""
+"""The leaves of trigger trees that wait for a processing time or for a watermark (semantics 16.8).
+
+Each of them but `Every` has a *deadline*, a column of the window table. It is ready from the deadline on, and
+no clock decreases. The end of the column's name says which clock it waits for. By it a run knows the earliest
+deadline of its rows, so steps at which none is due do not read them.
+
+Invariant: a deadline is null until a row sets it. Later rows move it as the leaf says:
+
+- `AfterProcessingTime`, `AfterEventTimeDelay`: they do not;
+- `AfterSilence`: each batch with rows sets it anew;
+- `AfterEventTime`: it becomes the earlier one of the stored and the new deadline. A stored one that was
+  reached while no row was pending does not count.
+
+Cost: a few expressions over the windows that get rows or merge. :mod:`panewise.engine.windowing.trigger.leaf`
+says why the number of rows does not matter.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
