@@ -13,9 +13,11 @@ from panewise.engine.family_parts import engine_parts
 from panewise.engine.registry import by_port, cached_operator, operator_for, plan_for
 from panewise.engine.saved_operator import save
 from panewise.families import INPUT
+from panewise.spec import Specification
 from panewise.streamwindow import count
 from panewise.testing.ingest import schema
 from tests.drawn import FAMILIES, types_for
+from tests.engine.join.micro_batches import inspected
 
 SCHEMA = {"event_time": pl.Int64(), "k": pl.Int64(), "v": pl.Int64()}
 TIMES = [7, 3, 12, 1, 25, 14, 30, 8]
@@ -25,6 +27,7 @@ CHAIN = WINDOWS.then(keys=["k"], aggregates=[F.max("s").alias("m")])
 AHEAD = pw.Frame("range", -3, 4)
 OVER = pw.OverOperator(keys=["k"], columns=[pw.OverColumn(F.sum("v").alias("s"), AHEAD)])
 POLICY = pw.StreamWindow.tumbling(count(2), partition_by=["k"])
+DEDUPLICATE = pw.DeduplicateOperator(keys=["k"], within=5, event_time="event_time")
 SPECS = {"windows": WINDOWS, "sliding": SLIDING, "chain": CHAIN, "over": OVER, "policy": POLICY}
 TABLES = {
     "windows": ["windows"],
@@ -43,6 +46,16 @@ def test_tables_have_names(name: str) -> None:
     assert list(operator.horizons(operator.state.clocks)) == TABLES[name]
     other = operator_for(SPECS[name], SCHEMA).state.tables
     assert operator.state.with_tables(other).tables == other
+
+
+@pytest.mark.parametrize("spec", [*SPECS.values(), DEDUPLICATE], ids=[*SPECS, "deduplicate"])
+def test_an_inspection_shows_the_keys_of_what_is_live(spec: Specification) -> None:
+    operator = operator_for(spec, SCHEMA)
+    operator.add(pl.DataFrame([[t, t % 3, t] for t in TIMES], schema=SCHEMA, orient="row"))
+    for watermark in (6, 11, 22):
+        operator.advance(watermark, watermark)
+        keys = inspected(operator).rows["k"].sort().to_list()
+        assert keys == operator.live()["k"].sort().to_list() != []
 
 
 @pytest.mark.parametrize("name", SPECS)
