@@ -4,8 +4,8 @@ Runs never change. So decoded runs are cached by their content, and copied to a 
 process reads from the durable store only the runs that no process of the machine has read or written.
 
 Invariant: cache and mirror are addressed by the checksum of the content, so no entry is ever stale. New runs
-are in memory until a commit has stored them. Cost: a run is encoded once, and decoded once by each process
-that reads it; a mirrored run is mapped into memory. The cache has up to a limit of bytes.
+are in memory until a commit has stored them. Cost: a run is encoded once. A process that reads it decodes it,
+or maps the copy of the mirror into memory. It does so again only if the cache, which is bounded, removed it.
 """
 
 from collections import OrderedDict

@@ -1,8 +1,8 @@
 """UNION, EXCEPT, INTERSECT, DISTINCT and VALUES in process (semantics 46.160, 46.171).
 
 With ALL, equal rows are numbered on each side. Invariant: then no two rows of a side are equal, and the n-th
-of equal rows on one side has a partner if and only if the other side has n of them. So INTERSECT is a semi
-join by all columns, and EXCEPT an anti join. Cost: a grouping of each side, and one join by hash.
+of equal rows on one side has a partner if and only if the other side has n of them or more. So INTERSECT is a
+semi join by all columns, and EXCEPT an anti join. Cost: a grouping of each side, and one join by hash.
 """
 
 from collections.abc import Sequence

@@ -138,7 +138,7 @@ class JoinEmission:
         if rows.height:
             self.parts.append((part, turns, rows))
 
-    def add_pairs(self, pairs: Iterable[tuple[Instants, pl.DataFrame]]) -> None:
+    def set_pairs(self, pairs: Iterable[tuple[Instants, pl.DataFrame]]) -> None:
         """Sets the pairs, in pieces. They are made when the rows are requested."""
         self.pairs = pairs
 
@@ -229,7 +229,7 @@ class Outcome:
             emission.add(PAIRED, self.turns(rows[FIRST]), single_rows(plan, LEFT, rows))
         elif spec.how != "anti":
             pieces = ((self.turns(pl.Series(pairs.later)), pair_rows(plan, pairs)) for pairs in self.pieces)
-            emission.add_pairs(pieces)
+            emission.set_pairs(pieces)
 
     def emit_early(self, emission: JoinEmission) -> None:
         """Emits the rows that have no partner in the evaluation after their arrival."""
