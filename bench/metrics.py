@@ -24,7 +24,7 @@ from bench.shapes import SHAPES, Shape
 from panewise import functions as F
 from panewise.engine.protocol import Operator
 from panewise.engine.registry import operator_for
-from panewise.observe.activity import merged
+from panewise.observe.activity import merged_activity
 from panewise.observe.journal import Journal
 from panewise.observe.micro_batch import BatchFigures, MicroBatch
 from panewise.spark.activity import SETTING, ActivitySettings, StepActivity
@@ -139,7 +139,7 @@ def _written(text: str) -> int:
     """Merges and writes the reports of four shards with this text; returns the length of the line."""
     with tempfile.TemporaryDirectory(prefix="bench-") as directory:
         journal = Journal(directory)
-        figures = BatchFigures({"rows_in": 1}, activity=merged([json.loads(json.dumps(text))] * 4))
+        figures = BatchFigures({"rows_in": 1}, activity=merged_activity([json.loads(json.dumps(text))] * 4))
         journal.add(MicroBatch("bench", 0, 1, 1.0, {"panewise": figures}))
         journal.close()
         return sum(path.stat().st_size for path in Path(directory).glob("*.jsonl"))

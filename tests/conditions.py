@@ -27,7 +27,7 @@ from panewise.spec.conditions import (
     Or,
     as_condition,
     check_condition,
-    columns_of,
+    columns_of_side,
 )
 from panewise.spec.conditions.literals import literal_of
 from panewise.spec.conditions.nodes import ARITHMETIC, COMPARISONS
@@ -106,7 +106,7 @@ def pairs(condition: Node) -> st.SearchStrategy[Pair]:
 
     Any value may be null. The columns that the condition does not read are null.
     """
-    return st.tuples(*(_rows(columns_of(condition, side)) for side in SIDES))
+    return st.tuples(*(_rows(columns_of_side(condition, side)) for side in SIDES))
 
 
 def _rows(names: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:

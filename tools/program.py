@@ -77,12 +77,12 @@ class Program:
         name = ".".join(("panewise", *parts)).removesuffix(".__init__")
         tree = ast.parse(path.read_text(encoding="utf-8"))
         module = self.modules[name] = Module(name, path.relative_to(root).as_posix(), tree)
-        waiting: list[ast.AST] = [tree]
-        while waiting:
-            node = waiting.pop()
+        unvisited: list[ast.AST] = [tree]
+        while unvisited:
+            node = unvisited.pop()
             children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _CONTEXTS)]
             module.parents.update(dict.fromkeys(children, node))
-            waiting += children
+            unvisited += children
             self._index(module, node)
 
     def _index(self, module: Module, node: ast.AST) -> None:
@@ -229,12 +229,12 @@ def _names_bound(node: ast.AST) -> set[str]:
 
 
 def _own_nodes(top: ast.AST) -> Iterator[ast.AST]:
-    waiting: list[ast.AST] = [*ast.iter_child_nodes(top)]
-    while waiting:
-        node = waiting.pop()
+    unvisited: list[ast.AST] = [*ast.iter_child_nodes(top)]
+    while unvisited:
+        node = unvisited.pop()
         yield node
         if not isinstance(node, FUNCTIONS):
-            waiting.extend(ast.iter_child_nodes(node))
+            unvisited.extend(ast.iter_child_nodes(node))
 
 
 def parameters(function: Function) -> list[str]:

@@ -66,11 +66,11 @@ def explain(given: str, rule: str, remedy: str) -> str:
     >>> explain("us=1 << 64", "a duration fits in 64 bits", "give a shorter duration")
     'us=1 << 64 | a duration fits in 64 bits | give a shorter duration [PW-TIME-002]'
     """
-    message = _joined(given, rule, remedy)
+    message = _message(given, rule, remedy)
     return _with_code(message, code_of(rule), message)
 
 
-def _joined(given: str, rule: str, remedy: str) -> str:
+def _message(given: str, rule: str, remedy: str) -> str:
     return f"{given} | {rule} | {remedy}"
 
 
@@ -106,7 +106,7 @@ class PanewiseError(Exception):
                 message = message[: printed.start()] + message[printed.end() :]
             self.given, self.rule, self.remedy = (*message.split(" | ", 2), "", "")[:3]
         else:
-            message = _joined(given, rule, remedy)
+            message = _message(given, rule, remedy)
             self.given, self.rule, self.remedy = given, rule, remedy
         super().__init__(message)
 
@@ -116,7 +116,7 @@ class PanewiseError(Exception):
         return self._printed or code_of(self.rule)
 
     def __str__(self) -> str:
-        return _with_code(super().__str__(), self.code, _joined(self.given, self.rule, self.remedy))
+        return _with_code(super().__str__(), self.code, _message(self.given, self.rule, self.remedy))
 
 
 class SpecError(PanewiseError, ValueError):

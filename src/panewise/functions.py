@@ -14,15 +14,15 @@ from panewise.errors import RefusedNameError
 from panewise.spec.aggregates import functions as _values
 from panewise.spec.aggregates import order_columns as _orders
 from panewise.spec.aggregates import order_sensitive as _order_sensitive
-from panewise.spec.aggregates import pairs as _pairs
 from panewise.spec.aggregates import rankings as _rankings
 from panewise.spec.aggregates import statistics as _statistics
+from panewise.spec.aggregates import two_columns as _two_columns
 from panewise.spec.aggregates.functions import *  # noqa: F403
 from panewise.spec.aggregates.order_columns import *  # noqa: F403
 from panewise.spec.aggregates.order_sensitive import *  # noqa: F403
-from panewise.spec.aggregates.pairs import *  # noqa: F403
 from panewise.spec.aggregates.rankings import *  # noqa: F403
 from panewise.spec.aggregates.statistics import *  # noqa: F403
+from panewise.spec.aggregates.two_columns import *  # noqa: F403
 from panewise.spec.operators.over.functions import (
     dense_rank,
     first_value,
@@ -47,7 +47,7 @@ __all__ = [
 __all__ += _values.__all__
 __all__ += _order_sensitive.__all__
 __all__ += _orders.__all__
-__all__ += _pairs.__all__
+__all__ += _two_columns.__all__
 __all__ += _rankings.__all__
 __all__ += _statistics.__all__
 

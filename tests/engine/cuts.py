@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from panewise.oracle.join.two_sides import invalid_row_reason, merged
-from panewise.oracle.rows import arrival_order, read
+from panewise.oracle.join.two_sides import invalid_row_reason, rows_of_both_sides
+from panewise.oracle.rows import arrival_order, read_row
 from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.testing.compare import same
 from panewise.testing.join_events import join_types
@@ -69,10 +69,10 @@ def rows_of_sides(spec: TwoSided, script: Events) -> Iterator[dict[str, Any]]:
             entry, valid[side] = spec.ports[side], []
             for row in arrival_order(entry, types[side], rows):
                 if invalid_row_reason(entry, types[side], row, now) is None:
-                    valid[side].append(read(entry, types[side], row, now))
+                    valid[side].append(read_row(entry, types[side], row, now))
                 else:
                     yield {"op": "add", "input": side, "rows": [row]}
-        for side, one in merged(spec, types, valid):
+        for side, one in rows_of_both_sides(spec, types, valid):
             yield {"op": "add", "input": side, "rows": [one.added]}
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from panewise import OverColumn, OverOperator, Sliding, StreamTime, Tumbling, WindowOperator
 from panewise import functions as F
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.small_frames import join_frames
 from panewise.testing import run
 
 NAN = math.nan
@@ -18,7 +18,7 @@ NAN = math.nan
 def test_a_join_by_one_sorted_column_of_floats_matches_nan(values: list[float | None], how: str) -> None:
     rows = pl.DataFrame({"k": values}, schema={"k": pl.Float64}).sort("k")
     others = rows.with_row_index("n")
-    assert joined(rows, others, ["k"], how)["n"].to_list() == list(range(len(values)))  # type: ignore[arg-type]
+    assert join_frames(rows, others, ["k"], how)["n"].to_list() == list(range(len(values)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

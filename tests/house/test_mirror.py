@@ -18,7 +18,7 @@ ELSEWHERE = {
     "oracle": "testing/test_transcripts.py",
     # What several operators share is tested through them, against the oracle.
     "engine/aggregate": "engine/aggregate/test_aggregation.py",
-    "engine/aggregate/arrival_order.py": "engine/aggregate/test_order_sensitive.py",
+    "engine/aggregate/in_arrival_order.py": "engine/aggregate/test_order_sensitive.py",
     "engine/aggregate/holistic.py": "engine/aggregate/test_range_aggregate.py",
     "engine/ingest": "engine/test_every_family.py",
     "engine/progress": "engine/progress/test_moved_by_rows.py",
@@ -135,7 +135,7 @@ ELSEWHERE = {
     "spark/kafka_topics.py": "spark/sinks/test_kafka.py",
     "spark/sinks": "spark/sinks/test_arguments.py",
     "spark/sinks/kafka_records.py": "spark/sinks/test_kafka.py",
-    "spark/sinks/results.py": "spark/sinks/test_kafka.py",
+    "spark/sinks/result_check.py": "spark/sinks/test_kafka.py",
     "spark/sinks/sequence.py": "spark/sinks/test_current.py",
     "spark/queries/bound_sinks.py": "spark/sinks/test_arguments.py",
     "spark/queries/dispatch.py": "spark/sinks/test_arguments.py",

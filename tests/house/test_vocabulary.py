@@ -2,10 +2,12 @@
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+
+import pytest
 
 from panewise.families import FAMILIES
 from panewise.matches import MATCHES
@@ -325,6 +327,7 @@ UPDATE_POLICIES = (
     "spec/operators/join/streams",
     "spec/matches/streams",
     "engine/join/streams/",
+    "sql/joins/",
 )
 
 
@@ -360,43 +363,90 @@ def test_only_messages_retire() -> None:
     check_each([path for path in files() if not shown(path).startswith(RETIRING)], retiring)
 
 
-# A turn is the rows of a batch that are applied together: all, or with evaluate="record" a single one. Window
-# operators and joins have turns. A struct of the state has a field of this name, too.
-TURNING = ("engine/join/", "engine/windows/operator.py", "engine/aggregate/several_ranks.py")
+# Words of names that mean one thing, each with its forms, and where it is meant.
+ONE_MEANING = {
+    # The rows of a batch that are applied together: all, or with evaluate="record" a single one. Window
+    # operators and joins have turns. A struct of the state has a field of this name, too.
+    "turn": (
+        {"turn", "turns", "turned"},
+        ("engine/join/", "engine/windows/operator.py", "engine/aggregate/several_ranks.py"),
+    ),
+    # The highest offset of received rows; on pictures, what is drawn.
+    "mark": (
+        {"mark", "marks"},
+        (
+            *("engine/ingest/", "engine/join/batch/", "engine/join/two_sides.py"),
+            *("engine/join/windows_of_sides.py", "engine/merged_header.py", "engine/nested/operator.py"),
+            *("engine/protocol.py", "observe/", "spark/workers/", "standalone/operator.py"),
+            *("standalone/positions.py", "standalone/retained/", "state/manifest.py"),
+        ),
+    ),
+    # Rows wait, in these families; in a process messages, emissions and calls; and calls that wait for
+    # queries. A window does not: it has pending rows, and its trigger a deadline. The stored description of
+    # a run has a field of this name.
+    "wait": (
+        {"wait", "waits", "waited", "waiting", "await", "awaits", "awaited"},
+        (
+            *("spec/operators/deduplicate.py", "spec/operators/join/", "spec/matches/", "spec/describe/"),
+            *("engine/deduplicate/", "engine/over/", "engine/join/"),
+            *("oracle/deduplicate/", "oracle/over/", "oracle/join/"),
+            *("standalone/", "cli/sql.py", "demo/", "spark/queries/", "spark/streaming_sql/script_run.py"),
+            "state/manifest.py",
+        ),
+    ),
+    # Earlier than a watermark or a horizon. In texts of SQL it is what follows, and OVER columns have a
+    # public property of this name.
+    "behind": (
+        {"behind"},
+        (
+            *("engine/ingest/row_engine.py", "engine/join/", "engine/progress/clocks.py", "engine/windows/"),
+            *("engine/windowing/fixed_lateness.py", "engine/windowing/session_lateness.py"),
+            *("oracle/join/", "oracle/windows/", "spec/", "spark/streaming_sql/", "sql/", "testing/"),
+        ),
+    ),
+    # What a join makes, as the public function says.
+    "joined": (
+        {"joined"},
+        ("demo/join/", "spark/builders/join.py", "spark/streaming_sql/", "sql/"),
+    ),
+}
 
 
-def turning(path: Path) -> list[str]:
-    if not re.search(r"(?<![a-z])turn(s|ed)?(?![a-z])", text(path), re.IGNORECASE):
+def names_with(forms: set[str], path: Path) -> list[str]:
+    if not any(form in text(path).lower() for form in forms):
         return []
     return [
         f"{shown(path)}:{line}: {name}"
         for line, name in identifiers(tree(path))
-        if {"turn", "turns", "turned"} & set(snake_case(name).lower().split("_"))
+        if forms & set(snake_case(name).lower().split("_"))
     ]
 
 
-def test_only_rows_of_a_batch_have_turns() -> None:
-    check_each([path for path in files() if not shown(path).startswith(TURNING)], turning)
+@pytest.mark.parametrize("word", ONE_MEANING)
+def test_a_word_of_names_means_one_thing(word: str) -> None:
+    forms, places = ONE_MEANING[word]
+    check_each([path for path in files() if not shown(path).startswith(places)], partial(names_with, forms))
 
 
-# A mark is the highest offset of received rows, in these files; on pictures, what is drawn.
-MARKING = (
-    *("engine/ingest/", "engine/join/batch/", "engine/join/two_sides.py", "engine/join/windows_of_sides.py"),
-    *("engine/merged_header.py", "engine/nested/operator.py", "engine/protocol.py"),
-    *("observe/", "spark/workers/", "standalone/operator.py", "standalone/positions.py"),
-    *("standalone/retained/", "state/manifest.py"),
-)
+# Functions that many modules define, for the same in each.
+IN_MANY_MODULES = {
+    **dict.fromkeys(("describe", "division", "inspect", "tables", "take_over"), "a part of a family"),
+    "check_columns": "the check of an input, in each layer",
+    "command": "a command of the command line",
+    "play": "plays a script of the tests in a runtime",
+    "result": "the result of an aggregate, in a module for each kind of partials",
+    "result_of": "the result of an aggregate",
+    "run": "runs a demo or a script of the tests",
+    "write": "writes files of a demo",
+}
+MANY = 4  # modules, from which the name is in this table
 
 
-def marking(path: Path) -> list[str]:
-    if not re.search(r"(?<![a-z])marks?(?![a-z])", text(path), re.IGNORECASE):
-        return []
-    return [
-        f"{shown(path)}:{line}: {name}"
-        for line, name in identifiers(tree(path))
-        if {"mark", "marks"} & set(snake_case(name).lower().split("_"))
-    ]
-
-
-def test_a_mark_is_not_a_watermark() -> None:
-    check_each([path for path in files() if not shown(path).startswith(MARKING)], marking)
+def test_a_function_that_many_modules_define_means_one_thing() -> None:
+    modules = Counter(
+        name
+        for path in files()
+        for name in {node.name for node in tree(path).body if isinstance(node, ast.FunctionDef)}
+        if not name.startswith("_")
+    )
+    assert {name for name, count in modules.items() if count >= MANY} == {*IN_MANY_MODULES}

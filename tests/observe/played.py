@@ -10,7 +10,7 @@ from panewise.engine.checkpoint import StoredOperator
 from panewise.engine.registry import by_port
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.families import INPUT
-from panewise.observe.activity import merged
+from panewise.observe.activity import merged_activity
 from panewise.observe.micro_batch import TIMINGS, BatchFigures, MicroBatch
 from panewise.spark.activity import ActivitySettings, StepActivity
 from panewise.spark.metrics import REASONS, Tally, figures_of
@@ -100,7 +100,7 @@ class Played:
                 name: figures[name]
                 for name in ("shards", "live", "state_bytes", "watermark", "watermark_delay")
             },
-            activity=merged([text]),
+            activity=merged_activity([text]),
         )
         return MicroBatch(query, self.batch, output.counts.rows_in, 0.5, {self.name: report}, began)
 

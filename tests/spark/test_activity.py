@@ -12,7 +12,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.chrono import MAX_INSTANT
 from panewise.errors import SetupError
-from panewise.observe.activity import Activity, emitted
+from panewise.observe.activity import Activity, emitted_count
 from panewise.observe.entries import Ended, Entry, Started
 from panewise.observe.journal_reader import JournalReader
 from panewise.observe.micro_batch import MicroBatch
@@ -121,7 +121,7 @@ def test_every_family(name: str) -> None:
     activity = figures.activity
     assert activity is not None
     counts = list((activity.windows or {}).values())
-    assert sum(map(emitted, counts)) == figures.counts["panes"] == expected
+    assert sum(map(emitted_count, counts)) == figures.counts["panes"] == expected
     assert activity.keys == {"a": 6 if rows is BOTH else 3}
     times = [time for bounds in activity.windows or {} for time in bounds if time is not None]
     assert bool(times) == (name != "policy")
@@ -235,7 +235,7 @@ def test_a_query_is_written_to_a_journal(feed: Feed) -> None:
     for report in reports:
         assert report.activity is not None
         for bounds, counts in (report.activity.windows or {}).items():
-            windows[bounds] = windows.get(bounds, 0) + emitted(counts)
+            windows[bounds] = windows.get(bounds, 0) + emitted_count(counts)
         for key, rows in (report.activity.keys or {}).items():
             keys[key] = keys.get(key, 0) + rows
     assert sorted(count for count in windows.values() if count) == [1, 1]

@@ -14,7 +14,7 @@ import panewise as pw
 from panewise import Window
 from panewise import functions as F
 from panewise.spark import WindowBuilder, configure, over, policy_windows, windowed
-from panewise.spark.metrics import NAMES, joined
+from panewise.spark.metrics import NAMES, with_metrics_row
 from panewise.streamwindow import count
 from tests.nightly import first_here
 from tests.spark.conftest import START, Feed, emitted, read_state, write
@@ -210,8 +210,8 @@ def test_two_operators_in_one_query_have_two_names(feed: Feed, spark: SparkSessi
 
 def test_the_row_of_metrics_beside_panes() -> None:
     panes = pa.table({"k": ["a", "b"], "n": [1, 2]})
-    both = joined(panes, "7,4")
+    both = with_metrics_row(panes, "7,4")
     assert both.to_pydict() == {"k": ["a", "b", None], "n": [1, 2, None], "__metrics": [None, None, "7,4"]}
     assert both.column("k").num_chunks == 1
-    assert joined(panes.slice(0, 0), "7,4").num_rows == 1
-    assert joined(panes, None).column("__metrics").null_count == 2
+    assert with_metrics_row(panes.slice(0, 0), "7,4").num_rows == 1
+    assert with_metrics_row(panes, None).column("__metrics").null_count == 2

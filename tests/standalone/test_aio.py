@@ -217,7 +217,7 @@ def test_a_call_that_is_cancelled_while_it_waits_adds_nothing() -> None:
             await settled()
             waiting[0].cancel()
             await settled()
-            assert len(operator._delivery.changes._waiting) == 1
+            assert len(operator._delivery.waiting_calls._waiting) == 1
             emissions = aiter(operator)
             await anext(emissions)
             following = asyncio.create_task(anext(emissions))

@@ -10,7 +10,7 @@ from panewise import functions as F
 from panewise.families import FAMILIES, part
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run, runner
-from panewise.testing.retractions import Ledger, check_retractions, identity
+from panewise.testing.retractions import Ledger, check_retractions, hashable
 
 ROW = {"k": "a", "v": [1.5, {"w": math.nan}], "timing": "EARLY"}
 PLUS, MINUS = {**ROW, "op": "+", "processing_time": 1}, {**ROW, "op": "-", "processing_time": 7}
@@ -57,8 +57,8 @@ def test_what_remains() -> None:
 
 
 def test_equal_values() -> None:
-    assert identity(math.nan) == identity(float("nan")) != identity(None)
-    assert identity(1) == identity(1.0) != identity(True)
+    assert hashable(math.nan) == hashable(float("nan")) != hashable(None)
+    assert hashable(1) == hashable(1.0) != hashable(True)
 
 
 WINDOWS = WindowOperator(window=Tumbling(10), aggregates=[F.count().alias("n")], accumulation="retracting")

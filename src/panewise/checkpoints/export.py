@@ -18,7 +18,7 @@ from panewise.spec.codec import changed_fields
 from panewise.state import Manifest
 from panewise.state.export_file import MANIFEST, ExportedFrom, writing
 from panewise.state.manifest import REMEDY
-from panewise.state.run_format import check
+from panewise.state.run_format import checked_stream
 
 _LAST: Final = 0  # Spark numbers the stateful operators of a query from the last one on
 
@@ -84,7 +84,7 @@ def export_checkpoint(
                     if name not in entries:
                         raise StateError(f"run {name} is missing", "a manifest names runs that exist", REMEDY)
                     data = entries[name]
-                    check(data, name)
+                    checked_stream(data, name)
                     writer.add(stored.number, shard, name, data)
                     after_run()
                     length += len(data)

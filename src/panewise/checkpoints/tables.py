@@ -1,8 +1,8 @@
 """Reads the tables of a stored shard in bounded memory.
 
 Runs are read one after the other. If a shard has many rows, those of each run are divided by their keys into
-parts, which wait in temporary files. Rows of one key are in one part, so each part can be inspected as if it
-were a shard.
+parts, which are put into temporary files. Rows of one key are in one part, so each part can be inspected as
+if it were a shard.
 
 Invariant: of several rows of a window the newest is valid, and the last run is the newest. Each run is read
 once for each table and choice of columns, however many parts there are.
@@ -21,7 +21,7 @@ from panewise.errors import StateError
 from panewise.state import Run
 from panewise.state.arrow_streams import frame_of_table
 from panewise.state.manifest import REMEDY
-from panewise.state.run_format import check, checksum, decode
+from panewise.state.run_format import checked_stream, checksum, decode
 from panewise.state.run_store import missing, other_windows
 
 MANY = 1 << 20  # rows of a shard from which on it is divided; also about as many as a part has
@@ -87,7 +87,7 @@ class ShardTables:
         """Yields columns of runs, which have the same types in all of them."""
         types: pl.Schema | None = None
         for run in runs:
-            rows = columns_of(self.stored[run.name], run, columns)
+            rows = read_columns(self.stored[run.name], run, columns)
             types = types or rows.schema
             if rows.schema != types:
                 raise _other_columns(run)
@@ -122,15 +122,15 @@ def check_sound(stored: Mapping[str, bytes], run: Run) -> int:
     if run.name not in stored:
         raise missing(run.name)
     data = stored[run.name]
-    check(data, run.name)
+    checked_stream(data, run.name)
     if checksum(data) != run.checksum and decode(data, run.name).height != run.rows:
         raise other_windows(run.name)
     return len(data)
 
 
-def columns_of(data: bytes, run: Run, columns: list[str]) -> pl.DataFrame:
+def read_columns(data: bytes, run: Run, columns: list[str]) -> pl.DataFrame:
     """Returns some columns of a stored run. The others are not decompressed."""
-    stream = check(data, run.name)
+    stream = checked_stream(data, run.name)
     try:
         schema = pa.ipc.open_stream(pa.py_buffer(stream)).schema
         if not set(columns) <= set(schema.names) or (

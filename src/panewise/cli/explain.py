@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from panewise.cli.command import argument, new_command
-from panewise.cli.sql import compiled, read
+from panewise.cli.sql import compiled, read_script
 from panewise.errors import SetupError
 
 
@@ -36,7 +36,7 @@ def command(file: str) -> int:
     from panewise.spec.codec import read_document, without_functions  # noqa: PLC0415
     from panewise.spec.describe import describe  # noqa: PLC0415
 
-    text = read(file, "a specification is a file of JSON in UTF-8, as to_json returns it")[1]
+    text = read_script(file, "a specification is a file of JSON in UTF-8, as to_json returns it")[1]
     click.echo(describe(without_functions(read_document(text))))
     return 0
 

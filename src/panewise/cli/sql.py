@@ -88,7 +88,7 @@ def compiled(script: str, conf: Mapping[str, str] | None = None) -> "Iterator[Ap
     """Yields a compiled script. An error of SQL in the block is shown with its place; it ends the command."""
     from panewise.sql.script.application import compile_script  # noqa: PLC0415 - this loads sqlglot
 
-    name, text = read(script, "a script is a file of text in UTF-8")
+    name, text = read_script(script, "a script is a file of text in UTF-8")
     try:
         application = compile_script(text, dict(conf or {}))
         for warning in application.warnings:
@@ -104,7 +104,7 @@ def _placed(name: str, error: SqlError) -> str:
     return name if error.line is None else f"{name}:{error.line}:{error.column}"
 
 
-def read(script: str, rule: str) -> tuple[str, str]:
+def read_script(script: str, rule: str) -> tuple[str, str]:
     """Returns the name and the text of a file, or of standard input for `-`. `rule` says what the file is."""
     if script == "-":
         return "<stdin>", sys.stdin.read()

@@ -2,7 +2,7 @@
 
 What may change is decided in :mod:`panewise.spec.evolution`, and how rows are converted by the families
 (:class:`panewise.engine.family_parts.TakeOver`). Here it is done to the tables of a state, run by run, so
-memory contains one run at a time besides the new ones, which wait for the next commit.
+memory contains one run at a time besides the new ones, which the next commit stores.
 """
 
 import logging

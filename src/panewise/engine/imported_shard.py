@@ -38,12 +38,12 @@ class ImportedShard:
 
     load: Callable[[], StoredOperator]
     commit: Callable[[StoredOperator], None]
-    _waiting: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
+    _unstored: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
     _rows: int = 0
 
     def add(self, table: str, rows: pl.DataFrame) -> None:
         """Adds rows of a table. Later ones are newer."""
-        self._waiting.setdefault(table, []).append(rows)
+        self._unstored.setdefault(table, []).append(rows)
         self._rows += rows.height
         if self._rows >= MANY:
             self._store(last=False)
@@ -56,9 +56,9 @@ class ImportedShard:
         stored = self.load()
         state = stored.operator.state
         tables = dict(state.tables)
-        for name, pieces in self._waiting.items():
+        for name, pieces in self._unstored.items():
             tables[name] = tables[name].with_stored(vstack_frames(pieces))
-        self._waiting, self._rows = {}, 0
+        self._unstored, self._rows = {}, 0
         state = state.with_tables(tables)
         settle = engine_parts(stored.operator.spec).settled
         stored.operator.replace_state(settle(state) if last else state)

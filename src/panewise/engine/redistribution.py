@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
@@ -20,6 +19,7 @@ from panewise.engine.checkpoint import check_same, check_types, continued, runs_
 from panewise.engine.columns import END, ONE_KEY
 from panewise.engine.family_parts import Division, engine_parts
 from panewise.engine.kernels.hashing import shard_places
+from panewise.engine.kernels.sorting import Places
 from panewise.engine.merged_header import HeaderRules, merged_header, with_floor_of
 from panewise.engine.protocol import Operator, Schema, Schemas
 from panewise.engine.registry import operator_for
@@ -30,7 +30,6 @@ from panewise.state.manifest import checked
 from panewise.state.run_format import decode
 from panewise.state.run_store import missing
 
-Places = npt.NDArray[np.intp]
 _NOWHERE: Final = -1
 
 

@@ -22,7 +22,7 @@ from panewise.engine.tables.run import RunRows, Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.state import Mirror, Run, RunStore
 from panewise.state.arrow_streams import StreamBytes, frame_of_table, own_text, release_memory, shares_text
-from panewise.state.run_format import check, checksum, decode_table, encode, stream_of
+from panewise.state.run_format import checked_stream, checksum, decode_table, encode, stream_of
 from panewise.state.run_store import other_windows
 
 DEFAULT_BYTES = 1 << 30
@@ -170,7 +170,7 @@ class RunLibrary:
             stored = encode(rows.bare if table is None else table.drop_columns([HASH]), run.name, spool)
         self.store.put_run(run.name, stored)
         run = replace(run, checksum=checksum(stored))
-        content = check(stored) if short else table
+        content = checked_stream(stored) if short else table
         del stored, table
         self._copied(run, shape, rows, content)
         if not short:
@@ -210,7 +210,7 @@ class RunLibrary:
         if checksum(stored) != run.checksum:
             run = self._found[run.name] = _described_again(run, rows, checksum(stored))
         short = rows.frame.estimated_size() <= _SHORT
-        content: StreamBytes | pa.Table | None = check(stored) if short else None
+        content: StreamBytes | pa.Table | None = checked_stream(stored) if short else None
         if not short and shares_text(frame):
             content = table.append_column(HASH, rows.frame[HASH].to_arrow())
         del stored, table, frame

@@ -59,7 +59,7 @@ class Activity:
     keys: Mapping[str, int] | None = None
 
 
-def merged(texts: Iterable[str]) -> Activity | None:
+def merged_activity(texts: Iterable[str]) -> Activity | None:
     """Returns the activity of all shards, given the text of each; None if there is none."""
     documents = [json.loads(text) for text in texts if text]
     if not documents:
@@ -99,17 +99,17 @@ def _windows(documents: Iterable[Mapping[str, Any]]) -> tuple[dict[Bounds, tuple
             sums[bounds] = [a + b for a, b in zip(known, counts, strict=True)]
         left, panes = (a + b for a, b in zip((left, panes), document.get("left_out", (0, 0)), strict=True))
     ranked = sorted(
-        sums, key=lambda bounds: (-emitted(sums[bounds]), -sums[bounds][CHANGED], -(bounds[0] or 0))
+        sums, key=lambda bounds: (-emitted_count(sums[bounds]), -sums[bounds][CHANGED], -(bounds[0] or 0))
     )
-    panes += sum(emitted(sums[bounds]) for bounds in ranked[MOST_WINDOWS:])
+    panes += sum(emitted_count(sums[bounds]) for bounds in ranked[MOST_WINDOWS:])
     left += max(0, len(ranked) - MOST_WINDOWS)
     return {bounds: tuple(sums[bounds]) for bounds in ranked[:MOST_WINDOWS]}, left, panes
 
 
-def emitted(counts: Sequence[int]) -> int:
+def emitted_count(counts: Sequence[int]) -> int:
     """Returns how many rows were emitted for a window.
 
-    >>> emitted((1, 2, 3, 0, 1, 9, 9))
+    >>> emitted_count((1, 2, 3, 0, 1, 9, 9))
     7
     """
     return sum(counts[: len(EMITTED)])

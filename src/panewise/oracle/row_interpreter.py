@@ -9,7 +9,7 @@ from panewise.oracle.columns import checked_types
 from panewise.oracle.outputs import Output, empty_output, rows_after_finish
 from panewise.oracle.progress.clocks import Clock, Clocks
 from panewise.oracle.received_offsets import ReceivedOffsets
-from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.rows import Row, arrival_order, invalid_reason, read_row
 
 
 class RowInterpreter(ABC):
@@ -114,7 +114,7 @@ class RowInterpreter(ABC):
             output["invalid"].append({"row": dict(added), "reason": reason})
             counts["invalid"] += 1
             return None
-        row = read(self._spec, self._types, added, self.now.processing_time)
+        row = read_row(self._spec, self._types, added, self.now.processing_time)
         self._clocks.record_time(row.values, row.time)
         if self._positions.is_replay(self._spec.position, row.values):
             counts["replays"] += 1

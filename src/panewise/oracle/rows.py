@@ -42,7 +42,7 @@ class Row:
     values: dict[str, Any]
 
 
-def read(spec: Entry, types: Types, added: dict[str, Any], processing_time: int) -> Row:
+def read_row(spec: Entry, types: Types, added: dict[str, Any], processing_time: int) -> Row:
     """Reads a row that has been validated."""
     values = {name: as_type(added.get(name), types.get(name)) for name in spec.columns_read}
     if spec.whole_rows:
@@ -192,7 +192,7 @@ def _no_window(spec: Entry, types: Types, row: dict[str, Any], processing_time: 
     # OVER operators and policies assign no windows; in windows of rows the row has no number yet.
     if spec.window is None or counted(spec.window):
         return None
-    parsed = read(spec, types, row, processing_time)
+    parsed = read_row(spec, types, row, processing_time)
     t, values = parsed.time, parsed.values
     if isinstance(spec.window, Custom):
         reason = no_windows_reason(spec.window, given_windows(spec.window, t, values))

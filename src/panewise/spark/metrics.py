@@ -122,7 +122,7 @@ def with_metrics(schema: StructType) -> StructType:
     return StructType([*schema.fields, StructField(COLUMN, StringType())])
 
 
-def joined(table: pa.Table, metrics: str | None) -> pa.Table:
+def with_metrics_row(table: pa.Table, metrics: str | None) -> pa.Table:
     """Returns the rows with the metrics column, which is null in all of them.
 
     If there are metrics, a further row contains them and nothing else.

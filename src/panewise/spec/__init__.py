@@ -72,7 +72,7 @@ from panewise.spec.windows.size_in_rows import Rows, length, rows
 from panewise.spec.windows.sliding import Sliding
 from panewise.spec.windows.traits import (
     closed_at_end,
-    columns_of,
+    columns_of_window,
     counted,
     counted_by_key,
     gap_columns,

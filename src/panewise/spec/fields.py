@@ -80,7 +80,7 @@ def kind_of(value: Any, where: str, kinds: Mapping[str, Any]) -> str:
     return kind
 
 
-def listed(what: str) -> Reader:
+def list_reader(what: str) -> Reader:
     """Returns a reader of lists of strings, which become tuples. Errors describe the list by `what`."""
 
     def read(value: Any, where: str) -> tuple[str, ...]:
@@ -91,7 +91,7 @@ def listed(what: str) -> Reader:
     return read
 
 
-names = listed("a list of column names")
+names = list_reader("a list of column names")
 
 
 def several(name: str, values: Any) -> tuple[Any, ...]:

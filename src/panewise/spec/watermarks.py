@@ -133,7 +133,7 @@ class StreamTime:
             With evaluate="record" there is then one shard.
         idle_after: a length of processing time, above zero. Once there has been no valid row for this long,
             the watermark moves on with the clock, as if event time went on since the last row. So the last
-            windows complete without further rows. Only with per="all". Default: the watermark waits for rows.
+            windows complete without further rows. Only with per="all". Default: only rows move the watermark.
             An int is in microseconds.
 
     Raises:

@@ -74,7 +74,7 @@ def operator_input(select: Select, table: TableFunction | None, scope: QueryScop
         return single_input(table.data, scope).called(table.alias)
     if isinstance(source, (NamedTable, Derived)) and simple:
         return single_input(source, scope)
-    return _joined(select, source, scope)
+    return _input_with_joins(select, source, scope)
 
 
 def single_input(source: Source, scope: QueryScope) -> OperatorInput:
@@ -184,7 +184,7 @@ def renamed_columns(stage: QueryStage, columns: Sequence[str], alias: str | None
     return SparkStage(("SELECT * FROM ", f" ({names})"), ((stage, alias),), plain=plain)
 
 
-def _joined(select: Select, source: Source, scope: QueryScope) -> OperatorInput:
+def _input_with_joins(select: Select, source: Source, scope: QueryScope) -> OperatorInput:
     """Returns an input that Spark makes: a join with tables, or LATERAL VIEW."""
     end = select.others[-1][1].end if select.others else source.span.end
     start = source.span.start if select.source_span is None else select.source_span.start

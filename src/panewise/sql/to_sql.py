@@ -7,7 +7,7 @@ from panewise.families import CHAIN, DEDUPLICATE, JOIN, OVER, WINDOWS
 from panewise.spec import Specification
 from panewise.sql.writing.deduplication import deduplication
 from panewise.sql.writing.joins import join
-from panewise.sql.writing.over import over
+from panewise.sql.writing.over import over_text
 from panewise.sql.writing.ranking import ranking_or_windows
 from panewise.sql.writing.windows import chain
 from panewise.sql.writing.words import unsaid
@@ -36,7 +36,7 @@ def to_sql(spec: Specification, table: str = "t") -> str:
     writers: dict[str, Callable[[Any, str], str]] = {
         WINDOWS.name: ranking_or_windows,
         CHAIN.name: chain,
-        OVER.name: over,
+        OVER.name: over_text,
         JOIN.name: join,
         DEDUPLICATE.name: deduplication,
     }

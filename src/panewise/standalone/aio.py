@@ -1,4 +1,4 @@
-"""An operator for asyncio: producers wait while the consumer is behind."""
+"""An operator for asyncio: producers wait while the consumer is slower."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -49,7 +49,7 @@ _FITTING: Final = (
 
 @dataclass(frozen=True)
 class WindowEnds:
-    """Where windows end: on a grid or, with `gap`, behind their last row.
+    """Where windows end: on a grid or, with `gap`, after their last row.
 
     Attributes:
         step: the distance of two ends on the grid.

@@ -73,8 +73,8 @@ class Deferral:
         if clock is not None and not self._ignores_clock:
             return False
         watermark = watermark if self._delay is None else None  # else rows move it, and this has no meaning
-        waiting = self._first_end if self._buffer.size else MAX_INSTANT
-        if watermark is not None and watermark >= min(waiting, self._host.next_due()):
+        first_end = self._first_end if self._buffer.size else MAX_INSTANT
+        if watermark is not None and watermark >= min(first_end, self._host.next_due()):
             return False
         self._buffer.move(clock, watermark)
         return True

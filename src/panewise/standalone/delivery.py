@@ -14,8 +14,8 @@ from panewise.calls import Calls
 from panewise.choices import is_choice
 from panewise.errors import DeliveryDisabledError, InputError
 from panewise.standalone.callbacks import Callbacks
-from panewise.standalone.changes import Changes
 from panewise.standalone.emission import RejectedMessage
+from panewise.standalone.waiting_calls import WaitingCalls
 
 T = TypeVar("T")
 Mode: TypeAlias = Literal["standalone", "automatic"]
@@ -41,7 +41,7 @@ class Delivery(Generic[T]):
         closed: whether the operator is closed.
         failed: whether it is closed because a commit failed.
         commits: whether commits happen without `flush`, as there is a downstream or a loop of asyncio.
-        changes: wakes the tasks of asyncio when something was emitted, accepted or removed, and at the close.
+        waiting_calls: the calls that wait until something is emitted, accepted or removed, or the close.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Delivery(Generic[T]):
         _check_error_output(error_output)
         self.callbacks, self._kind = callbacks, kind
         self._downstream, self._error_output = downstream, error_output
-        self.calls, self.changes = Calls("an operator"), Changes()
+        self.calls, self.waiting_calls = Calls("an operator"), WaitingCalls()
         self.outputs, self.rejected = deque[T](), deque[RejectedMessage]()
         self.disabled = self.closed = self.failed = False
         self.automatic = self.commits = downstream is not None
@@ -71,7 +71,7 @@ class Delivery(Generic[T]):
 
         What leaves a queue has been accepted. So an output whose delivery raised an error is delivered again.
         """
-        self.changes.notify()
+        self.waiting_calls.notify()
         while self.rejected and self._error_output is not None:
             self.disabled = True
             self._error_output(self.rejected[0])
@@ -88,7 +88,7 @@ class Delivery(Generic[T]):
     def clear(self) -> None:
         """Removes all outputs, and wakes the tasks that wait for room."""
         self.outputs.clear()
-        self.changes.notify()
+        self.waiting_calls.notify()
 
     def discard(self, is_later: Callable[[T], bool]) -> None:
         """Removes the outputs of later steps, after the operator has returned to an earlier state."""
@@ -133,7 +133,7 @@ class Delivery(Generic[T]):
         if self.closed:
             return
         self.closed, self.failed = True, failed
-        self.changes.notify()
+        self.waiting_calls.notify()
         try:
             with self.calls.released():
                 self.callbacks.teardown()

@@ -1,6 +1,6 @@
 """What callers can do with every operator in process: take outputs, move the clock, close it (31, 32).
 
-With asyncio, producers wait while the loop over the outputs is behind (semantics 32.5).
+With asyncio, producers wait while the loop over the outputs is slower (semantics 32.5).
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -152,7 +152,7 @@ class AsyncFront(Generic[T]):
     def __init__(self, operator: Front[T, Core], capacity: int) -> None:
         # Both fronts are of one module: this one accepts the outputs in place of the caller of the other one.
         self._delivery, self._core, self._capacity = operator._delivery, operator._core, capacity
-        self._outputs, self._changes = self._delivery.outputs, self._delivery.changes
+        self._outputs, self._waiting_calls = self._delivery.outputs, self._delivery.waiting_calls
         self._close = operator.close
         self._delivery.begin_loop()
         self._loop: _Loop[T] | None = None
@@ -167,7 +167,7 @@ class AsyncFront(Generic[T]):
         """
         await self._step(self._evaluate)
         self._ended = True
-        self._changes.notify()
+        self._waiting_calls.notify()
 
     def _evaluate(self) -> None:
         with self._delivery.calls.within():
@@ -180,7 +180,7 @@ class AsyncFront(Generic[T]):
         The output that the earlier loop took last, and has not accepted, comes again.
         """
         self._taken, self._loop = None, _Loop(self._next)
-        self._changes.notify()
+        self._waiting_calls.notify()
         return self._loop
 
     async def __aenter__(self) -> Self:
@@ -191,7 +191,7 @@ class AsyncFront(Generic[T]):
 
     async def _step(self, work: Callable[[], R]) -> R:
         """Waits for room, does a step, and returns its result. After :meth:`end` it raises an error."""
-        await self._changes.until(lambda: self._ended or self._delivery.closed or self._has_room())
+        await self._waiting_calls.until(lambda: self._ended or self._delivery.closed or self._has_room())
         if self._ended:
             raise InputError("an operator that has ended", "nothing is added after end()", "make a new one")
         result = work()
@@ -216,7 +216,7 @@ class AsyncFront(Generic[T]):
         self._check_loop(loop)
         if self._taken is not None:
             self._accept(self._taken)
-        await self._changes.until(
+        await self._waiting_calls.until(
             lambda: self._outputs or self._ended or self._delivery.closed or self._loop is not loop
         )
         self._check_loop(loop)
@@ -234,7 +234,7 @@ class AsyncFront(Generic[T]):
             if self._outputs and self._outputs[0] is output:  # not so after a reset
                 self._outputs.popleft()
             self._core.commit_due()
-        self._changes.notify()
+        self._waiting_calls.notify()
 
     def _check_loop(self, loop: "_Loop[T]") -> None:
         self._delivery.check_open()

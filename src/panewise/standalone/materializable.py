@@ -11,7 +11,7 @@ from panewise.standalone.store_entries import KEY_TYPES, has_bytes
 from panewise.stores import SessionStore, WindowStore
 
 
-def check(
+def check_materializable(
     spec: Specification, schemas: Schemas, results: Schema, store: WindowStore | SessionStore
 ) -> ResultWindows:
     """Returns the windows whose current results a store will have, after checking that it can have them.

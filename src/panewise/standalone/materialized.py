@@ -1,9 +1,9 @@
 """Puts the current result of each window into a store of the caller (semantics 31.13 to 31.19).
 
-Invariant: unless `behind` is true, the store has the result of every live window as the state of the operator
-has it. A step sets `behind` before it puts anything. So if a put fails, or the state returns to an earlier
-one, the store is made equal to the state before the next step. Cost: a step puts the results of the windows
-that it changes. To make the store equal to the state takes a pass over its entries and over all live
+Invariant: unless `outdated` is true, the store has the result of every live window as the state of the
+operator has it. A step sets `outdated` before it puts anything. So if a put fails, or the state returns to an
+earlier one, the store is made equal to the state before the next step. Cost: a step puts the results of the
+windows that it changes. To make the store equal to the state takes a pass over its entries and over all live
 windows.
 """
 
@@ -33,7 +33,7 @@ class Materialized:
         results: returns the current results of the operator.
 
     Attributes:
-        behind: whether the store may differ from the state.
+        outdated: whether the store may differ from the state.
     """
 
     def __init__(
@@ -44,18 +44,18 @@ class Materialized:
     ) -> None:
         self._keys, self._names = windows.keys, windows.aggregates
         self._store, self._results = store, results
-        self.behind = True
+        self.outdated = True
 
     def step(self, operator: Operator, work: Callable[[], T]) -> T:
         """Does a step, and puts the results that it has changed. Returns what the step returns."""
-        if self.behind:
+        if self.outdated:
             self.synchronise(operator)
         returned, changes = self._results(operator).changed_by(work)
-        self.behind = True
+        self.outdated = True
         for change in changes:
             deleted = [(place, None) for place in self._places(change.deleted)]
             self._put([*deleted, *self._entries(change.results)])
-        self.behind = False
+        self.outdated = False
         return returned
 
     def synchronise(self, operator: Operator) -> None:
@@ -64,7 +64,7 @@ class Materialized:
         Entries of windows that have expired or closed stay, as their results are final. All other entries
         that are not those of live windows are deleted.
         """
-        self.behind = True
+        self.outdated = True
         current = self._results(operator)
         results, closed = current.live()
         live = {*self._places(results), *self._places(closed)}
@@ -72,13 +72,13 @@ class Materialized:
         final = current.expired(self._windows(others, results.schema))
         deleted = [(place, None) for place, stays in zip(others, final, strict=True) if not stays]
         self._put([*deleted, *self._entries(results)])
-        self.behind = False
+        self.outdated = False
 
     def commit(self) -> None:
         """Makes the store durable, if it has a directory.
 
         It is called before the state is committed. So a crash between the two leaves a store that is ahead
-        of the state, which :meth:`synchronise` mends. One that is behind would lack final results.
+        of the state, which :meth:`synchronise` mends. One that is outdated would lack final results.
         """
         self._store.commit()
 

@@ -394,7 +394,7 @@ def _materialized(
     """Returns what puts the results of an operator into a store, None without a store."""
     if store is None:
         return None
-    windows = materializable.check(operator.spec, schemas, operator.plan.pane_schema, store)
+    windows = materializable.check_materializable(operator.spec, schemas, operator.plan.pane_schema, store)
     results = engine_parts(operator.spec).current_results
     assert results is not None, "a family whose windows have results returns them"
     return Materialized(windows, store, results)

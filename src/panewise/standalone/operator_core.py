@@ -159,7 +159,7 @@ class OperatorCore(Core):
 
     def advance(self, clock: int | None, watermark: int | None, port: str | None) -> None:
         """Moves the clocks, after the messages that wait. Readings that emit nothing may wait, too."""
-        if not self._waits_move(clock, watermark, port):
+        if not self._defers_move(clock, watermark, port):
             self.prepare()
             self._step(lambda operator: [operator.advance(clock, watermark, port)])
             self.records.advanced(watermark)
@@ -228,7 +228,7 @@ class OperatorCore(Core):
 
         A reading that may be deferred waits with the messages, and nothing is evaluated.
         """
-        if now is not None and self._waits_move(now, None):
+        if now is not None and self._defers_move(now, None):
             return
         self.evaluate()
         if self._delivery.disabled:
@@ -361,7 +361,7 @@ class OperatorCore(Core):
             self.totals[port] = self.totals.get(port, Counts()) + Counts(rows_in=rows, applied=rows)
         self._recorded = {}
 
-    def _waits_move(self, clock: int | None, watermark: int | None, port: str | None = None) -> bool:
+    def _defers_move(self, clock: int | None, watermark: int | None, port: str | None = None) -> bool:
         """Lets readings of the clocks wait, if they may. Returns whether they do."""
         panes = self.records.moves(clock, watermark, port)
         if panes is not None:

@@ -39,7 +39,7 @@ class RecordPath(DirectPath):
         self._host, self._windows, self._ends = host, windows, ends
         read = {*spec.keys, *(measure.column for measure in spec.measures if measure.column is not None)}
         self._fit = MessageFit(spec, schema, exact=read)
-        self._waits = False
+        self._has_changed = False
 
     @classmethod
     def for_operator(cls, spec: Specification, schemas: Schemas, host: Host) -> Self | None:
@@ -64,7 +64,7 @@ class RecordPath(DirectPath):
         now = highest(clocks.processing_time, self.clock) or 0
         self._host.next_due()  # before the windows of the state change here
         panes = self._windows.add(self._host.operator.state, time, message, now)
-        self._waits |= panes is not None
+        self._has_changed |= panes is not None
         return panes
 
     def moves(
@@ -76,16 +76,16 @@ class RecordPath(DirectPath):
         if watermark is not None and watermark >= min(self._windows.first_end, self._host.next_due()):
             return None
         self.clock, self.watermark = highest(self.clock, clock), highest(self.watermark, watermark)
-        self._waits = True
+        self._has_changed = True
         return []
 
     def flush(self) -> None:
         """Moves what has changed into the state of the operator."""
-        if not self._waits:
+        if not self._has_changed:
             return
         self._windows.flush(self._host.operator, self.clock, self.watermark)
         self.clock = self.watermark = None
-        self._waits = False
+        self._has_changed = False
 
     def stored(self) -> None:
         """Notes that since the last flush the state was stored."""

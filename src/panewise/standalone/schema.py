@@ -37,7 +37,7 @@ def schemas_of(spec: Specification, schema: Any) -> Schemas:
     return {port: _columns(schema[port]) for port in ports}
 
 
-def columns_of(schema: Any) -> dict[str, pl.DataType]:
+def polars_types(schema: Any) -> dict[str, pl.DataType]:
     """Returns the columns of one input as Polars types."""
     _check_schema(schema)
     return _columns(schema)

@@ -33,7 +33,7 @@ class Run:
         rows: how many rows it has.
         low: the least end of its windows.
         high: the greatest end of its windows.
-        waiting: the earliest processing time since which a window waits for a firing; None if none waits.
+        waiting: the least F (semantics 16.3) of its open windows with pending rows; None if there is none.
         part: the part of the hashes to which its rows belong; None for an undivided run.
         deadline: the earliest deadline of a trigger in processing time; None if there is none.
         mark: the earliest watermark that a trigger waits for; None if there is none.

@@ -77,8 +77,8 @@ def decode(data: StreamBytes, name: str | None = None) -> pl.DataFrame:
 
 
 def decode_table(data: StreamBytes, name: str | None = None) -> pa.Table:
-    """Returns the rows of a run as an Arrow table. The arguments are those of :func:`check`."""
-    stream = check(data, name)
+    """Returns the rows of a run as an Arrow table. The arguments are those of :func:`checked_stream`."""
+    stream = checked_stream(data, name)
     try:
         return table_of(stream)
     except (pa.ArrowException, OSError) as error:
@@ -87,7 +87,7 @@ def decode_table(data: StreamBytes, name: str | None = None) -> pa.Table:
         raise StateError(f"a run that Arrow cannot read{which}", rule, REMEDY) from error
 
 
-def check(data: StreamBytes, name: str | None = None) -> memoryview:
+def checked_stream(data: StreamBytes, name: str | None = None) -> memoryview:
     """Returns the Arrow IPC stream of a run, after checking the run.
 
     If `name` is given the run must have this name, or none, as in older releases.

@@ -89,8 +89,8 @@ def decode_key(data: bytes, at: int = 0) -> tuple[KeyValue, int]:
     tag = data[at]
     match tag:
         case 0x60:
-            raw, behind = _until_terminator(data, at + 1)
-            return raw.decode("utf-8", "surrogatepass"), behind
+            raw, end = _until_terminator(data, at + 1)
+            return raw.decode("utf-8", "surrogatepass"), end
         case 0x40:
             return _decode_int(data, at + 1)
         case 0x70:

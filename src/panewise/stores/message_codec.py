@@ -11,7 +11,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT, InstantLike, instant_us
 from panewise.errors import InputError
 from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int64, encode_key
 from panewise.stores.message_layout import KeyLayout
-from panewise.stores.values import decode_value, encode_value
+from panewise.stores.value_codec import decode_value, encode_value
 
 PREFIX: Final = b"m"
 _DETAILS: Final = 13  # whether there is a time, the time, and the length of the equal fields

@@ -22,7 +22,7 @@ from panewise.stores.retaining_store import (
     key_range,
 )
 from panewise.stores.timed_layout import TimedEntry
-from panewise.stores.values import decode_value, encode_value
+from panewise.stores.value_codec import decode_value, encode_value
 
 
 class SessionEntry(NamedTuple):

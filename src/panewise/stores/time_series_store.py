@@ -17,7 +17,7 @@ from panewise.stores.entries import Entries
 from panewise.stores.keys import KeyValue, decode_int64, encode_int64, encode_key, int64_range
 from panewise.stores.ordered_map import Snapshot
 from panewise.stores.store import Store
-from panewise.stores.values import decode_value, encode_value
+from panewise.stores.value_codec import decode_value, encode_value
 
 _PREFIX = b"v"
 

@@ -39,8 +39,8 @@ class TimedLayout:
 
     def places(self, time: bytes, key: bytes, rest: bytes = b"") -> tuple[bytes, bytes]:
         """Returns both places of an entry: by time, and by key."""
-        behind = rest + key if self._rest_first else key + rest
-        return self._prefix + time + behind, BY_KEY + key + time + rest
+        after = rest + key if self._rest_first else key + rest
+        return self._prefix + time + after, BY_KEY + key + time + rest
 
     def by_key(self, place: bytes) -> bytes:
         """Returns the place by key of an entry, given the one by time."""

@@ -1,7 +1,8 @@
 """The store of S3: a value for each key and window.
 
-Its entries are in the order of time at once. They wait in a list, and are put in the order of keys before a
-read of one key and before a commit, so that a store whose windows are read otherwise does not pay for it.
+Its entries are in the order of time at once. They are collected in a list, and are put in the order of keys
+before a read of one key and before a commit, so that a store whose windows are read otherwise does not pay
+for it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +27,7 @@ from panewise.stores.retaining_store import (
     key_range,
 )
 from panewise.stores.timed_layout import BY_TIME, LateIndex, TimedEntry
-from panewise.stores.values import decode_value, encode_value
+from panewise.stores.value_codec import decode_value, encode_value
 
 _SIGN, _INT = 1 << 63, ord("i")  # of the encodings of times and values
 _pack_place = Struct(">cQ").pack  # what encode_int64 does, and the fastest way to it

@@ -21,7 +21,7 @@ from panewise.stores.keys import KeyValue, decode_int64, decode_key, encode_int6
 from panewise.stores.ordered_map import Snapshot, prefix_end
 from panewise.stores.store import Store
 from panewise.stores.timed_layout import TimedLayout
-from panewise.stores.values import decode_value, encode_value
+from panewise.stores.value_codec import decode_value, encode_value
 
 WindowLike: TypeAlias = tuple[InstantLike, InstantLike]
 

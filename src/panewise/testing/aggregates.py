@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from panewise import functions as F
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
-from panewise.testing.samples import ALL_TEXT, COSTS, JOINED, LATEST, MEASURES, NULLS, TALLY, TRUES
+from panewise.testing.samples import ALL_TEXT, COSTS, LATEST, MEASURES, NULLS, TALLY, TEXTS, TRUES
 
 _FURTHER = [F.desc("flag"), F.asc("s"), F.desc("v")]  # few values, so that the next column decides
 _OF_ALL_TYPES = (
@@ -30,7 +30,7 @@ def _plain() -> list[Aggregate]:
     numbers = ["v", "n"]
     plain: list[Aggregate] = [
         F.count(),
-        JOINED("s"),
+        TEXTS("s"),
         NULLS("v"),
         *(F.percentile(name, p) for name in numbers for p in (0, 0.25, 0.9, 1)),
     ]
@@ -53,7 +53,7 @@ def _plain() -> list[Aggregate]:
         TALLY("s"),
         *(
             aggregate.filter("flag")
-            for aggregate in (JOINED("s"), LATEST("n"), TRUES("flag"), COSTS("price", "n"))
+            for aggregate in (TEXTS("s"), LATEST("n"), TRUES("flag"), COSTS("price", "n"))
         ),
     ]
 

@@ -21,7 +21,7 @@ from panewise.spec import (
 )
 from panewise.spec.aggregates.aggregate import PAIRS
 from panewise.spec.fields import silently
-from panewise.testing.samples import ALL_TEXT, JOINED, NULLS, TRUES, types_of
+from panewise.testing.samples import ALL_TEXT, NULLS, TEXTS, TRUES, types_of
 from panewise.testing.window_specs import specs
 
 _ROUNDED = PAIRS | {"skewness", "kurtosis"}
@@ -144,4 +144,4 @@ def _of_type(kind: str) -> tuple[Callable[[str], Aggregate], ...]:
         return _NUMERIC[:2] if kind.startswith("decimal") else _NUMERIC
     if kind == "boolean":
         return F.count_if, F.bool_and, F.bool_or, TRUES
-    return (JOINED, ALL_TEXT) if kind == "string" else ()
+    return (TEXTS, ALL_TEXT) if kind == "string" else ()

@@ -178,8 +178,8 @@ class _JoinWriter:
                     watermark + lag for watermark in self._watermarks(side) if watermark + lag >= now
                 ]
         if self.spec.idle_after is not None:
-            wait = self.spec.idle_after.us
-            readings += [reading + wait + off for reading in self.readings[-3:] for off in _NEAR]
+            idle_after = self.spec.idle_after.us
+            readings += [reading + idle_after + off for reading in self.readings[-3:] for off in _NEAR]
         return readings
 
     @cached_property

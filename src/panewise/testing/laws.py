@@ -25,7 +25,7 @@ from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.panes import BOUNDS
 from panewise.testing.compare import same
 from panewise.testing.families import parts_for_tests
-from panewise.testing.retractions import OP, Ledger, identity
+from panewise.testing.retractions import OP, Ledger, hashable
 from panewise.testing.runner import run
 
 Rows: TypeAlias = list[dict[str, Any]]
@@ -163,7 +163,7 @@ def _accumulating(spec: Specification, how: str) -> Specification:
 
 def _window(spec: Specification, pane: Mapping[str, Any]) -> Any:
     """Returns the identity of the window of a pane."""
-    return identity([pane[name] for name in (*spec.keys, *BOUNDS)])
+    return hashable([pane[name] for name in (*spec.keys, *BOUNDS)])
 
 
 def _of_content(spec: JoinOperator, rows: Rows) -> Rows:

@@ -37,7 +37,7 @@ def inside(script: Script, inner: Mapping[str, str]) -> Script:
     return replace(script, spec=renamed(script.spec, inner), types=types, events=tuple(events))
 
 
-def emitted(script: Script, inner: Mapping[str, str]) -> dict[str, str]:
+def names_of_emitted(script: Script, inner: Mapping[str, str]) -> dict[str, str]:
     """Returns the names of emitted columns inside the operator, with those of the caller."""
     restored = {own: name for name, own in inner.items()}
     columns = {port: [inner.get(name, name) for name in names] for port, names in _columns(script).items()}

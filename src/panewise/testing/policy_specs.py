@@ -12,7 +12,7 @@ from panewise import functions as F
 from panewise.spec import Position, StreamWindow, WindowListener
 from panewise.spec.operators.policy.policies import DeltaPolicy
 from panewise.streamwindow import count, delta, partition_age, partition_count, punct, time, tuple_count
-from panewise.testing.samples import JOINED, NULLS
+from panewise.testing.samples import NULLS, TEXTS
 
 _PLACES = {
     "key": "string",
@@ -130,7 +130,7 @@ _contents: Final[list[dict[str, Any]]] = [
     {
         "aggregates": [
             NULLS("v").alias("nulls"),
-            JOINED("s").alias("joined"),
+            TEXTS("s").alias("joined"),
             F.stddev("v").alias("spread"),
             F.count_if("flag").alias("true"),
         ]

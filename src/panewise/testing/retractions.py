@@ -32,7 +32,7 @@ class Ledger:
         """Adds and retracts rows, in their order."""
         for row in rows:
             repeated = {name: value for name, value in row.items() if name not in _OWN}
-            key = identity(repeated)
+            key = hashable(repeated)
             if row[OP] == "+":
                 self.counts[key] += 1
                 self._rows[key] = repeated
@@ -49,7 +49,7 @@ class Ledger:
         """Returns the lines of an error: the retraction, and the rows that differ from it the least."""
         rest = self.remaining()
         near = sorted(
-            rest, key=lambda row: sum(identity(row[n]) != identity(v) for n, v in retracted.items())
+            rest, key=lambda row: sum(hashable(row[n]) != hashable(v) for n, v in retracted.items())
         )
         return [
             "a retraction repeats no row that was emitted and is not retracted (semantics 20.5)",
@@ -68,12 +68,12 @@ def check_retractions(outputs: Iterable[Mapping[str, Any]]) -> None:
         Ledger().take(panes)
 
 
-def identity(value: Any) -> Any:
+def hashable(value: Any) -> Any:
     """Returns a hashable value that is the same for equal values. NaN equals NaN, 1 is not True."""
     if isinstance(value, Mapping):
-        return tuple((name, identity(item)) for name, item in value.items())
+        return tuple((name, hashable(item)) for name, item in value.items())
     if isinstance(value, (list, tuple)):
-        return tuple(map(identity, value))
+        return tuple(map(hashable, value))
     if isinstance(value, float) and math.isnan(value):
         return (float, None)
     return (type(value) is bool, value)

@@ -7,7 +7,7 @@ from panewise.errors import InputError
 from panewise.spec import Aggregate, Global, Never, Specification, WindowOperator
 from panewise.testing.events import Script, script
 from panewise.testing.families import parts_for_tests
-from panewise.testing.own_names import emitted, inside, names_inside, outside
+from panewise.testing.own_names import inside, names_inside, names_of_emitted, outside
 from panewise.testing.retractions import check_retractions
 from panewise.testing.runtimes import runtime as runtime_named
 
@@ -82,7 +82,7 @@ def play_script(script: Script, runtime: str) -> list[dict[str, Any]]:
     """Plays a script; returns the output after each event."""
     play, inner = runtime_named(runtime), names_inside(script)
     if inner:
-        names = emitted(script, inner)
+        names = names_of_emitted(script, inner)
         outputs = [outside(output, inner, names) for output in play(inside(script, inner))]
     else:
         outputs = play(script)

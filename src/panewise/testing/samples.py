@@ -40,7 +40,7 @@ MISFITS: Final[dict[str, list[Any]]] = {
     "boolean": [1, "true"],
     "decimal": [5, Decimal("0.001"), Decimal("NaN"), Decimal(10**9)],
 }
-JOINED = UserAggregate(
+TEXTS = UserAggregate(
     "joined",
     init=lambda: "",
     accumulate=lambda state, value: state + ("-" if value is None else value),
@@ -93,7 +93,7 @@ TALLY = UserAggregate.fold(
     },
     result="map<string,bigint>",
 )
-USER_AGGREGATES: Final = {user.name: user for user in (JOINED, NULLS, ALL_TEXT, TRUES, LATEST, COSTS, TALLY)}
+USER_AGGREGATES: Final = {user.name: user for user in (TEXTS, NULLS, ALL_TEXT, TRUES, LATEST, COSTS, TALLY)}
 
 
 def _gap_window(frame: pl.DataFrame) -> pl.Series:

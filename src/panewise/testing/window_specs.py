@@ -45,7 +45,7 @@ from panewise.spec import (
     rows,
 )
 from panewise.spec.fields import silently
-from panewise.spec.triggers.composite import finish, waits_for_end, walk
+from panewise.spec.triggers.composite import finish, has_after_watermark, walk
 from panewise.spec.windows.sliding import ANCHORS
 from panewise.testing.aggregates import aggregates
 from panewise.testing.edges import CHANGES, focus
@@ -180,7 +180,7 @@ def _plain_fields(draw: st.DrawFn, window: Any, trigger: Any) -> dict[str, Any]:
         "null_keys": draw(st.booleans()),
         "max_future_skew": draw(st.sampled_from([None, None, None, None, ahead + 3, ahead + 20])),
         "on_time": draw(st.sampled_from(["if_pending", "always"]))
-        if waits_for_end(trigger)
+        if has_after_watermark(trigger)
         else "if_pending",
         "closing": draw(st.sampled_from(["if_pending", "if_pending", "always"])),
         "evaluate": draw(st.sampled_from(["batch", "batch", "record"])),
@@ -224,7 +224,7 @@ def _slid(fields: dict[str, Any]) -> dict[str, Any]:
         trigger = AfterWatermark(Repeatedly(AfterAll(AfterCount(2), AfterProcessingTime(2))), Always())
     if finish(trigger) == "any_time" or (finish(trigger) == "at_end" and fields["allowed_lateness"] != 0):
         trigger = Repeatedly(trigger)
-    on_time = fields["on_time"] if waits_for_end(trigger) else "if_pending"
+    on_time = fields["on_time"] if has_after_watermark(trigger) else "if_pending"
     changes = {"trigger": trigger, "on_time": on_time, "evictor": None, "delta": False}
     if counted(fields["window"]):  # each window emits one pane (semantics 8.8)
         single = {

@@ -17,7 +17,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.aggregate import sums
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.aggregate.range_aggregate import aggregate_ranges
 from panewise.engine.windows.operator import WindowEngine
 from panewise.errors import AggregateOverflowError
 from panewise.streamwindow import count
@@ -175,9 +175,9 @@ def test_spans_are_exact_or_raise(values: list[Decimal | None], data: st.DataObj
     low, high = (pl.Series([span[side] for span in spans], dtype=pl.Int64) for side in (0, 1))
     if any(total is not None and abs(total) >= 10**38 for total in totals):
         with pytest.raises(AggregateOverflowError, match=OVERFLOW):
-            over(aggregation, pieces, low, high).select(aggregation.results)
+            aggregate_ranges(aggregation, pieces, low, high).select(aggregation.results)
     else:
-        found = over(aggregation, pieces, low, high).select(aggregation.results)
+        found = aggregate_ranges(aggregation, pieces, low, high).select(aggregation.results)
         assert found["a"].to_list() == totals
 
 

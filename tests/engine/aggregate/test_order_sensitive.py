@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from panewise import UserAggregate
 from panewise import functions as F
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.arrival_order import ArrivalOrderAggregation
-from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.aggregate.in_arrival_order import ArrivalOrderAggregation
+from panewise.engine.aggregate.range_aggregate import aggregate_ranges
 from panewise.engine.columns import ARRIVAL_NUMBER
 from panewise.testing.compare import same
 from tests.engine.effort import examples
@@ -79,7 +79,7 @@ def test_partials_may_be_merged_in_any_order(given: list[dict[str, Any]], data: 
     turned = ArrivalOrderAggregation(AGGREGATES, SCHEMA, ())
     pieces = turned.lift(rows, ["piece"])
     pieces = pieces[data.draw(st.permutations(range(pieces.height)))]
-    spans = over(turned, pieces, pl.Series([0]), pl.Series([pieces.height]))
+    spans = aggregate_ranges(turned, pieces, pl.Series([0]), pl.Series([pieces.height]))
     assert same(results(turned, spans), wanted)
     both = pl.concat([pieces.with_columns(pl.lit(n).alias("group")) for n in (0, 1)])[
         data.draw(st.permutations(range(2 * pieces.height)))

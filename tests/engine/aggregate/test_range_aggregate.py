@@ -12,7 +12,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.holistic import range_aggregation
-from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.aggregate.range_aggregate import aggregate_ranges
 from panewise.errors import AggregateOverflowError
 from panewise.testing.compare import same
 from tests.engine.effort import examples
@@ -114,7 +114,7 @@ def test_an_aggregate_of_a_range_is_that_of_its_merged_pieces(
         for a, b in spans
     ]
     for aggregation in (AGGREGATION, range_aggregation(AGGREGATION)):
-        found = read_off(over(aggregation, pieces, low, high), aggregation)
+        found = read_off(aggregate_ranges(aggregation, pieces, low, high), aggregation)
         assert len(found) == len(expected)
         for one, other in zip(found, expected, strict=True):
             assert all(same(one[name], other[name]) for name in one), (one, other)
@@ -127,7 +127,7 @@ def test_lists_over_thousands_of_pieces() -> None:
     pieces = aggregation.singles(pl.DataFrame({"v": values}))
     low = [(n * 5003) % 9_000 for n in range(500)]
     high = [at + 1 + n for n, at in enumerate(low)]
-    found = over(aggregation, pieces, pl.Series(low), pl.Series(high)).select(aggregation.results)
+    found = aggregate_ranges(aggregation, pieces, pl.Series(low), pl.Series(high)).select(aggregation.results)
     assert found.rows() == [
         (sorted(values[a:b])[-1:-3:-1], sum(values[a:b])) for a, b in zip(low, high, strict=True)
     ]
@@ -136,7 +136,7 @@ def test_lists_over_thousands_of_pieces() -> None:
 def test_types_are_those_of_the_parts() -> None:
     """The partials of a range have the schema of the aggregation."""
     pieces = pieces_of([{"piece": 0, "v": 1, "x": 1.0, "s": "a", "d": Decimal("1.00")}] * 3)
-    spans = over(AGGREGATION, pieces, pl.Series([0]), pl.Series([1]))
+    spans = aggregate_ranges(AGGREGATION, pieces, pl.Series([0]), pl.Series([1]))
     assert dict(spans.schema) == AGGREGATION.schema
 
 
@@ -147,9 +147,9 @@ def test_a_sum_that_leaves_64_bits_is_refused_only_where_it_does() -> None:
         {"piece": [0, 1, 2], "v": [2**62, 2**62, -(2**62)]}, schema={"piece": pl.Int64(), "v": pl.Int64()}
     )
     pieces = totals.lift(rows, ["piece"])
-    fitting = over(totals, pieces, pl.Series([0, 1]), pl.Series([3, 3])).select(totals.results)
+    fitting = aggregate_ranges(totals, pieces, pl.Series([0, 1]), pl.Series([3, 3])).select(totals.results)
     assert fitting.to_series().to_list() == [2**62, 0]
-    beyond = over(totals, pieces, pl.Series([0]), pl.Series([2]))
+    beyond = aggregate_ranges(totals, pieces, pl.Series([0]), pl.Series([2]))
     with pytest.raises(
         AggregateOverflowError, match=r"sum\(v\) = 9223372036854775808 \| .*64 bits.* \| cast v"
     ):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import panewise as pw
 from panewise import functions as F
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.range_aggregate import over
+from panewise.engine.aggregate.range_aggregate import aggregate_ranges
 from panewise.errors import AggregateOverflowError
 from panewise.streamwindow import count
 from panewise.testing import run
@@ -143,7 +143,7 @@ def test_merges_are_exact_in_every_order(data: st.DataObject, decimals: bool) ->
     pieces = aggregation.lift(rows, ["g"])
     merged = pieces.with_columns(pl.lit(0).alias("all"))
     merged = merged.group_by("all").agg(aggregation.merging(merged))
-    ranges = over(aggregation, pieces, pl.Series([0]), pl.Series([pieces.height]))
+    ranges = aggregate_ranges(aggregation, pieces, pl.Series([0]), pl.Series([pieces.height]))
     known = [int(Fraction(value) * scale) for value in values if value is not None]
     for found in (merged, ranges):
         (value, carry) = found.select(pl.col("__sum:v").to_physical(), "__carry:v").row(0)

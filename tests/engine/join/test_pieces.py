@@ -14,7 +14,7 @@ from panewise.engine.join.batch import emission
 from panewise.engine.join.interval.method import IntervalJoin
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan, as_stored
-from panewise.engine.join.search import candidate_slices, matching
+from panewise.engine.join.search import candidate_slices, pair_search
 from panewise.engine.kernels import hashing
 from panewise.testing.join_events import join_events
 from panewise.testing.joins import join_specs
@@ -32,7 +32,7 @@ def check(data: st.DataObject, **fixed: Any) -> None:
         most = data.draw(st.integers(1, 5), label="piece")
         for module in (candidate_slices, emission):
             patch.setattr(module, "PIECE", most)
-        patch.setattr(matching, "ONCE", most)
+        patch.setattr(pair_search, "ONCE", most)
         if data.draw(st.booleans(), label="collisions"):
             plain = hashing._mixed
             patch.setattr(hashing, "_mixed", lambda values: plain(values) & np.uint64(1))
@@ -85,5 +85,5 @@ def test_semi_and_anti_do_not_compare_all_pairs(how: Any) -> None:
         numbered = given_rows.with_columns(pl.col("t").alias(TIME), pl.int_range(pl.len()).alias(NUMBER))
         both = as_stored(numbered, shape.schema, method.ends[name])
         stored[name], new[name] = tables[name].put(both[:100]), both[100:]
-    found = matching.Matching.prepare(method, stored, new).candidates
+    found = pair_search.Matching.prepare(method, stored, new).candidates
     assert sum(int(one.slices.lengths.sum()) for one in found) == 300

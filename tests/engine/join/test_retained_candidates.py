@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from panewise import Interval, JoinOperator, Side
 from panewise.engine.join.interval import method as interval
 from panewise.engine.join.operator import JoinEngine
-from panewise.engine.join.search import matching
+from panewise.engine.join.search import pair_search
 from tests.engine.effort import FEW
 from tests.engine.join.micro_batches import SCHEMAS, rows
 from tests.engine.join.test_pieces import check
@@ -34,7 +34,7 @@ def test_many_candidates_make_the_same_pairs(match: Interval, data: st.DataObjec
 @pytest.mark.parametrize("late", [0, 1], ids=["left rows first", "right rows first"])
 def test_no_more_rows_are_compared_than_match(late: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A key has 200 new rows on each side, and 50 stored ones. The last three right rows are retained."""
-    monkeypatch.setattr(matching, "ONCE", 1)
+    monkeypatch.setattr(pair_search, "ONCE", 1)
     found: list[int] = []
     plain = interval.candidates_by_arrival
 

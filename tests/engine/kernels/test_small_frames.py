@@ -12,10 +12,10 @@ from panewise.engine.kernels.small_frames import (
     distinct,
     few_pairs,
     filter_rows,
-    group_positions,
+    group_places,
     no_rows,
     ordered,
-    semi_joined,
+    semi_join,
     sorted_distinct,
     take_rows,
     typed,
@@ -76,7 +76,7 @@ def test_different_keys(rows: int, far: int) -> None:
 @pytest.mark.parametrize("rows", [0, 3, 20_000])
 @pytest.mark.parametrize("keys", [["k"], ["far"], ["name"], ["name", "k"]])
 def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
-    """`group_positions` returns the positions of the rows of each key, in their order."""
+    """`group_places` returns the places of the rows of each key, in their order."""
     names = [None, "b", "a"]
     told = {
         "k": [at % 5 for at in range(rows)],
@@ -87,7 +87,7 @@ def test_rows_gathered_by_key(rows: int, keys: list[str]) -> None:
     expected: dict[tuple[object, ...], list[int]] = {}
     for at, key in enumerate(frame.select(keys).rows()):
         expected.setdefault(key, []).append(at)
-    found, places, counts = group_positions(frame, keys)
+    found, places, counts = group_places(frame, keys)
     ends = np.cumsum(counts)
     pieces = [places[end - count : end].tolist() for end, count in zip(ends, counts, strict=True)]
     assert dict(zip(found.rows(), pieces, strict=True)) == expected
@@ -129,7 +129,7 @@ def test_few_keys_are_compared_as_they_are_joined(keys: list[Any], others: list[
     rows = pl.DataFrame({"k": keys, "n": range(len(keys))}, schema={"k": pl.String, "n": pl.Int64})
     wanted = pl.DataFrame({"k": others}, schema={"k": pl.String})
     semi = [row for row in rows.rows() if row[0] in others]
-    assert semi_joined(rows, wanted, ["k"]).rows() == semi
+    assert semi_join(rows, wanted, ["k"]).rows() == semi
     assert without(rows, wanted, ["k"]).rows() == [row for row in rows.rows() if row[0] not in others]
     pairs = few_pairs(rows, wanted, ["k"])
     if pairs is not None:

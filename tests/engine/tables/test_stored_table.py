@@ -8,7 +8,7 @@ from panewise.engine.columns import BORN, CLOSED, END, FIRED, HASH, PENDING, STA
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.tables import compaction
 from panewise.engine.tables.compaction import FAN_IN, PART_ROWS, allowance, next_merge
-from panewise.engine.tables.run import PARTS, RunRows, Shape, merged, part_range, parted
+from panewise.engine.tables.run import PARTS, RunRows, Shape, merge_rows, part_range, parted
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.state import Run
 
@@ -87,16 +87,16 @@ def test_a_newer_row_hides_older_ones_and_a_dead_one_all_of_them() -> None:
         RunRows.sorted_by_hash(windows((1, 0, 5)), SHAPE).frame,
     )
     gone = RunRows.sorted_by_hash(windows((2, 0, 0), dead=True), SHAPE).frame
-    above = merged([gone, new, old], SHAPE, None, bottom=False)
+    above = merge_rows([gone, new, old], SHAPE, None, bottom=False)
     assert sorted(above.select("k", "v", TOMBSTONE).rows()) == [(1, 5, False), (2, 0, True)]
-    assert entries(merged([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
+    assert entries(merge_rows([gone, new, old], SHAPE, None, bottom=True)) == [(1, 0, 5)]
     assert above[HASH].is_sorted()
 
 
 def test_expired_windows_are_neither_merged_nor_found() -> None:
     """Expired windows are neither merged nor found."""
     frames = [RunRows.sorted_by_hash(windows((1, 0, 1), (2, 1, 2)), SHAPE).frame]
-    assert entries(merged(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
+    assert entries(merge_rows(frames, SHAPE, 10, bottom=True)) == [(2, 1, 2)]
     one = put(put(table(), (1, 0, 1), (2, 1, 2)).sealed(), (3, 0, 3), (4, 1, 4)).expired(10)
     assert (
         entries(one.all())

@@ -4,7 +4,7 @@ from typing import Any
 
 from pyspark.sql.types import LongType, StructField, StructType
 
-from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.columns.schemas import column_names, schema_of
 
 
 class Counting:
@@ -21,10 +21,10 @@ class Counting:
 def test_a_schema_is_read_once() -> None:
     df: Any = Counting()
     assert schema_of(df) is schema_of(df)
-    assert (columns_of(df), df.reads) == (["k", "v"], 1)
+    assert (column_names(df), df.reads) == (["k", "v"], 1)
 
 
 def test_columns_are_a_new_list() -> None:
     df: Any = Counting()
-    columns_of(df).append("more")
-    assert columns_of(df) == ["k", "v"]
+    column_names(df).append("more")
+    assert column_names(df) == ["k", "v"]

@@ -39,7 +39,7 @@ from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing.cogroups import IN_ORDER, SURPLUS
 from panewise.testing.policy_specs import COUNTING, EVICTING
-from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, JOINED, USER_AGGREGATES, USER_WINDOWS
+from panewise.testing.samples import ALL_TEXT, COSTS, GAP_WINDOWS, TEXTS, USER_AGGREGATES, USER_WINDOWS
 from tests.drawn import FAMILIES
 from tests.engine.effort import examples
 
@@ -256,7 +256,7 @@ def test_json_says_its_version() -> None:
             COSTS("p", "n").filter("ok").alias("a"),
             {"fn": "user", "column": "p", "more": ["n"], "user": "costs", "condition": "ok", "name": "a"},
         ),
-        (JOINED("s"), {"fn": "user", "column": "s", "user": "joined"}),
+        (TEXTS("s"), {"fn": "user", "column": "s", "user": "joined"}),
         (ALL_TEXT("s"), {"fn": "user", "column": "s", "user": "all_text"}),
     ],
 )
@@ -274,8 +274,8 @@ def test_a_row_function_keeps_an_empty_name() -> None:
 def test_an_aggregate_is_named_as_in_its_document() -> None:
     """It may be given under another name than it has."""
     written = {"fn": "user", "column": "s", "user": "mine"}
-    (read,) = from_dict({**SMALL, "aggregates": [written]}, {"mine": JOINED}).aggregates
-    assert read == JOINED("s").alias("mine(s)")
+    (read,) = from_dict({**SMALL, "aggregates": [written]}, {"mine": TEXTS}).aggregates
+    assert read == TEXTS("s").alias("mine(s)")
 
 
 @pytest.mark.parametrize(

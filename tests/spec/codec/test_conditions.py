@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from panewise.errors import SpecError
-from panewise.spec.codec.documents import read, write
+from panewise.spec.codec.documents import value_of_document, write
 from panewise.spec.conditions import Literal, Node, as_condition, left, right, sql_text
 from tests.conditions import conditions
 from tests.engine.effort import examples
@@ -17,7 +17,7 @@ from tests.engine.effort import examples
 
 def condition_from(document: Any) -> Any:
     """Returns the condition that a dict describes, as a join reads it."""
-    return read(Node, document, where="condition")
+    return value_of_document(Node, document, where="condition")
 
 
 A = {"kind": "column", "side": "left", "name": "a"}
@@ -75,10 +75,10 @@ def test_every_kind_of_node() -> None:
 
 
 def test_a_whole_double_of_other_writers() -> None:
-    read = condition_from({"kind": "literal", "type": "double", "value": 1})
-    assert read == Literal("double", 1.0)
-    assert isinstance(read, Literal)
-    assert isinstance(read.value, float)
+    value = condition_from({"kind": "literal", "type": "double", "value": 1})
+    assert value == Literal("double", 1.0)
+    assert isinstance(value, Literal)
+    assert isinstance(value.value, float)
 
 
 def nested(depth: int) -> dict[str, Any]:

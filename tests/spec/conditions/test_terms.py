@@ -24,7 +24,7 @@ from panewise.spec.conditions import (
     Or,
     Term,
     as_condition,
-    columns_of,
+    columns_of_side,
     left,
     right,
 )
@@ -270,8 +270,8 @@ def test_columns_by_side() -> None:
         & right("c").is_in([left("a"), right("d")])
         & ~left("e").between(1, 2)
     )
-    assert columns_of(as_condition(term), "left") == ("a", "b", "e")
-    assert columns_of(as_condition(term), "right") == ("a", "c", "d")
+    assert columns_of_side(as_condition(term), "left") == ("a", "b", "e")
+    assert columns_of_side(as_condition(term), "right") == ("a", "c", "d")
 
 
 def test_columns_are_renamed_on_one_side() -> None:

@@ -8,7 +8,7 @@ from panewise import Custom, Hopping, Session, Sliding, Tumbling, rows
 from panewise.spec import (
     AnyWindow,
     closed_at_end,
-    columns_of,
+    columns_of_window,
     counted,
     counted_by_key,
     merging,
@@ -48,4 +48,4 @@ def custom(*, merge: bool | Literal["touching"]) -> Custom:
 )
 def test_traits(window: AnyWindow, traits: set[str], columns: tuple[str, ...]) -> None:
     assert {name for name, has in TRAITS.items() if has(window)} == traits
-    assert columns_of(window) == columns
+    assert columns_of_window(window) == columns

@@ -157,9 +157,9 @@ def results_of_lists(aggregation: Aggregation, windows: pl.DataFrame, column: st
     numbered = windows.select(column).with_row_index(_AT).with_columns(pl.lit(0).alias(_AGAIN))
     rows = numbered.filter(pl.col(column).list.len() > 0).explode(column).unnest(column)
     partials = aggregation.lift(rows.sort(_AT, *by) if by else rows, keys)
-    joined = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
+    results = numbered.select(_AT).join(partials, on=_AT, how="left", maintain_order="left")
     none = pl.col(ROWS).is_null()
-    return joined.with_columns(aggregation.cleared(none, none)).select(aggregation.results)
+    return results.with_columns(aggregation.cleared(none, none)).select(aggregation.results)
 
 
 def result_of(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> pl.Expr:

@@ -6,7 +6,6 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from panewise.engine.aggregate.deviations import deviation_partials
-from panewise.engine.aggregate.pairs import pair_partials
 from panewise.engine.aggregate.partials import (
     PartialColumn,
     bits_partial,
@@ -32,6 +31,7 @@ from panewise.engine.aggregate.rows_in_order import (
     is_of_edges,
 )
 from panewise.engine.aggregate.sums import sum_partials
+from panewise.engine.aggregate.two_columns import pair_partials
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.aggregate import PAIRS
 

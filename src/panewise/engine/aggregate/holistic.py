@@ -93,8 +93,8 @@ def _quantile(values: pl.Series, first: Places, last: Places, fraction: float) -
 
 def _different(values: pl.Series, first: Places, last: Places) -> pl.Series:
     """Counts the distinct values of each range: those without an equal value before them in the range."""
-    # `after_like` is 1 plus the position of the equal value before, 0 if there is none. So a value has no
-    # equal value before it in a range if and only if this number is less than the first position plus 1.
+    # `after_like` is 1 plus the place of the equal value before, 0 if there is none. So a value has no
+    # equal value before it in a range if and only if this number is less than the first place plus 1.
     rows = values.to_frame("value").with_columns(pl.int_range(1, pl.len() + 1, dtype=pl.Int64).alias("after"))
     after_like = (
         rows.select(pl.col("after").shift(fill_value=0).over("value")).to_series().to_numpy().astype(np.intp)
@@ -129,7 +129,7 @@ def _ranked(values: pl.Series) -> tuple[pl.Series, Places]:
 
 
 def _where(mask: Mask, values: pl.Series) -> pl.Series:
-    """Returns the values, in order, at the positions where `mask` is true, and null at the others."""
+    """Returns the values, in order, at the places where `mask` is true, and null at the others."""
     if mask.all():
         return values
     index = pl.Series((np.cumsum(mask) - 1).clip(0).astype(np.uint32)).zip_with(

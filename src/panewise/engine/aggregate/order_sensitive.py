@@ -64,7 +64,7 @@ def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Pa
     """Returns the partial of first or last. With ignorenulls rows without a value are skipped."""
     assert aggregate.column is not None
     dtype = pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]})
-    rows = rows_in_order.numbered(value=aggregate.column)
+    rows = rows_in_order.numbered_structs(value=aggregate.column)
     rows = rows.filter(pl.col(aggregate.column).is_not_null()) if aggregate.ignorenulls else rows
     stored, arrivals = pl.col(name), _arrival_number(pl.col(name))
     lift, limit, before = rows.last(), arrivals.max(), gt
@@ -87,7 +87,7 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
     fn, kind = aggregate.fn.removesuffix("_by"), schema[aggregate.by]
     dtype = pl.Struct({"turn": pl.Int64(), "rank": kind, "value": schema[aggregate.column]})
     ranks, stored = pl.col(aggregate.by), pl.col(name)
-    rows = rows_in_order.numbered(rank=aggregate.by, value=aggregate.column)
+    rows = rows_in_order.numbered_structs(rank=aggregate.by, value=aggregate.column)
     best = _rank(stored) == extreme(fn, _rank(stored), kind)  # NaN equals NaN; null equals nothing
     # Not sort_by: in Polars 2.1 it reads beyond the group if its keys are filtered.
     merge = stored.filter(
@@ -114,7 +114,7 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
         pl.Struct({"turn": pl.Int64(), "rank": schema[aggregate.by], "value": schema[aggregate.column]})
     )
     known = pl.col(aggregate.by).is_not_null()
-    rows = rows_in_order.numbered(rank=aggregate.by, value=aggregate.column)
+    rows = rows_in_order.numbered_structs(rank=aggregate.by, value=aggregate.column)
 
     def best(stored: pl.Expr) -> pl.Expr:
         each = pl.element()

@@ -30,13 +30,15 @@ _SHORT = 1 << 7  # pieces in a range of lists, up to which a merge without block
 _TOGETHER = 1 << 21  # values that are merged at once, which bounds the memory
 
 
-def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series) -> pl.DataFrame:
+def aggregate_ranges(
+    aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: pl.Series
+) -> pl.DataFrame:
     """Returns the partials of ranges of pieces.
 
     Args:
         aggregation: the aggregation whose partial columns the pieces have.
         pieces: partials in order, each of at least one row.
-        low, high: the bounds of each range, as positions in the pieces; half-open, and not empty.
+        low, high: the bounds of each range, as places in the pieces; half-open, and not empty.
 
     Returns:
         A row of partial columns for each range, in the order of the ranges.
@@ -49,9 +51,9 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
     from_blocks = [column for column in columns if _joins(column, longest)]
     names = [column.name for column in from_blocks]
     merge = _Merge(from_blocks, beyond)
-    joined = _joined_in_stretches(merge, *_condensed(merge, pieces[names], first, last))
+    merged = _from_blocks_in_stretches(merge, *_condensed(merge, pieces[names], first, last))
     rest = [column for column in columns if column.name not in names and column.over_ranges is None]
-    with_lists = joined.hstack(_merged(rest, pieces, first, last)) if rest else joined
+    with_lists = merged.hstack(_merged(rest, pieces, first, last)) if rest else merged
     computed = [
         column.over_ranges(pieces, first, last).alias(column.name)
         for column in columns
@@ -63,9 +65,9 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, low: pl.Series, high: p
 
 
 def over_any(aggregation: Aggregation, pieces: pl.DataFrame, low: Places, high: Places) -> pl.DataFrame:
-    """Returns :func:`over` for ranges that may be empty: these have the partials of no rows."""
+    """Returns :func:`aggregate_ranges` for ranges that may be empty: these have the partials of no rows."""
     some = high > low
-    partials = over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
+    partials = aggregate_ranges(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
     if some.all():
         return partials
     nothing = pl.DataFrame(
@@ -129,7 +131,9 @@ def _condensed(
     return merged.drop(_RANGE).cast(pieces.schema), number[first] - 1, number[last] - 1
 
 
-def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+def _from_blocks_in_stretches(
+    merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places
+) -> pl.DataFrame:
     """Returns the ranges of partials that are computed from blocks.
 
     Blocks of lists take much memory. So for lists only the blocks of one stretch of pieces are made at once.
@@ -143,12 +147,14 @@ def _joined_in_stretches(merge: _Merge, pieces: pl.DataFrame, first: Places, las
     for in_stretch in np.split(order, np.flatnonzero(np.diff(stretch[order])) + 1):
         low, high = (int(first[in_stretch].min()), int(last[in_stretch].max())) if len(in_stretch) else (0, 0)
         stretches.append(
-            _joined(merge, pieces.slice(low, high - low), first[in_stretch] - low, last[in_stretch] - low)
+            _from_blocks(
+                merge, pieces.slice(low, high - low), first[in_stretch] - low, last[in_stretch] - low
+            )
         )
     return stretches[0] if len(stretches) == 1 else take_rows(vstack_frames(stretches), np.argsort(order))
 
 
-def _joined(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
+def _from_blocks(merge: _Merge, pieces: pl.DataFrame, first: Places, last: Places) -> pl.DataFrame:
     """Returns the merged pieces of each range, from blocks of 1, 2, 4, ... pieces.
 
     A round uses the blocks of one length for all ranges, and then makes the blocks of twice the length.

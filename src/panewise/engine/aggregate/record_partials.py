@@ -18,7 +18,7 @@ from panewise.spec import Aggregate
 Values: TypeAlias = list[Any]
 Update: TypeAlias = Callable[[Values, Mapping[str, Any]], None]
 Result: TypeAlias = Callable[[Values], Any]
-Places: TypeAlias = Mapping[str, int]
+PlacesByName: TypeAlias = Mapping[str, int]
 TYPES: Final = (pl.Int64(), pl.Float64(), pl.String())  # of the columns that aggregates read
 
 
@@ -43,7 +43,7 @@ def partial_names(aggregate: Aggregate) -> list[str] | None:
     }[aggregate.fn]
 
 
-def updates_of(aggregate: Aggregate, at: Places) -> dict[str, Update]:
+def updates_of(aggregate: Aggregate, at: PlacesByName) -> dict[str, Update]:
     """Returns how a row changes the partials of a supported aggregate. `at` are the places of the partials.
 
     The number of rows, :data:`~panewise.engine.columns.ROWS`, is updated before them.
@@ -61,7 +61,7 @@ def updates_of(aggregate: Aggregate, at: Places) -> dict[str, Update]:
     return {names[0]: own(column, at[names[0]])}
 
 
-def result_of(aggregate: Aggregate, at: Places) -> Result:
+def result_of(aggregate: Aggregate, at: PlacesByName) -> Result:
     """Returns how the result of a supported aggregate is computed."""
     names = partial_names(aggregate)
     assert names is not None

@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias
 import polars as pl
 
 from panewise.engine.aggregate import rankings, rows_in_order, sketch, user
-from panewise.engine.aggregate.pairs import pair_result
 from panewise.engine.aggregate.sums import DIGITS, EXACT, checked_sums, overflow_of_decimals
+from panewise.engine.aggregate.two_columns import pair_result
 from panewise.engine.aggregate.types import mean_type, result_type, total_type
 from panewise.engine.columns import CARRY, ROWS
 from panewise.spec import Aggregate

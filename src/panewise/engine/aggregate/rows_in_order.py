@@ -63,14 +63,14 @@ def numbered_edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl
     """
     assert aggregate.column is not None
     dtype = pl.List(pl.Struct({"turn": pl.Int64(), "value": schema[aggregate.column]}))
-    rows, cut = numbered(value=aggregate.column), _cut(aggregate)
+    rows, cut = numbered_structs(value=aggregate.column), _cut(aggregate)
     best = cut(pl.element().sort_by(pl.element().struct.field("turn")))
     merge = pl.col(name).explode(empty_as_null=False).implode().list.eval(best)
     merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best))
     return PartialColumn(name, dtype, cut(_taken(aggregate, rows)), merge, [], merge_sides=merge_sides)
 
 
-def numbered(**columns: str) -> pl.Expr:
+def numbered_structs(**columns: str) -> pl.Expr:
     """Returns rows as structs of their arrival number and of these columns, by the names of the fields."""
     return pl.struct(pl.col(name).alias(field) for field, name in {"turn": ARRIVAL_NUMBER, **columns}.items())
 

@@ -12,7 +12,7 @@ from panewise.engine.chain.plan import ChainPlan
 from panewise.engine.chain.stage import StageEngine
 from panewise.engine.ingest.output import Output
 from panewise.engine.nested.operator import NestedEngine
-from panewise.engine.nested.state import places_of
+from panewise.engine.nested.state import tables_of_member
 from panewise.engine.protocol import EvaluatedPanes
 from panewise.engine.windows.operator import WindowEngine
 from panewise.engine.windows.state import WINDOWS
@@ -25,10 +25,10 @@ class ChainEngine(NestedEngine[WindowEngine, StageEngine]):
     def __init__(self, chain: Chain, schema: Mapping[str, pl.DataType]) -> None:
         plan = ChainPlan(chain, schema)
         first, stages = WindowEngine(chain.first, schema, plan.first), list(map(StageEngine, plan.stages))
-        places = {WINDOWS: (0, WINDOWS)}  # the other tables of the window operator are the last ones
+        tables = {WINDOWS: (0, WINDOWS)}  # the other tables of the window operator are the last ones
         for number, stage in enumerate(stages, 1):
-            places |= places_of(number, f"{{}} of stage {number}", stage.state)
-        super().__init__(chain, plan, first, stages, places | places_of(0, "{}", first.state))
+            tables |= tables_of_member(number, f"{{}} of stage {number}", stage.state)
+        super().__init__(chain, plan, first, stages, tables | tables_of_member(0, "{}", first.state))
 
     @property
     def windows(self) -> WindowEngine:

@@ -16,7 +16,7 @@ from panewise.engine.columns import ROWS
 from panewise.engine.ingest.output import Counts, Output
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
-from panewise.engine.nested.state import places_of
+from panewise.engine.nested.state import tables_of_member
 from panewise.engine.protocol import EvaluatedPanes, Schemas
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import CogroupOperator
@@ -32,7 +32,7 @@ class CogroupEngine(NestedEngine[CogroupSides, WindowEngine]):
     def __init__(self, spec: CogroupOperator, schemas: Schemas) -> None:
         plan = CogroupPlan(spec, schemas)
         windows = WindowEngine(plan.windows.spec, {}, plan.windows)
-        super().__init__(spec, plan, CogroupSides(plan), [windows], places_of(1, "{}", windows.state))
+        super().__init__(spec, plan, CogroupSides(plan), [windows], tables_of_member(1, "{}", windows.state))
 
     @property
     def windows(self) -> WindowEngine:

@@ -49,7 +49,7 @@ class Anchors:
         return cls(code[place], time[place], place, opener[place])
 
     def first_near(self, code: Instants, low: Instants, high: Instants) -> tuple[Places, Mask]:
-        """Returns for each (key, low, high) the position of the first anchor of the key at or after `low`.
+        """Returns for each (key, low, high) the place of the first anchor of the key at or after `low`.
 
         Also returns whether the anchor is at or before `high`.
         """

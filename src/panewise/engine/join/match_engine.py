@@ -8,7 +8,7 @@ import polars as pl
 
 from panewise.engine.columns import END, TIME, key_columns
 from panewise.engine.family_parts import Conversion, Inspection, TableReader
-from panewise.engine.join.batch.join_batch import LateRows, behind
+from panewise.engine.join.batch.join_batch import LateRows, behind_horizon
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState, read_clocks
@@ -78,7 +78,7 @@ class MatchEngine:
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection] = stored_rows
     take_over: Callable[[Any, JoinOperator, JoinClocks], MatchTakeOver] | None = None
     record_rows: Callable[[JoinPlan], CopiedTables[JoinState, JoinClocks] | None] = lambda plan: None
-    late_rows: Callable[[Any], LateRows] = lambda match: behind
+    late_rows: Callable[[Any], LateRows] = lambda match: behind_horizon
 
 
 def match_engine(match: Match) -> MatchEngine:

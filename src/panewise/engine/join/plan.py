@@ -17,7 +17,7 @@ from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.spec import JoinOperator, parts
-from panewise.spec.conditions import columns_of
+from panewise.spec.conditions import columns_of_side
 from panewise.spec.operators.join.columns import (
     EITHER,
     INDEX,
@@ -66,7 +66,7 @@ class SidePort(UncombinedPort, EntryPort):
         return super().validate(rows, time, windows=windows)
 
     def _stored(self, spec: JoinOperator, selected: tuple[Selected, ...]) -> dict[str, pl.DataType]:
-        compared = columns_of(spec.condition, self.name) if spec.condition is not None else ()
+        compared = columns_of_side(spec.condition, self.name) if spec.condition is not None else ()
         keys = {} if self.entry.keys else {ONE_KEY: pl.Int8()}
         return {
             **keys,
@@ -141,7 +141,7 @@ def satisfied(plan: JoinPlan, taken: Callable[[str, Sequence[str]], pl.DataFrame
         return None
     columns = []
     for side in plan.ports:
-        names = columns_of(plan.spec.condition, side)
+        names = columns_of_side(plan.spec.condition, side)
         rows = taken(side, names) if names else pl.DataFrame()
         columns += [column.alias(named(side, column.name)) for column in rows.get_columns()]
     return plan.condition.matches(pl.DataFrame(columns))

@@ -17,7 +17,7 @@ from panewise.engine.kernels.sorting import Places
 def bisect_left(
     values: Instants, low: Places, high: Places, wanted: Instants, *, past_equal: bool = False
 ) -> Places:
-    """Returns the position of the first value that is not below `wanted`, for each range of sorted values.
+    """Returns the place of the first value that is not below `wanted`, for each range of sorted values.
 
     A range is [low, high). With `past_equal` it is the first value above `wanted`. If there is none, it is
     `high`.
@@ -34,10 +34,10 @@ def bisect_left(
 
 
 def first_not(low: Places, high: Places, before: Callable[[Places, Places], npt.NDArray[np.bool_]]) -> Places:
-    """Returns the first position of each range that does not pass a test; if all pass, its end.
+    """Returns the first place of each range that does not pass a test; if all pass, its end.
 
-    In a range [low, high), positions that pass come before those that do not. `before` gets the numbers of
-    ranges, and a position in each of them.
+    In a range [low, high), places that pass come before those that do not. `before` gets the numbers of
+    ranges, and a place in each of them.
     """
     low, high = low.copy(), np.maximum(low, high)
     which = np.flatnonzero(low < high)

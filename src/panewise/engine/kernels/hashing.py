@@ -7,7 +7,7 @@ then combined one after another. Invariant: values that are equal as keys have e
 are hashed by value, whatever the width of their type; -0.0 as 0.0; and all NaNs alike. Numbers cost a few
 passes over the column. Texts, bytes and decimals cost one Python call for each distinct value.
 
-Rows are sorted by their hashes together with their positions (:func:`hash_order`).
+Rows are sorted by their hashes together with their places (:func:`hash_order`).
 """
 
 from collections.abc import Sequence
@@ -86,9 +86,9 @@ def _hashed_texts(values: pl.Series) -> Hashes:
 
 
 def hash_order(hashes: Hashes) -> Places:
-    """Returns the positions of the rows sorted by hash. The sort is stable.
+    """Returns the places of the rows sorted by hash. The sort is stable.
 
-    The upper bits of the hashes are sorted together with the positions. That takes a tenth of the time of an
+    The upper bits of the hashes are sorted together with the places. That takes a tenth of the time of an
     argsort, and is wrong only if the upper bits of two different hashes are equal.
     """
     place = len(hashes).bit_length()

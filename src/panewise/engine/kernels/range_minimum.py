@@ -1,7 +1,7 @@
 """The place of the lowest value in many ranges of one array.
 
 A range is covered by two ranges of the largest power of two that fits. Invariant: at a level, an array has
-for each position the place of the lowest value in the range of this power that starts there. Cost: a pass
+for each place that of the lowest value in the range of this power that starts there. Cost: a pass
 over the values for each power of two up to the longest range, and a constant time for each range. Only one
 level is in memory.
 """
@@ -13,7 +13,7 @@ from panewise.engine.kernels.sorting import Places
 
 
 def lowest_places(values: npt.NDArray[np.int64], starts: Places, lengths: Places) -> Places:
-    """Returns the position of the lowest value of each range. No range is empty, and no value occurs twice.
+    """Returns the place of the lowest value of each range. No range is empty, and no value occurs twice.
 
     >>> lowest_places(np.array([5, 3, 4, 1]), np.array([0, 2]), np.array([3, 1]))
     array([1, 2])

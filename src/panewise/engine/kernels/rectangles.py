@@ -1,7 +1,7 @@
-"""Finds the points of a sequence whose position and value both lie in given ranges, for many queries at once.
+"""Finds the points of a sequence whose place and value both lie in given ranges, for many queries at once.
 
-The positions are divided into blocks. A level has blocks of one length, and each level doubles it. A range of
-positions is the union of at most two blocks of each level. Invariant: at a level the positions are sorted by
+The places are divided into blocks. A level has blocks of one length, and each level doubles it. A range of
+places is the union of at most two blocks of each level. Invariant: at a level the places are sorted by
 block, then by value. So the points of a block with a value in the range are a slice, which bisection finds.
 
 A query costs at most two bisections for each bit of its length, and the points that it finds. A level that a
@@ -20,10 +20,10 @@ from panewise.engine.kernels.sorting import Places, order
 
 @dataclass(frozen=True)
 class Level:
-    """Slices of the sorted positions of one level, each for a different query.
+    """Slices of the sorted places of one level, each for a different query.
 
     Attributes:
-        places: the positions of all points, by block, then by value, then in their order.
+        places: the places of all points, by block, then by value, then in their order.
         queries: the numbers of queries.
         starts: where the slice of each of them starts in `places`.
         lengths: how long it is, 1 or more.
@@ -42,7 +42,7 @@ def in_rectangles(
 
     Args:
         values: the values of the points.
-        begins, ends: the range of positions of each query, half-open.
+        begins, ends: the range of places of each query, half-open.
         first, last: its range of values, which includes both.
 
     >>> one, two, low, high = (np.array([it]) for it in (1, 4, 5, 6))
@@ -53,7 +53,7 @@ def in_rectangles(
     queries, by_value, bit = np.arange(len(begins)), order([values]), 0
     while len(queries := queries[begins < ends]):
         begins, ends = (bounds[begins < ends] for bounds in (begins, ends))
-        # `begins` and `ends` count blocks of 2^bit positions. A bound that is odd does not align with the
+        # `begins` and `ends` count blocks of 2^bit places. A bound that is odd does not align with the
         # blocks of the next level. So the outermost block on this side is taken here.
         odd, until_odd = begins & 1 == 1, ends & 1 == 1
         if odd.any() or until_odd.any():

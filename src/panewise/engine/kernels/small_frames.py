@@ -58,7 +58,7 @@ def filter_rows(frame: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
 
 
 def take_rows(frame: pl.DataFrame, places: Places) -> pl.DataFrame:
-    """Returns the rows at the given positions."""
+    """Returns the rows at the given places."""
     if len(places) == 1 and any(dtype.is_nested() for dtype in frame.dtypes):
         return _one_row(frame, int(places[0]))
     if len(places) == 1 and frame.height <= _SMALL:
@@ -167,11 +167,11 @@ def sorted_distinct(values: pl.Series) -> npt.NDArray[np.int64]:
     return distinct_values
 
 
-def group_positions(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
+def group_places(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, Places, Places]:
     """Groups the rows by key.
 
     Returns:
-        The distinct keys; the positions of the rows, key by key and in their order within each key; and the
+        The distinct keys; the places of the rows, key by key and in their order within each key; and the
         number of rows of each key.
     """
     if rows.height <= _VERY_FEW and all(rows.schema[key] in _COMPARED for key in keys):
@@ -193,7 +193,7 @@ def group_positions(rows: pl.DataFrame, keys: list[str]) -> tuple[pl.DataFrame, 
 
 
 def expand_ranges(starts: Places, lengths: Places) -> Places:
-    """Returns the positions in several ranges, given by start and length, one range after the other."""
+    """Returns the places in several ranges, given by start and length, one range after the other."""
     ends = np.cumsum(lengths)
     places: Places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - lengths), lengths)
     return places
@@ -221,7 +221,7 @@ def grouped(frame: pl.DataFrame, by: list[str], aggregations: list[pl.Expr]) -> 
     return frame.lazy().group_by(by, maintain_order=True).agg(aggregations).collect(engine="in-memory")
 
 
-def joined(
+def join_frames(
     rows: pl.DataFrame,
     others: pl.DataFrame,
     by: Sequence[str],
@@ -260,14 +260,14 @@ def without(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.D
     return rows if len(left) == rows.height else take_rows(rows, left.to_numpy().astype(np.intp))
 
 
-def semi_joined(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def semi_join(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
     """Returns the rows whose keys are in `others`, in their order. There each key occurs once."""
     pairs = few_pairs(rows, others, by)
-    return joined(rows, others, by, how="semi") if pairs is None else take_rows(rows, pairs[0])
+    return join_frames(rows, others, by, how="semi") if pairs is None else take_rows(rows, pairs[0])
 
 
 def few_pairs(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> tuple[Places, Places] | None:
-    """Returns the positions of rows and others that have the same keys, in the order of the rows.
+    """Returns the places of rows and others that have the same keys, in the order of the rows.
 
     None if the others are many, or if their values cannot be compared one by one. A join of few rows takes
     several times as long as these comparisons.
@@ -290,7 +290,7 @@ def few_pairs(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> tu
 
 
 def equal(rows: pl.DataFrame, at: Places, others: pl.DataFrame, which: Places, names: Sequence[str]) -> Mask:
-    """Returns whether the rows at each pair of positions in two frames are equal in the given columns.
+    """Returns whether the rows at each pair of places in two frames are equal in the given columns.
 
     Null equals null.
     """
@@ -305,7 +305,7 @@ def equal_columns(
     which: Places,
     other_names: Sequence[str],
 ) -> Mask:
-    """Returns whether the rows at each pair of positions are equal in pairs of columns, given by their names.
+    """Returns whether the rows at each pair of places are equal in pairs of columns, given by their names.
 
     Null equals null.
     """
@@ -316,7 +316,7 @@ def equal_columns(
 
 
 def equal_values(mine: pl.Series, at: Places, other: pl.Series, which: Places) -> Mask:
-    """Returns whether the values at each pair of positions in two columns are equal. Null equals null."""
+    """Returns whether the values at each pair of places in two columns are equal. Null equals null."""
     if (
         mine.dtype.is_integer()
         and other.dtype.is_integer()

@@ -1,8 +1,8 @@
 """Sorting and grouping of many rows by whole numbers.
 
 numpy sorts plain 64-bit numbers in a tenth of the time of an argsort. So the sort keys are packed into 64-bit
-numbers, with the position of the row in the lowest bits. Invariant: no two packed numbers are equal, and
-equal keys differ by position only. So each sort is stable, and its lowest bits are the sorted positions.
+numbers, with the place of the row in the lowest bits. Invariant: no two packed numbers are equal, and
+equal keys differ by place only. So each sort is stable, and its lowest bits are the sorted places.
 
 Keys that do not fit into one number are sorted in several passes, the least significant columns first. A pass
 over n rows costs n log n.
@@ -27,10 +27,10 @@ _AT = "__at"
 
 
 def order(columns: Sequence[Integers]) -> Places:
-    """Returns the positions of the rows sorted by the columns, the most significant column first.
+    """Returns the places of the rows sorted by the columns, the most significant column first.
 
     The sort is stable. Starting with the last column, as many columns as fit are packed into one 64-bit
-    number together with the position of the row. numpy sorts half a million such numbers in some 5 ms. An
+    number together with the place of the row. numpy sorts half a million such numbers in some 5 ms. An
     argsort by one column takes ten times as long.
     """
     height = len(columns[0])
@@ -48,7 +48,7 @@ _Ranged: TypeAlias = tuple[Integers, int, int]  # a column, its minimum, and the
 
 
 def _fitting(columns: Sequence[Integers]) -> Iterator[list[_Ranged]]:
-    """Yields groups of columns that fit into one number with the position of a row, the last columns first.
+    """Yields groups of columns that fit into one number with the place of a row, the last columns first.
 
     A column that is too wide for that is a group of its own.
     """
@@ -66,10 +66,10 @@ def _fitting(columns: Sequence[Integers]) -> Iterator[list[_Ranged]]:
 
 
 def _sorted(columns: list[_Ranged]) -> Places:
-    """Returns the positions of the rows sorted by one group of :func:`_fitting`."""
+    """Returns the places of the rows sorted by one group of :func:`_fitting`."""
     height = len(columns[0][0])
-    place = height.bit_length()
-    if sum(width for _, _, width in columns) + place > _BITS:
+    shift = height.bit_length()
+    if sum(width for _, _, width in columns) + shift > _BITS:
         return np.argsort(columns[0][0], kind="stable")
     if len(columns) == 1 and columns[0][2] <= _RADIX_BITS:
         return np.argsort(_distances(*columns[0][:2]).astype(np.uint16), kind="stable")
@@ -77,10 +77,10 @@ def _sorted(columns: list[_Ranged]) -> Places:
     for column, low, width in columns:
         packed <<= np.uint64(width)
         packed |= _distances(column, low)
-    packed <<= np.uint64(place)
+    packed <<= np.uint64(shift)
     packed |= np.arange(height, dtype=np.uint64)
     packed.sort()
-    packed &= np.uint64((1 << place) - 1)
+    packed &= np.uint64((1 << shift) - 1)
     return packed.view(np.intp)
 
 
@@ -146,7 +146,7 @@ class Line:
         known = known[np.append(True, known[1:] != known[:-1])]
         return cls(0, len(known), known)
 
-    def places(self, code: Integers, times: Integers) -> npt.NDArray[np.int64]:
+    def points(self, code: Integers, times: Integers) -> npt.NDArray[np.int64]:
         """Returns the numbers of pairs (code, time)."""
         along = times - self.first if self.times is None else np.searchsorted(self.times, times)
         return code.astype(np.int64) * self.length + along

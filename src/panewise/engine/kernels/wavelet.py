@@ -19,12 +19,12 @@ from panewise.engine.kernels.sorting import Places
 
 
 def smallest(numbers: Places, first: Places, last: Places, skipped: Places) -> Places:
-    """Returns the number at a given position of each range, as if the range were sorted.
+    """Returns the number at a given place of each range, as if the range were sorted.
 
     Args:
         numbers: the sequence; whole numbers from 0 on.
         first, last: the bounds of each range, half-open.
-        skipped: the position in the sorted range, from 0 on and less than the length of the range.
+        skipped: the place in the sorted range, from 0 on and less than the length of the range.
     """
     low, high, left = first, last, skipped
     numbers_of_ranges = np.zeros(len(first), dtype=np.intp)

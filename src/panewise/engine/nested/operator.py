@@ -16,7 +16,7 @@ from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import vstack_frames
-from panewise.engine.nested.state import NestedClocks, NestedState, Places, header_in
+from panewise.engine.nested.state import MemberTables, NestedClocks, NestedState, header_in
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import (
     EvaluatedPanes,
@@ -43,7 +43,7 @@ class NestedEngine(ABC, Generic[F, S]):
         plan: the plan.
         first: the operator that takes the input. Late rows, invalid rows and counts are its own.
         following: the operators that follow it, in order. Panes are those of the last one.
-        places: where the tables are.
+        member_tables: for each table its member, and its name there.
         no_panes: an empty frame with the columns of panes.
     """
 
@@ -51,10 +51,10 @@ class NestedEngine(ABC, Generic[F, S]):
     partitions: ClassVar[PartitionControl | None] = None
 
     def __init__(
-        self, spec: Specification, plan: Plan, first: F, following: Iterable[S], places: Places
+        self, spec: Specification, plan: Plan, first: F, following: Iterable[S], member_tables: MemberTables
     ) -> None:
         self.spec, self.plan, self.first, self.following = spec, plan, first, tuple(following)
-        self.places, self.no_panes = places, pl.DataFrame(schema=plan.pane_schema)
+        self.member_tables, self.no_panes = member_tables, pl.DataFrame(schema=plan.pane_schema)
 
     def __copy__(self) -> "NestedEngine[F, S]":
         """Returns an operator with members of its own. The states of these are never changed in place."""
@@ -70,7 +70,7 @@ class NestedEngine(ABC, Generic[F, S]):
     @property
     def state(self) -> NestedState:
         """The states of all members."""
-        return NestedState(tuple(member.state for member in self._members), self.places)
+        return NestedState(tuple(member.state for member in self._members), self.member_tables)
 
     def replace_state(self, state: OperatorState) -> None:
         """Replaces the states of all members."""
@@ -97,12 +97,12 @@ class NestedEngine(ABC, Generic[F, S]):
         """Returns the states with the values of a header."""
         inner = header if self.HEADER is None else header_in(self.HEADER, header)
         states = (member.with_header(inner) for member in self.following)
-        return NestedState((self.first.with_header(header), *states), self.places)
+        return NestedState((self.first.with_header(header), *states), self.member_tables)
 
     def horizons(self, clocks: NestedClocks) -> Mapping[str, int | None]:
         """Returns the horizon of each table at these clocks."""
         horizons = [member.horizons(own) for member, own in zip(self._members, clocks.members, strict=True)]
-        return {name: horizons[number][own] for name, (number, own) in self.places.items()}
+        return {name: horizons[number][own] for name, (number, own) in self.member_tables.items()}
 
     def next_due(self) -> int | None:
         """Returns a watermark at or before the first one at which something is due; None: nothing is.

@@ -9,7 +9,7 @@ from panewise.engine.tables.stored_table import StoredTable
 from panewise.state.manifest import check_fields
 
 # For each table the number of its member, and its name there. Their order is that of the numbers on disk.
-Places: TypeAlias = Mapping[str, tuple[int, str]]
+MemberTables: TypeAlias = Mapping[str, tuple[int, str]]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class NestedState:
     """The states of the members, and where their tables are."""
 
     members: tuple[OperatorState, ...]
-    places: Places
+    member_tables: MemberTables
 
     @property
     def clocks(self) -> NestedClocks:
@@ -54,27 +54,27 @@ class NestedState:
     def tables(self) -> dict[str, StoredTable]:
         """The tables of all members."""
         tables = [member.tables for member in self.members]
-        return {name: tables[number][own] for name, (number, own) in self.places.items()}
+        return {name: tables[number][own] for name, (number, own) in self.member_tables.items()}
 
     @property
     def copies(self) -> frozenset[str]:
         """The tables that are copies in their member."""
         return frozenset(
-            name for name, (number, own) in self.places.items() if own in self.members[number].copies
+            name for name, (number, own) in self.member_tables.items() if own in self.members[number].copies
         )
 
     def with_tables(self, tables: Mapping[str, StoredTable]) -> Self:
         """Returns the state with these tables in place of its own."""
         own: list[dict[str, StoredTable]] = [{} for _ in self.members]
-        for name, (number, own_name) in self.places.items():
+        for name, (number, own_name) in self.member_tables.items():
             own[number][own_name] = tables[name]
         return replace(
             self, members=tuple(member.with_tables(of) for member, of in zip(self.members, own, strict=True))
         )
 
 
-def places_of(number: int, form: str, state: OperatorState) -> dict[str, tuple[int, str]]:
-    """Returns the places of the tables of a member. `form` makes their names out of those in the member."""
+def tables_of_member(number: int, form: str, state: OperatorState) -> dict[str, tuple[int, str]]:
+    """Returns the tables of a member. `form` makes their names out of those in the member."""
     return {form.format(name): (number, name) for name in state.tables}
 
 

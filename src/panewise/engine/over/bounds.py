@@ -29,7 +29,7 @@ def bounds(layout: Layout, frame: Frame) -> tuple[Numbers, Numbers]:
     low = start if frame.start is None else _firsts(layout, frame.start)
     if frame.end == 0:
         return low, layout.peers_end[at]
-    return low, _places(layout, end_of(frame), side="right")
+    return low, _positions(layout, end_of(frame), side="right")
 
 
 def ranges(layout: Layout, frame: Frame) -> list[tuple[Numbers, Numbers]]:
@@ -43,10 +43,10 @@ def ranges(layout: Layout, frame: Frame) -> list[tuple[Numbers, Numbers]]:
     if frame.exclude == "no others":
         return [(low, high)]
     if frame.exclude == "current row":
-        first, behind = at, at + 1
+        begin, end = at, at + 1
     else:
-        first, behind = layout.peers_begin[at], layout.peers_end[at]
-    before, after = (low, np.minimum(high, first)), (np.maximum(low, behind), high)
+        begin, end = layout.peers_begin[at], layout.peers_end[at]
+    before, after = (low, np.minimum(high, begin)), (np.maximum(low, end), high)
     itself = (np.maximum(low, at), np.minimum(high, at + 1))
     return [before, itself, after] if frame.exclude == "ties" else [before, after]
 
@@ -62,17 +62,17 @@ def _firsts(layout: Layout, offset: int) -> Numbers:
 
     If this sum exceeds 64 bits, the position is the one after all rows of the sequence.
     """
-    first = _places(layout, offset, side="left")
+    first = _positions(layout, offset, side="left")
     # A sum below the range of 64 bits saturates at the first instant, at which there is no row (semantics
     # 6.3). So it finds the first row, which is right. A sum above the range would find rows at the last
     # instant, which is wrong.
     if offset <= 0:
         return first
     beyond = layout.times[layout.targets] > MAX_INSTANT - offset
-    return np.where(beyond, _places(layout, offset, side="right"), first) if beyond.any() else first
+    return np.where(beyond, _positions(layout, offset, side="right"), first) if beyond.any() else first
 
 
-def _places(layout: Layout, offset: int, side: str) -> Numbers:
+def _positions(layout: Layout, offset: int, side: str) -> Numbers:
     """Returns, for each target, the position in its sequence of its time plus the offset.
 
     With `side="left"` that is the first position with a time at or after the sum, with `side="right"` the

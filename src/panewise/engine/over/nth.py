@@ -79,12 +79,12 @@ def _of_ranges(
     for low, high in reversed(ranges) if from_end else ranges:
         # A frame may lie beyond all positions, or before those of its key.
         begin = np.clip(low, first, len(layout.code))
-        before, behind = counted.before[begin], counted.before[np.maximum(high, begin)]
+        before, until = counted.before[begin], counted.before[np.maximum(high, begin)]
         open_ = (place < 0) & (missing > 0)
-        hit = open_ & (missing <= behind - before)
-        index = behind - missing if from_end else before + missing - 1
+        hit = open_ & (missing <= until - before)
+        index = until - missing if from_end else before + missing - 1
         place[hit] = counted.places[index[hit]]
-        missing = np.where(open_ & ~hit, missing - (behind - before), missing)
+        missing = np.where(open_ & ~hit, missing - (until - before), missing)
     reached = place >= 0
     return NthValues(values_at(layout, what, place, reached), reached), missing
 

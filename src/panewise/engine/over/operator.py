@@ -16,7 +16,7 @@ from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, UNEMITTE
 from panewise.engine.columns import TIME as OF
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.row_engine import RowEngine
-from panewise.engine.kernels.small_frames import distinct, joined, output_key
+from panewise.engine.kernels.small_frames import distinct, join_frames, output_key
 from panewise.engine.over import retention
 from panewise.engine.over.order import emitted_in_order, in_arrival_order, in_each_direction, passing_in_order
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
@@ -52,7 +52,7 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         passed = passed_until(self.plan.spec, clocks)
         if passed is None or clocks.finished:
             return dict.fromkeys(self.state.tables, passed)
-        recent, reach = (max(MIN_INSTANT, passed - us) for us in (self.plan.us_behind, self.plan.reach))
+        recent, reach = (max(MIN_INSTANT, passed - us) for us in (self.plan.us_back, self.plan.reach))
         known = {"waiting": passed, "recent": recent, "running": None, "passed": reach, "blocks": reach}
         return {name: known[name] for name in self.state.tables}
 
@@ -87,7 +87,7 @@ class OverEngine(RowEngine[OverPlan, OverState]):
             last = pl.col(ROW_NUMBER) > pl.col(ROW_NUMBER).max().over(self.plan.keys) - self.plan.ahead
             if self.plan.waits_for_values:
                 counts = self.state.running.all().select(*self.plan.keys, ROW_COUNT, UNEMITTED)
-                recent = joined(recent, counts, self.plan.keys)
+                recent = join_frames(recent, counts, self.plan.keys)
                 last = pl.col(ROW_NUMBER) >= pl.col(ROW_COUNT) - pl.col(UNEMITTED)
             timed = pl.col(STORED_TIME) if STORED_TIME in recent.columns else pl.col(TIME)
             rows.append(recent.filter(last).select(*self.plan.keys, timed.alias(TIME)))
@@ -162,8 +162,8 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         keys = distinct(rows, plan.keys)
         known = self._known(keys)
         if finished and plan.ahead:
-            waits = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
-            keys = pl.concat([keys, waits]).unique(maintain_order=True)
+            further = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
+            keys = pl.concat([keys, further]).unique(maintain_order=True)
         running = state.running.find(keys) if plan.runs else state.running.shape.no_rows
         step = PassingRows(rows, after, known, running, finished)
         layout = Layout(plan, step)

@@ -105,11 +105,11 @@ class OverPlan(UncombinedPort, InputPort):
         self.ahead, self.us_ahead = min(spec.rows_ahead, _MOST), spec.us_ahead
         ranges = [frame for frame in _frames(spec) if frame.kind == "range"]
         self.reach = max([0, *(-(frame.start or 0) for frame in ranges)])  # how far ranges look back
-        self.behind, self.us_behind = min(_rows_behind(spec), _MOST), 0 if self.ranges else self.reach
+        self.rows_back, self.us_back = min(_rows_back(spec), _MOST), 0 if self.ranges else self.reach
         # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
-        self.looks_back = self.us_behind > 0 or (self.ahead > 0 and any(frame.start == 0 for frame in ranges))
-        # Whether rows wait for values, so that not only the number of rows behind them decides which are
+        self.looks_back = self.us_back > 0 or (self.ahead > 0 and any(frame.start == 0 for frame in ranges))
+        # Whether rows wait for values, so that not only the number of rows after them decides which are
         # emitted.
         self.waits_for_values = bool(self.waiting_for_values())
         # Whether the frames without a start of a row that waits for later rows may lack peers that are
@@ -121,7 +121,7 @@ class OverPlan(UncombinedPort, InputPort):
     @property
     def stores_recent(self) -> bool:
         """Whether rows that have passed are stored in `recent`."""
-        return bool(self.behind or self.ahead or self.us_behind)
+        return bool(self.rows_back or self.ahead or self.us_back)
 
     @property
     def numbers_slots(self) -> bool:
@@ -257,7 +257,7 @@ def _frames(spec: OverOperator) -> list[Frame]:
     return [column.frame for column in spec.columns if column.frame is not None]
 
 
-def _rows_behind(spec: OverOperator) -> int:
+def _rows_back(spec: OverOperator) -> int:
     """Returns the number of rows before a row that its columns may need as rows, and not as partials."""
     functions = [column.what for column in spec.columns if isinstance(column.what, RowFunction)]
     lags = [what.n or 0 for what in functions if what.fn == "lag" and not what.skips]

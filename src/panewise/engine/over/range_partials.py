@@ -21,7 +21,9 @@ from panewise.engine.over.sequences import Flags, Numbers
 Ranges = Sequence[tuple[Numbers, Numbers]]
 
 
-def over(aggregation: Aggregation, pieces: pl.DataFrame, ranges: Ranges, *, from_end: bool) -> pl.DataFrame:
+def over_frames(
+    aggregation: Aggregation, pieces: pl.DataFrame, ranges: Ranges, *, from_end: bool
+) -> pl.DataFrame:
     """Returns the partials over frames, each of which has a place in each of the `ranges`.
 
     A range [low, high) with high <= low is empty.
@@ -39,12 +41,14 @@ def over(aggregation: Aggregation, pieces: pl.DataFrame, ranges: Ranges, *, from
         return range_aggregate.over_any(aggregation, pieces, *ranges[0])
     low, high = (np.stack(bounds, axis=1).ravel() for bounds in zip(*ranges, strict=True))
     some: Flags = high > low
-    partials = range_aggregate.over(aggregation, pieces, pl.Series(low[some]), pl.Series(high[some]))
+    partials = range_aggregate.aggregate_ranges(
+        aggregation, pieces, pl.Series(low[some]), pl.Series(high[some])
+    )
     counts = some.reshape(-1, len(ranges)).sum(axis=1)
     until = np.cumsum(counts)
     return range_aggregate.over_any(aggregation, partials, until - counts, until)
 
 
 def results(job: Job, pieces: pl.DataFrame, ranges: Ranges, *, from_end: bool) -> pl.DataFrame:
-    """Returns the results of a job over frames, as :func:`over` takes them."""
-    return over(job.whole, pieces, ranges, from_end=from_end).select(job.whole.results)
+    """Returns the results of a job over frames, as :func:`over_frames` takes them."""
+    return over_frames(job.whole, pieces, ranges, from_end=from_end).select(job.whole.results)

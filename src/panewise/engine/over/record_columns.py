@@ -111,7 +111,7 @@ def _has_known_partials(job: Job) -> bool:
     return {partial.name for partial in job.aggregation.partials} <= {ROWS, *known}
 
 
-def columns_of(plan: OverPlan) -> list[Column]:
+def computed_columns(plan: OverPlan) -> list[Column]:
     """Returns how the new columns of an operator that is supported are computed, in their order."""
     at = {name: place for place, name in enumerate(plan.read)}
     return [_column(plan, column, at) for column in plan.spec.columns]

@@ -26,7 +26,14 @@ from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
 from panewise.engine.kernels.python_rows import KEY_TYPES, NotInPythonError, check_value, python_rows
 from panewise.engine.over.plan import TIME, OverPlan, passed_until
-from panewise.engine.over.record_columns import KeyRows, Row, columns_of, no_parts, stored_parts, supports
+from panewise.engine.over.record_columns import (
+    KeyRows,
+    Row,
+    computed_columns,
+    no_parts,
+    stored_parts,
+    supports,
+)
 from panewise.engine.over.state import OverState
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.copied_tables import MOST, TRIMMED, CopiedTables, stored_rows
@@ -59,7 +66,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
     """The rows of an OVER operator, by key."""
 
     def __init__(self, plan: OverPlan) -> None:
-        self._plan, self._columns = plan, columns_of(plan)
+        self._plan, self._columns = plan, computed_columns(plan)
         at = {name: place for place, name in enumerate(plan.payload)}
         self._keys = [at[name] for name in plan.spec.keys]
         self._read = [at[name] for name in plan.read]
@@ -144,7 +151,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
 
     def _trim(self, of: KeyRows, until: int | None) -> None:
         """Removes rows that no later row looks back to, if there are enough of them."""
-        needless = len(of.rows) - self._plan.behind
+        needless = len(of.rows) - self._plan.rows_back
         if needless < (TRIMMED if self._plan.stores_recent or self._plan.ranges else 1):
             return
         if self._plan.reach and until is not None:

@@ -77,14 +77,14 @@ def _candidates(layout: Layout) -> Numbers:
     """
     plan, first = layout.plan, layout.start
     if not plan.numbers_slots:
-        first = np.maximum(layout.first_new, layout.passed - plan.behind - plan.ahead)
+        first = np.maximum(layout.first_new, layout.passed - plan.rows_back - plan.ahead)
     return expand_ranges(first, layout.passed - first)
 
 
 def _first_needed(layout: Layout) -> Numbers:
     """Returns, by key, the position of the first row that later rows need because of its number."""
     unemitted = layout.emitted_until
-    needed: Numbers = unemitted - layout.plan.behind
+    needed: Numbers = unemitted - layout.plan.rows_back
     waits = unemitted < layout.passed
     if layout.plan.lacks_peers and waits.any():
         needed = np.where(
@@ -100,7 +100,7 @@ def _seen_back(layout: Layout, code: Numbers, times: Numbers) -> Flags:
     """
     waits = (layout.emitted_until < layout.passed)[code]
     first = layout.times[np.minimum(layout.emitted_until, len(layout.times) - 1)][code]
-    return waits & (times >= shifted_instants(first, -layout.plan.us_behind))
+    return waits & (times >= shifted_instants(first, -layout.plan.us_back))
 
 
 def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFrame:
@@ -108,7 +108,7 @@ def _table_rows(layout: Layout, position: Numbers, ends: Numbers) -> pl.DataFram
     plan = layout.plan
     number = layout.number[position]
     # If only the last rows of a key are needed, they form a ring: a new row takes the slot of the oldest one.
-    ring = max(1, plan.behind + plan.ahead)
+    ring = max(1, plan.rows_back + plan.ahead)
     slot = number if plan.numbers_slots else number % ring
     frame = take_rows(layout.stack, layout.source[position])
     keys = take_rows(layout.keys, layout.code[position])

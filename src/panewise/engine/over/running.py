@@ -12,7 +12,7 @@ import polars as pl
 from panewise.engine.kernels.small_frames import take_rows, vstack_frames
 from panewise.engine.over.bounds import ranges
 from panewise.engine.over.jobs import Job
-from panewise.engine.over.range_partials import over, results
+from panewise.engine.over.range_partials import over_frames, results
 from panewise.engine.over.sequences import Flags, Layout, Numbers
 
 
@@ -31,15 +31,15 @@ class Running:
         self._rows_before = np.append(0, np.cumsum(self._own))
         self._remembered_until = np.cumsum(self._remembered)
         self._keys: Numbers = np.arange(len(layout.start))
-        self._begin: Numbers = self._place(layout.start, self._keys) - self._remembered
+        self._begin: Numbers = self._piece(layout.start, self._keys) - self._remembered
 
     def results(self, job: Job) -> tuple[list[pl.Series], list[pl.Series]]:
         """Returns the aggregates of the targets, and the partials to store for each key."""
         layout, pieces, from_end = self._layout, self._pieces(job), self._layout.plan.from_end
         columns = results(job, pieces, self._ranges(job), from_end=from_end)
         folds = layout.passed - (layout.count - layout.folded)
-        rows = [(self._begin, self._place(folds, self._keys))]
-        partials = over(job.aggregation, pieces, rows, from_end=from_end)
+        rows = [(self._begin, self._piece(folds, self._keys))]
+        partials = over_frames(job.aggregation, pieces, rows, from_end=from_end)
         stored = [values.alias(job.stored(values.name)) for values in partials.get_columns()]
         return columns.get_columns(), stored
 
@@ -47,13 +47,13 @@ class Running:
         """Returns the frames of the targets as ranges of pieces, the first with the stored partial."""
         code = self._layout.code[self._layout.targets]
         first = self._layout.start[code]
-        places = [
-            (self._place(np.maximum(low, first), code), self._place(np.maximum(high, first), code))
+        bounds = [
+            (self._piece(np.maximum(low, first), code), self._piece(np.maximum(high, first), code))
             for low, high in ranges(self._layout, job.frame)
         ]
-        return [(self._begin[code], places[0][1]), *places[1:]]
+        return [(self._begin[code], bounds[0][1]), *bounds[1:]]
 
-    def _place(self, position: Numbers, code: Numbers) -> Numbers:
+    def _piece(self, position: Numbers, code: Numbers) -> Numbers:
         """Returns the number of the piece of the row at each position. `code` is the key of the position.
 
         For a row that the stored partial covers, it is the number of the first piece after the partial.
@@ -70,6 +70,6 @@ class Running:
         )
         keys, positions = np.flatnonzero(self._remembered), np.flatnonzero(self._own)
         order = np.empty(len(keys) + len(positions), dtype=np.int64)
-        order[self._place(positions, self._layout.code[positions])] = positions
+        order[self._piece(positions, self._layout.code[positions])] = positions
         order[self._begin[keys]] = rows.height + keys
         return take_rows(vstack_frames([rows, known]), order)

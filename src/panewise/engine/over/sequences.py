@@ -22,8 +22,8 @@ from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TI
 from panewise.engine.kernels.small_frames import (
     constant_column,
     expand_ranges,
-    group_positions,
-    joined,
+    group_places,
+    join_frames,
     ordered,
     take_rows,
     vstack_frames,
@@ -128,7 +128,7 @@ class Layout:
     def running(self) -> pl.DataFrame:
         """The row of each key in the table `running`, in the order of the keys; nulls if it has none."""
         known = self.step.running.drop(TIME)
-        return joined(self.keys, known, self.plan.keys, "left")
+        return join_frames(self.keys, known, self.plan.keys, "left")
 
     @cached_property
     def count_before(self) -> Numbers:
@@ -197,12 +197,12 @@ class Layout:
         return np.maximum(until, self.first_unemitted)
 
     def _values_until(self, what: RowFunction) -> Numbers:
-        """Returns, by key, the position of the n-th last value. Rows before it have n values behind them."""
+        """Returns, by key, the position of the n-th last value. Rows before it have n values after them."""
         values = self.counted(what)
-        behind = values.before[self.passed] - min(what.n or 0, len(self.code) + 1)
-        some = behind >= values.before[self.start]
+        nth_last = values.before[self.passed] - min(what.n or 0, len(self.code) + 1)
+        some = nth_last >= values.before[self.start]
         until: Numbers = np.where(some, 0, self.start)
-        until[some] = values.places[behind[some]]
+        until[some] = values.places[nth_last[some]]
         return until
 
     def counted(self, what: RowFunction, rows: Flags | None = None) -> CountedRows:
@@ -289,7 +289,7 @@ class Layout:
 
 def _grouped(plan: OverPlan, step: PassingRows) -> tuple[pl.DataFrame, Places, Numbers]:
     """Returns the keys, the places of the rows that pass, key by key, and their number for each key."""
-    keys, order, counts = group_positions(step.rows, plan.keys)
+    keys, order, counts = group_places(step.rows, plan.keys)
     # At the end of input all rows are emitted, also those of keys without a row that passes now.
     if step.finished and step.stored.height:
         stored = step.stored.select(plan.keys).unique(maintain_order=True)
@@ -303,7 +303,7 @@ def _grouped(plan: OverPlan, step: PassingRows) -> tuple[pl.DataFrame, Places, N
 
 def _coded(groups: pl.DataFrame, rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Returns the rows whose keys are among the groups, each with the place of its key in ``__code``."""
-    return joined(rows, groups.with_row_index(_CODE), keys)
+    return join_frames(rows, groups.with_row_index(_CODE), keys)
 
 
 def _sizes(coded: pl.DataFrame, groups: int) -> Numbers:

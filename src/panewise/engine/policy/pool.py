@@ -27,7 +27,7 @@ from panewise.engine.columns import (
     UNTRIGGERED,
     USED,
 )
-from panewise.engine.kernels.small_frames import expand_ranges, joined
+from panewise.engine.kernels.small_frames import expand_ranges, join_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.policy.partitions import Partition, Partitions, Pool
 from panewise.engine.policy.plan import PolicyPlan, comparable_type
@@ -78,8 +78,8 @@ class Tuples:
         named = rows.select(plan.output_keys)
         known = [stored.select(plan.keys), named, *([only] if plan.keys == [ONE_KEY] else [])]
         keys = pl.concat(known).unique(maintain_order=True).with_row_index(_NUMBER)
-        stored = joined(stored, keys, plan.keys)
-        numbers = joined(named, keys, plan.keys)[_NUMBER]
+        stored = join_frames(stored, keys, plan.keys)
+        numbers = join_frames(named, keys, plan.keys)[_NUMBER]
         before = stored.select(
             _NUMBER, pl.col(TUPLES).alias(_TUPLE), *([ARRIVED] if plan.times_tuples else [])
         )

@@ -184,7 +184,7 @@ class Clocks:
             return None
         return highest([self.floor, max(MIN_INSTANT, self.watermark - spec.lateness_us)])
 
-    def behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
+    def is_behind(self, spec: WindowOperator, time: pl.Expr) -> pl.Expr:
         """Returns whether a row is late by drop_by="row" (semantics 13.3)."""
         horizon = self.row_horizon_of_key(spec)
         return pl.lit(False) if horizon is None else (time < horizon).fill_null(False)

@@ -5,7 +5,7 @@ length, they are merged into one. So the number of runs, and how often a row is 
 logarithm of the number of rows. A long table is divided into parts by hash. Each part has runs of its own, so
 no merge reads the whole table.
 
-The number of rows that one step merges is bounded (:func:`allowance`). A merge that has to wait costs a few
+The number of rows that one step merges is bounded (:func:`allowance`). A merge that is put off costs a few
 more look-ups. Invariant: merged runs are neighbours in age, so newer rows still hide older ones.
 """
 

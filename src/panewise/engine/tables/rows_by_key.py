@@ -49,7 +49,7 @@ class Ranges:
     at: Places | None = None
 
     def in_run(self, run: Run) -> slice | Places:
-        """Returns the positions of the look-ups that may find rows in a run."""
+        """Returns the places of the look-ups that may find rows in a run."""
         chosen = part_range(run.part, self.hashes)
         if self.at is None:
             return chosen
@@ -67,7 +67,7 @@ class FoundSlices:
         rows: the rows that contain the slices.
         starts: where the slice of each look-up starts.
         lengths: how long it is.
-        places: positions in `rows`. If given, the slices are slices of this array, and not of `rows` itself.
+        places: places in `rows`. If given, the slices are slices of this array, and not of `rows` itself.
     """
 
     rows: pl.DataFrame
@@ -75,18 +75,18 @@ class FoundSlices:
     lengths: Places
     places: Places | None = None
 
-    def positions(self) -> Places:
-        """Returns the positions in `rows` of the rows found, one slice after the other."""
+    def found_places(self) -> Places:
+        """Returns the places in `rows` of the rows found, one slice after the other."""
         at = expand_ranges(self.starts, self.lengths)
         return at if self.places is None else self.places[at]
 
     def inside(self, start: int, length: int) -> slice | Places:
-        """Returns the positions in `rows` of a part of a slice, as a slice if there are no `places`."""
+        """Returns the places in `rows` of a part of a slice, as a slice if there are no `places`."""
         part = slice(start, start + length)
         return part if self.places is None else self.places[part]
 
     def chosen(self, places: Places) -> "FoundSlices":
-        """Returns the slices at these positions."""
+        """Returns the slices at these places."""
         return replace(self, starts=self.starts[places], lengths=self.lengths[places])
 
     def first(self, counts: Places) -> "FoundSlices":
@@ -213,9 +213,9 @@ def _found(rows: RunRows, time: str, ranges: Ranges, chosen: slice | Places) -> 
 def _by_bisection(
     times: Places, low: Places, high: Places, counts: Places, first: Places, last: Places
 ) -> tuple[Places, Places]:
-    """Returns the positions where the rows of each look-up start and end, with two bisections for each.
+    """Returns the places where the rows of each look-up start and end, with two bisections for each.
 
-    `low` and `high` are the positions of the rows of each key, and `counts` the number of its look-ups.
+    `low` and `high` are the places of the rows of each key, and `counts` the number of its look-ups.
     """
     low, high = np.repeat(low, counts), np.repeat(high, counts)
     start = bisect_left(times, low, high, first)
@@ -225,7 +225,7 @@ def _by_bisection(
 def _by_line(
     times: Places, low: Places, high: Places, counts: Places, first: Places, last: Places
 ) -> tuple[Places, Places]:
-    """Returns the positions that :func:`_by_bisection` returns; faster for about as many look-ups as rows.
+    """Returns the places that :func:`_by_bisection` returns; faster for about as many look-ups as rows.
 
     The rows of the keys and the look-ups become numbers that sort by key and time. So two searches in one
     sorted array answer all look-ups.
@@ -239,10 +239,10 @@ def _by_line(
     keys = np.arange(len(low))
     code, wanted = np.repeat(keys, high - low), np.repeat(keys, counts)
     line = Line.spanning(keys, stored, first, last)
-    places = line.places(code, stored)
-    start = np.searchsorted(places, line.places(wanted, first))
-    after = np.searchsorted(places, line.places(wanted, last), side="right")
-    # From a position among the rows of these keys to the position among all rows.
+    points = line.points(code, stored)
+    start = np.searchsorted(points, line.points(wanted, first))
+    after = np.searchsorted(points, line.points(wanted, last), side="right")
+    # From a place among the rows of these keys to the place among all rows.
     shift = np.repeat(low - (np.cumsum(high - low) - (high - low)), counts)
     return start + shift, after + shift
 

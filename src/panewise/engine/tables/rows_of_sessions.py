@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, START
-from panewise.engine.kernels.small_frames import filter_rows, group_positions
+from panewise.engine.kernels.small_frames import filter_rows, group_places
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.stored_table import StoredTable
 
@@ -51,7 +51,7 @@ class RowsOfSessions(RowsByKey):
         of_rows = rows.select(pl.col(own).alias(key) for own, key in zip(self.shape.by, keys, strict=True))
         sessions = self.sessions.of_keys(of_rows, keys)
         # Sessions and rows get the same number for the same key, so that one join can use it.
-        _, places, counts = group_positions(pl.concat([sessions.select(keys), of_rows]), keys)
+        _, places, counts = group_places(pl.concat([sessions.select(keys), of_rows]), keys)
         code = np.empty(len(places), dtype=np.int64)
         code[places] = np.repeat(np.arange(len(counts)), counts)
         bounds = pl.DataFrame({_CODE: code[: sessions.height], _TIME: sessions[START], _UNTIL: sessions[END]})

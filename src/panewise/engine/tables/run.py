@@ -79,7 +79,7 @@ class Shape:
         return self.in_order(rows.with_columns(pl.lit(0, dtype=pl.Int64).alias(name) for name in missing))
 
     def in_order(self, rows: pl.DataFrame) -> pl.DataFrame:
-        """Returns rows with the columns of the table in its order, and other columns behind them.
+        """Returns rows with the columns of the table in its order, and other columns after them.
 
         >>> shape = Shape({"k": pl.String(), "v": pl.Int64()}, [], [])
         >>> shape.in_order(pl.DataFrame({"v": [5], "k": ["a"]})).columns
@@ -128,7 +128,7 @@ class RunRows:
         return self.frame[HASH].to_numpy()
 
     def at(self, wanted: Hashes) -> tuple[Places, Places]:
-        """Returns the positions of the rows with these hashes, and for each the position in `wanted`."""
+        """Returns the places of the rows with these hashes, and for each the place in `wanted`."""
         hashes = self.hashes
         # The usual case first: if no hash occurs twice in the run, one bisection for each hash is enough.
         low = np.searchsorted(hashes, wanted)
@@ -143,14 +143,14 @@ class RunRows:
 
     def described(self, name: str, part: int | None) -> Run:
         """Returns the description of the run."""
-        ends, waiting = self.frame[END], None
+        ends, since = self.frame[END], None
         if PENDING in self.frame.columns and self.frame[PENDING].max():  # tables of stages have no triggers
-            waits = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & _OPEN)
-            waiting = self.frame.select_seq(waits.min()).item()
+            of_windows = pl.coalesce(FIRED, BORN).filter((pl.col(PENDING) > 0) & _OPEN)
+            since = self.frame.select_seq(of_windows.min()).item()
         low, high = cast(int, ends.min()), cast(int, ends.max())
         deadline = self._earliest(earliest_deadline(self.frame.columns))
         event_deadline = self._earliest(earliest_event_deadline(self.frame.columns))
-        return Run(name, self.frame.height, low, high, waiting, part, deadline, event_deadline)
+        return Run(name, self.frame.height, low, high, since, part, deadline, event_deadline)
 
     def _earliest(self, instant: pl.Expr | None) -> int | None:
         """Returns the earliest of these instants among the open windows."""
@@ -200,7 +200,7 @@ class MemoryLibrary:
         self._runs = {run.name: self._runs[run.name] for run in runs}
 
 
-def merged(
+def merge_rows(
     newest_first: Sequence[pl.DataFrame], shape: Shape, horizon: int | None, *, bottom: bool
 ) -> pl.DataFrame:
     """Merges sorted runs into one, with the newest row of each window that has not expired.
@@ -273,7 +273,7 @@ def _instants(columns: Iterable[str], suffix: str) -> list[pl.Expr]:
 
 @dataclass(frozen=True)
 class FoundRows:
-    """The rows that a look-up found, and for each the position of the matching wanted row (`which`)."""
+    """The rows that a look-up found, and for each the place of the matching wanted row (`which`)."""
 
     rows: pl.DataFrame
     which: Places
@@ -285,7 +285,7 @@ class Wanted:
 
     Attributes:
         rows: all rows of the look-up, with the columns by which rows are compared.
-        places: the positions of the rows that are still wanted, in the order of their hashes.
+        places: the places of the rows that are still wanted, in the order of their hashes.
         hashes: the hashes of these rows, ascending.
     """
 
@@ -301,7 +301,7 @@ class Wanted:
         return cls(rows, order, hashes[order])
 
     def without(self, which: Places) -> "Wanted":
-        """Returns the look-up without the rows that were found, which are given by their positions."""
+        """Returns the look-up without the rows that were found, which are given by their places."""
         left = np.ones(self.rows.height, dtype=np.bool_)
         left[which] = False
         left = left[self.places]
@@ -311,7 +311,7 @@ class Wanted:
         """Looks the wanted rows up in a run.
 
         Returns:
-            The positions of the matching rows of the run, and for each the position of the wanted row. Two
+            The places of the matching rows of the run, and for each the place of the wanted row. Two
             rows match if they are equal in all columns of the wanted row.
         """
         in_part = part_range(run.part, self.hashes)

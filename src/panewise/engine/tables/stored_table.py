@@ -24,8 +24,8 @@ from panewise.engine.kernels.small_frames import (
     distinct,
     few_pairs,
     filter_rows,
-    joined,
-    semi_joined,
+    join_frames,
+    semi_join,
     take_rows,
     vstack_frames,
     without,
@@ -40,13 +40,13 @@ from panewise.engine.tables.run import (
     Shape,
     Wanted,
     earliest_event_deadline,
-    merged,
+    merge_rows,
     parted,
 )
 from panewise.state import Run
 
 Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
-_AT = "__at"  # the position of a window among those that are looked up
+_AT = "__at"  # the place of a window among those that are looked up
 _PASSES = "__passes"
 
 
@@ -88,7 +88,7 @@ class StoredTable:
         return self.look_up(wanted).rows
 
     def look_up(self, wanted: pl.DataFrame) -> FoundRows:
-        """Returns the wanted windows that are stored, each with its position in `wanted`."""
+        """Returns the wanted windows that are stored, each with its place in `wanted`."""
         results = [self._found_in_newest(wanted)]
         if self._live_runs():
             left = Wanted.from_rows(wanted.select_seq(self.shape.identity), self.shape.by)
@@ -101,7 +101,7 @@ class StoredTable:
         With `starts` these are only the windows that start in one of the given ranges.
         """
         different = distinct(rows, keys)
-        newest = semi_joined(self.newest, different, keys)
+        newest = semi_join(self.newest, different, keys)
         frames = [newest if starts is None else newest.filter(_within(newest[START], starts))]
         if self._live_runs():
             wanted = Wanted.from_rows(different, self.shape.by)
@@ -109,14 +109,14 @@ class StoredTable:
         return self._alive_rows(reduce(self._with_older, frames))
 
     def of_wanted(self, wanted: Wanted) -> FoundRows:
-        """Returns all stored rows of the wanted keys, the newest first, each with the position of its key.
+        """Returns all stored rows of the wanted keys, the newest first, each with the place of its key.
 
         The result includes rows that a newer row of their window hides. `wanted` has the columns from which
         the hashes are made.
         """
         keys = self.shape.by
         requested = wanted.rows.select(keys).with_row_index(_AT)
-        newest = self.newest if self.newest.is_empty() else joined(self.newest, requested, keys)
+        newest = self.newest if self.newest.is_empty() else join_frames(self.newest, requested, keys)
         which = newest[_AT].to_numpy().astype(np.intp) if newest.height else np.empty(0, dtype=np.intp)
         results = [FoundRows(newest.drop(_AT, strict=False), which)]
         results += [self._in_run(run, wanted) for run in reversed(self._live_runs())]
@@ -233,7 +233,8 @@ class StoredTable:
     def compacted(self, written: int) -> Self:
         """Returns the table after the merges that are due in a step that wrote so many rows.
 
-        The first merge is always made, so runs cannot accumulate. Further ones wait if there are many rows.
+        The first merge is always made, so runs cannot accumulate. Further ones are left to later steps
+        if there are many rows.
         """
         table, spent = self, 0
         while len(table.runs) >= compaction.FAN_IN and (merge := next_merge(table.runs)) is not None:
@@ -294,7 +295,7 @@ class StoredTable:
         if at_and_which is not None:
             return FoundRows(take_rows(self.newest, at_and_which[0]), at_and_which[1])
         requested = wanted.select(identity).with_row_index(_AT)
-        pairs = joined(self.newest, requested, identity)
+        pairs = join_frames(self.newest, requested, identity)
         return FoundRows(pairs.drop(_AT), pairs[_AT].to_numpy().astype(np.intp))
 
     def _found_in_runs(self, wanted: Wanted) -> Iterable[FoundRows]:
@@ -337,7 +338,7 @@ class StoredTable:
 
     def _merged(self, merge: Merge) -> Self:
         frames = [self.library.read(run, self.shape).frame for run in reversed(merge.runs)]
-        return self._with_merged(merge, merged(frames, self.shape, self.horizon, bottom=merge.bottom))
+        return self._with_merged(merge, merge_rows(frames, self.shape, self.horizon, bottom=merge.bottom))
 
     def _with_merged(self, merge: Merge, rows: pl.DataFrame) -> Self:
         """Returns the table with the rows of a merge in place of its runs.

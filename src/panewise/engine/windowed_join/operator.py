@@ -14,7 +14,7 @@ from panewise.engine.family_parts import engine_parts
 from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.nested.operator import NestedEngine, advanced
-from panewise.engine.nested.state import places_of
+from panewise.engine.nested.state import tables_of_member
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.protocol import EvaluatedPanes, Operator, Schemas
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
@@ -34,8 +34,8 @@ class WindowedJoinEngine(NestedEngine[Operator, Operator]):
         plan = WindowedJoinPlan(spec, schemas)
         join = engine_parts(spec.join).operator(spec.join, schemas)
         windows = engine_parts(spec.windows).operator(spec.windows, {INPUT: plan.rows})
-        places = places_of(1, "{}", windows.state) | places_of(0, "join: {}", join.state)
-        super().__init__(spec, plan, join, [windows], places)
+        tables = tables_of_member(1, "{}", windows.state) | tables_of_member(0, "join: {}", join.state)
+        super().__init__(spec, plan, join, [windows], tables)
         self._no_rows = pl.DataFrame(schema=plan.join.pane_schema)
 
     @property

@@ -26,7 +26,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
     live_column,
 )
-from panewise.engine.kernels.small_frames import constant_column, filter_rows, joined, with_values
+from panewise.engine.kernels.small_frames import constant_column, filter_rows, join_frames, with_values
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.stored_table import StoredTable, any_overlaps
 from panewise.engine.windowing import key_watermarks
@@ -64,7 +64,7 @@ class Due:
     Each of them fulfils at least one of these conditions, by which :meth:`may` skips runs:
 
     - its end lies in one of `ends` (low < end <= high; None: no bound);
-    - it has waited for a periodic firing since `waiting`, or for longer;
+    - the F of its periodic trigger (semantics 16.3) is at or before `since`;
     - one of its deadlines in processing time is at or before `now`;
     - one of its deadlines in event time is at or before `watermark`.
     """
@@ -73,7 +73,7 @@ class Due:
     before: Clocks
     clocks: Clocks
     ends: tuple[tuple[int | None, int], ...]
-    waiting: int | None
+    since: int | None
     now: int
     watermark: int | None
 
@@ -83,7 +83,7 @@ class Due:
 
         A simple trigger without an Every is ready when rows arrive, and is evaluated then, or at the end.
         """
-        return self.waiting is None and self.plan.tree is None and not self.plan.by_key
+        return self.since is None and self.plan.tree is None and not self.plan.by_key
 
     @property
     def test(self) -> pl.Expr:
@@ -101,7 +101,7 @@ class Due:
 
     def may(self, run: Run) -> bool:
         """Returns whether a run can contain such a window, by the description of the run."""
-        reached = ((run.waiting, self.waiting), (run.deadline, self.now), (run.mark, self.watermark))
+        reached = ((run.waiting, self.since), (run.deadline, self.now), (run.mark, self.watermark))
         if any(first is not None and limit is not None and first <= limit for first, limit in reached):
             return True
         return any_overlaps(run.low, run.high, self.ends)
@@ -118,7 +118,7 @@ def due(plan: WindowPlan, before: Clocks, now: Clocks) -> Due:
         before,
         now,
         ((None, MAX_INSTANT),) if now.finished else ends,
-        plan.trigger.waits(now) if plan.periodic else None,
+        plan.trigger.latest_since(now) if plan.periodic else None,
         now.processing_time,
         now.watermark,
     )
@@ -188,7 +188,7 @@ def _with_decisions(
     expired = clocks.expired_windows(plan.spec, windows)
     if early is not None and early.height:
         marked = early.with_columns(pl.lit(True).alias(EARLY))
-        among = joined(windows.select(plan.identity), marked, plan.identity, "left")
+        among = join_frames(windows.select(plan.identity), marked, plan.identity, "left")
         expired |= among[EARLY].fill_null(False)
     with_times = windows.hstack(
         [

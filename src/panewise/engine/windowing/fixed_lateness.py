@@ -26,7 +26,7 @@ from panewise.engine.columns import (
     START,
 )
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.small_frames import join_frames
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.windows_of_slices import SliceTable
@@ -43,8 +43,8 @@ def missed(
 ) -> pl.DataFrame | None:
     """Returns ``__windows``, ``__reason`` and ``__partial`` for each key and slice with late rows.
 
-    Returns None if no row is late. :func:`behind` handles the rows that drop_by="row" makes late for all
-    their windows.
+    Returns None if no row is late. :func:`output_of_rows_behind` handles the rows that drop_by="row" makes
+    late for all their windows.
     """
     by = [*keys, SLICE]
     marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
@@ -54,7 +54,7 @@ def missed(
         return None
     limited = BEYOND_LIMIT in closed.columns
     if limited:
-        lost = joined(lost, closed.select(*keys, START, END, BEYOND_LIMIT), [*keys, START, END], "left")
+        lost = join_frames(lost, closed.select(*keys, START, END, BEYOND_LIMIT), [*keys, START, END], "left")
     others = ~pl.col(EXPIRED_WINDOWS) & ~pl.col(BEYOND_LIMIT).fill_null(False) if limited else pl.lit(True)
     reason = reason_of(
         clocks,
@@ -90,7 +90,7 @@ def _output_bounds(spec: WindowOperator) -> pl.Expr:
     return pl.struct(*(bound.alias(name) for bound, name in zip(values, ("start", "end"), strict=True)))
 
 
-def behind(
+def output_of_rows_behind(
     rows: pl.DataFrame,
     table: SliceTable | Overlaps,
     spec: WindowOperator,

@@ -24,7 +24,7 @@ from panewise.engine.columns import (
     UNFLIPPED,
 )
 from panewise.engine.kernels.instants import shifted
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.small_frames import join_frames
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.spec import StreamTime
 
@@ -37,7 +37,7 @@ def without(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.filter(IS_WINDOW)
 
 
-def windows_of(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
+def only_windows(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the rows of the table that are windows. All are, unless each key has a watermark."""
     return without(rows) if plan.by_key else rows
 
@@ -55,7 +55,7 @@ def watermarks_of(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 def with_watermarks(frame: pl.DataFrame, known: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Adds the watermark of each row's key, taken from `known`; null if the key has none."""
     watermarks = known.select(*keys, KEY_WATERMARK).unique(keys)
-    return joined(frame, watermarks, keys, "left")
+    return join_frames(frame, watermarks, keys, "left")
 
 
 def moved(plan: WindowPlan, rows: pl.DataFrame, before: pl.DataFrame) -> pl.DataFrame:
@@ -81,7 +81,7 @@ def others(plan: WindowPlan, mine: pl.DataFrame, further: pl.DataFrame, *known: 
 def refreshed(plan: WindowPlan, windows: pl.DataFrame, further: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows with the new watermarks of their keys, where these have moved."""
     reached = further.rename({KEY_WATERMARK: _REACHED})
-    both = joined(windows, reached, plan.keys, "left")
+    both = join_frames(windows, reached, plan.keys, "left")
     return both.with_columns(pl.coalesce(_REACHED, KEY_WATERMARK).alias(KEY_WATERMARK)).drop(_REACHED)
 
 

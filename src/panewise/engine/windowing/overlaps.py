@@ -18,7 +18,7 @@ from panewise.engine.aggregate import range_aggregate
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.columns import ALL_WINDOWS, END, EXPIRED_WINDOWS, KEY_WATERMARK, SLICE, START
 from panewise.engine.kernels.instants import Instants
-from panewise.engine.kernels.small_frames import expand_ranges, grouped, joined, take_rows
+from panewise.engine.kernels.small_frames import expand_ranges, grouped, join_frames, take_rows
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.slicing import NumberedWindows
@@ -32,7 +32,7 @@ _LOWEST = -(2**63)
 class Classes:
     """Classes of windows: `length` window numbers from `first` on, which contain the slices `low` to `high`.
 
-    `low` and `high` are half-open positions among the sorted slices.
+    `low` and `high` are half-open places among the sorted slices.
     """
 
     first: Instants
@@ -64,7 +64,7 @@ class Classes:
 
     @property
     def members(self) -> tuple[Places, Places]:
-        """The positions of the slices of each class, class by class, and the class of each position."""
+        """The places of the slices of each class, class by class, and the class of each place."""
         counts = self.high - self.low
         return expand_ranges(self.low, counts), np.repeat(np.arange(len(counts)), counts)
 
@@ -102,7 +102,7 @@ class Overlaps:
         """Returns the partials of each unexpired window, each window once, given those of keys and slices."""
         ordered, classes = self._classes(keys, partials)
         if not aggregation.passing:
-            merged = range_aggregate.over(
+            merged = range_aggregate.aggregate_ranges(
                 aggregation, ordered, pl.Series(classes.low), pl.Series(classes.high)
             )
         else:
@@ -147,7 +147,9 @@ class Overlaps:
                 _NUMBER, self.numbered.starting_at(closed[START].to_numpy(), closed[END].to_numpy())
             )
             bounds = pl.DataFrame({"low": first + expired, "high": stop}).with_row_index(_AT)
-            pairs = joined(slices.select(keys).hstack(bounds), closed.select(keys).hstack([numbers]), keys)
+            pairs = join_frames(
+                slices.select(keys).hstack(bounds), closed.select(keys).hstack([numbers]), keys
+            )
             pairs = pairs.filter((pl.col(_NUMBER) >= pl.col("low")) & (pl.col(_NUMBER) < pl.col("high")))
             places, number = pairs[_AT].to_numpy().astype(np.intp), pairs[_NUMBER].to_numpy()
             late.append(self._missed(slices, keys, places, number, stop - first, expired=False))

@@ -8,9 +8,9 @@ from typing import Self
 import polars as pl
 
 from panewise.engine.aggregate.aggregation import Aggregation
-from panewise.engine.aggregate.arrival_order import ArrivalOrderAggregation
 from panewise.engine.aggregate.evicting import EvictingAggregation
 from panewise.engine.aggregate.holistic import range_aggregation
+from panewise.engine.aggregate.in_arrival_order import ArrivalOrderAggregation
 from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.aggregate.row_buffer import contents_of
 from panewise.engine.aggregate.types import types_of
@@ -34,7 +34,7 @@ from panewise.spec import (
     Never,
     Sliding,
     WindowOperator,
-    columns_of,
+    columns_of_window,
     counted,
     merging,
 )
@@ -161,7 +161,7 @@ class WindowPlan(InputPort):
             return True
         # Rows of the same event time may have windows of different lengths. The row with the short window may
         # be late if it arrives first. If it arrives second, it may merge into the session of the other row.
-        return merging(spec.window) and bool(columns_of(spec.window))
+        return merging(spec.window) and bool(columns_of_window(spec.window))
 
     @cached_property
     def can_combine(self) -> bool:

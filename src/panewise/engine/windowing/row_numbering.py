@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import KEY_WATERMARK, SLICE, TIME
-from panewise.engine.kernels.small_frames import Mask, group_positions, take_rows
+from panewise.engine.kernels.small_frames import Mask, group_places, take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
@@ -41,8 +41,8 @@ class NumberedRows:
 
 
 def keys_and_places(plan: WindowPlan, rows: pl.DataFrame) -> tuple[pl.DataFrame, Places]:
-    """Returns each key with its number of rows, and the positions of the rows, key by key."""
-    keys, places, counts = group_positions(rows, plan.keys)
+    """Returns each key with its number of rows, and the places of the rows, key by key."""
+    keys, places, counts = group_places(rows, plan.keys)
     return keys.hstack([pl.Series(_ARRIVED, counts, dtype=pl.Int64)]), places
 
 
@@ -76,7 +76,7 @@ def of_keys(
 
 
 def _runs(slices: pl.Series, first: Places) -> pl.Series:
-    """Returns the number of the run of each row; `first` are the positions where the rows of a key begin."""
+    """Returns the number of the run of each row; `first` are the places where the rows of a key begin."""
     at = slices.to_numpy()
     begins: Mask = np.concatenate([[True], at[1:] != at[:-1]])
     begins[first] = True

@@ -31,7 +31,7 @@ from panewise.engine.columns import (
     TIME,
 )
 from panewise.engine.ingest.late_output import late_columns, reason_of
-from panewise.engine.kernels.small_frames import joined, no_rows, vstack_frames
+from panewise.engine.kernels.small_frames import join_frames, no_rows, vstack_frames
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.session_sweep import Swept, swept
 from panewise.spec import Custom, Session, closed_at_end, merging_at_touch
@@ -88,7 +88,7 @@ class SessionLateness:
         if closed.is_empty():
             return rows, _none_late(rows)
         other = closed.select(*self.keys, pl.col(START).alias("__s"), pl.col(END).alias("__e"))
-        pairs = joined(rows.select(*self.keys, ORDER, START, END), other, self.keys)
+        pairs = join_frames(rows.select(*self.keys, ORDER, START, END), other, self.keys)
         a, b, c, d = pl.col(START), pl.col(END), pl.col("__s"), pl.col("__e")
         overlaps = (a <= d) & (c <= b) if merging_at_touch(self.window) else (a < d) & (c < b)
         missed = self._interval("__s", "__e").alias(MISSED_SESSIONS)

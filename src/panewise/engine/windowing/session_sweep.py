@@ -58,15 +58,15 @@ def swept(keys: list[str], rows: pl.DataFrame, stored: pl.DataFrame, *, touching
 
 
 def _stretches(code: Integers, begin: Integers, end: Integers, *, touching: bool) -> tuple[Places, Mask]:
-    """Returns the positions of the intervals, sorted by code and begin, and which of these begin a stretch.
+    """Returns the places of the intervals, sorted by code and begin, and which of these begin a stretch.
 
     A stretch begins at or after every earlier end of its code; with `touching` after every earlier end.
     """
     # Numbers of a later code are greater than all numbers of earlier codes. So one running maximum of the
     # ends serves all codes.
     line = Line.spanning(code, begin, end)
-    begins = line.places(code, begin)
+    begins = line.points(code, begin)
     places = order([begins])
-    reached = np.maximum.accumulate(line.places(code, end)[places])
+    reached = np.maximum.accumulate(line.points(code, end)[places])
     fresh = np.append(True, begins[places[1:]] >= reached[:-1] + (1 if touching else 0))
     return places, fresh[: len(places)]

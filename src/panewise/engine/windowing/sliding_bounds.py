@@ -5,7 +5,7 @@ time. ``__end`` says until when the slice is needed: a slice expires as a window
 is a range of slices, closed at both ends. In tables it is half-open like all others, [s, e + 1 microsecond).
 
 Invariant: when slices are sorted by key and time, the slices of a window are contiguous. So a window is found
-by two binary searches, and is represented by two positions (:func:`positions`).
+by two binary searches, and is represented by two places (:func:`places_of_pieces`).
 """
 
 from collections.abc import Callable
@@ -153,8 +153,8 @@ def in_order(pieces: pl.DataFrame) -> pl.DataFrame:
     return take_rows(pieces, order([pieces[SLIDE_CODE].to_numpy(), pieces[START].to_numpy()]))
 
 
-def positions(pieces: pl.DataFrame, ranges: pl.DataFrame) -> tuple[Places, Places]:
-    """Returns for each range of time the positions of the first piece in it and after the last piece in it.
+def places_of_pieces(pieces: pl.DataFrame, ranges: pl.DataFrame) -> tuple[Places, Places]:
+    """Returns for each range of time the places of the first piece in it and after the last piece in it.
 
     `pieces` are sorted by ``__code`` and start. A piece is in a range if it has the same ``__code`` and
     starts at or after the start of the range and before its end.
@@ -162,7 +162,7 @@ def positions(pieces: pl.DataFrame, ranges: pl.DataFrame) -> tuple[Places, Place
     bounds = [pieces[START].to_numpy(), ranges[START].to_numpy(), ranges[END].to_numpy()]
     of_pieces, of_ranges = pieces[SLIDE_CODE].to_numpy(), ranges[SLIDE_CODE].to_numpy()
     line = Line.spanning(np.concatenate([of_pieces, of_ranges]), *bounds)
-    at = line.places(of_pieces, bounds[0])
-    return np.searchsorted(at, line.places(of_ranges, bounds[1])), np.searchsorted(
-        at, line.places(of_ranges, bounds[2])
+    at = line.points(of_pieces, bounds[0])
+    return np.searchsorted(at, line.points(of_ranges, bounds[1])), np.searchsorted(
+        at, line.points(of_ranges, bounds[2])
     )

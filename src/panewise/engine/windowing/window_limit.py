@@ -10,7 +10,7 @@ ones. Cost: a sort of the stored windows of the keys of a batch.
 import polars as pl
 
 from panewise.engine.columns import BEYOND_LIMIT, CLOSED, END, START
-from panewise.engine.kernels.small_frames import joined, without
+from panewise.engine.kernels.small_frames import join_frames, without
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.errors import StateError
 from panewise.spec.max_windows import MaxWindows
@@ -28,7 +28,7 @@ def full(plan: WindowPlan, stored: pl.DataFrame, wanted: pl.DataFrame) -> pl.Dat
         return wanted.clear().select(plan.identity)
     latest = _latest_first(plan, stored).filter(pl.int_range(pl.len()).over(plan.keys) == limit.n - 1)
     least = latest.select(*plan.keys, pl.col(END).alias(_END), pl.col(START).alias(_START))
-    pairs = joined(wanted.select(plan.identity), least, plan.keys)
+    pairs = join_frames(wanted.select(plan.identity), least, plan.keys)
     same_end = (pl.col(END) == pl.col(_END)) & (pl.col(START) < pl.col(_START))
     older = pairs.filter((pl.col(END) < pl.col(_END)) | same_end).select(plan.identity)
     return without(older, stored, plan.identity)

@@ -6,7 +6,8 @@ stores it.
 
 The windows of a batch are merged with stored windows in one of two ways, with the same result. If each window
 occurs at most once on either side, :func:`paired` merges two columns in one expression, and groups nothing.
-Otherwise :func:`merged` groups the rows of each window. Either costs one pass over the partial columns.
+Otherwise :func:`merged_in_groups` groups the rows of each window. Either costs one pass over the partial
+columns.
 """
 
 from collections.abc import Mapping
@@ -108,7 +109,7 @@ def newborn(
     return pl.DataFrame([filled(name, dtype) for name, dtype in schema.items()])
 
 
-def merged(
+def merged_in_groups(
     rows: pl.DataFrame,
     by: list[str],
     aggregation: Aggregation,
@@ -171,7 +172,7 @@ def paired(
     """Returns the new windows merged with the stored ones; None if they must be merged in groups.
 
     They must be if a sum may leave the range of its type. Each new window must occur once. The merged windows
-    equal those of :func:`merged`.
+    equal those of :func:`merged_in_groups`.
     """
     if leaving(aggregation.partials, known.rows, 2) or leaving(aggregation.partials, new, 2):
         return None
@@ -199,7 +200,7 @@ def any_order(aggregation: Aggregation) -> bool:
 
 _NONE = pl.lit(False)
 _HAS_PENDING = pl.col(PENDING) > 0
-_WAITS_SINCE = pl.coalesce(FIRED, BORN)
+_SINCE = pl.coalesce(FIRED, BORN)
 # In state from before 0.2, BORN is the time of the first row, which can lie before F. A cannot.
 _PENDING_SINCE = pl.max_horizontal(FIRED, BORN)
 
@@ -213,7 +214,7 @@ class TriggerContext:
         complete: whether the window is complete.
         flips: whether it flips in this evaluation.
         pending: whether it has pending rows.
-        waits_since: F of a periodic trigger (semantics 16.3).
+        since: F of a periodic trigger (semantics 16.3).
         pending_since: A of a periodic trigger (semantics 16.3).
     """
 
@@ -221,7 +222,7 @@ class TriggerContext:
     complete: pl.Expr
     flips: pl.Expr
     pending: pl.Expr = _HAS_PENDING
-    waits_since: pl.Expr = _WAITS_SINCE
+    since: pl.Expr = _SINCE
     pending_since: pl.Expr = _PENDING_SINCE
 
     @classmethod

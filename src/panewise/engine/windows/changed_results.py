@@ -51,7 +51,7 @@ class WindowResults:
         Closed windows have no results any more, as closing empties them.
         """
         plan, state = self.operator.plan, self.operator.state
-        windows = key_watermarks.windows_of(plan, state.windows.all())
+        windows = key_watermarks.only_windows(plan, state.windows.all())
         results = [_results(plan, windows.filter(~pl.col(CLOSED)))]
         if plan.made_when_complete and (slices := state.sliced.by_time.all()).height:
             results.append(_results(plan, _unmade(self.operator, slices)))

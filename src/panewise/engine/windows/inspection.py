@@ -11,7 +11,7 @@ from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.sliding_bounds import Slide, coded, in_order
-from panewise.engine.windows.sliding.completion import waiting
+from panewise.engine.windows.sliding.completion import windows_to_complete
 from panewise.engine.windows.sliding.slices import SLICES
 from panewise.engine.windows.state import WINDOWS, WindowOperatorState
 from panewise.spec import Global, Sliding, WindowOperator, counted
@@ -59,6 +59,6 @@ def _with_unmade(
     marked = slices
     if clocks.by_key:
         marked = key_watermarks.with_watermarks(slices, key_watermarks.watermarks_of(stored, keys), keys)
-    rows = waiting(spec, Slide(spec.window, keys), in_order(*coded(keys, marked)), clocks)
+    rows = windows_to_complete(spec, Slide(spec.window, keys), in_order(*coded(keys, marked)), clocks)
     more = rows.select(*keys, START, END)
     return pl.concat([windows.select(more.columns), more]) if windows.width else more

@@ -197,8 +197,10 @@ def _without_behind(
     """Returns the other rows, and the late output of those that drop_by="row" drops (semantics 13.3)."""
     if plan.spec.drop_by != "row":
         return rows, no_rows(columns)
-    old = clocks.behind(plan.spec, pl.col(TIME))
-    return rows.filter(~old), fixed_lateness.behind(rows.filter(old), slices, plan.spec, clocks, columns)
+    old = clocks.is_behind(plan.spec, pl.col(TIME))
+    return rows.filter(~old), fixed_lateness.output_of_rows_behind(
+        rows.filter(old), slices, plan.spec, clocks, columns
+    )
 
 
 def _pieces(plan: WindowPlan, rows: pl.DataFrame, slices: SliceTable | Overlaps) -> tuple[pl.DataFrame, bool]:
@@ -255,7 +257,7 @@ def merged_windows(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by:
         new.with_columns_seq(pl.lit(False).alias(WAS_STORED)),
     ]
     trigger = plan.tree.merging(pl.col(WAS_STORED)) if plan.tree else []
-    return window_table.merged(
+    return window_table.merged_in_groups(
         pl.concat(marked, how="diagonal"), by, plan.aggregation, new.schema, trigger, periodic=plan.periodic
     )
 

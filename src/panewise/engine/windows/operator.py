@@ -19,7 +19,7 @@ from panewise.engine.ingest import arrival
 from panewise.engine.ingest.input_state import SingleInput
 from panewise.engine.ingest.late_output import late_schema
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.kernels.small_frames import joined, vstack_frames, without
+from panewise.engine.kernels.small_frames import join_frames, vstack_frames, without
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import latest_of
 from panewise.engine.protocol import EvaluatedPanes
@@ -175,10 +175,10 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Returns the live windows: keys, window_start, window_end, pending, closed."""
         spec = self.plan.spec
         keys, bounds = panes.identity(spec, self.plan.schema)
-        windows = key_watermarks.windows_of(self.plan, self.state.windows.all())
+        windows = key_watermarks.only_windows(self.plan, self.state.windows.all())
         if self.plan.made_when_complete:
-            waiting = unmade(self.plan, self.state.sliced, self.state.clocks, self._key_watermarks())
-            windows = pl.concat([windows.select(waiting.columns), waiting])
+            not_made = unmade(self.plan, self.state.sliced, self.state.clocks, self._key_watermarks())
+            windows = pl.concat([windows.select(not_made.columns), not_made])
         output = windows.select(
             *keys, *bounds, pl.col(PENDING).alias("pending"), pl.col(CLOSED).alias("closed")
         )
@@ -297,7 +297,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Adds to each pane the place of the row that caused it: the row of its key, or the only row."""
         keys = list(self.plan.spec.keys) if turn.height > 1 else []
         places = turn.select(*keys, ORDER)
-        return joined(emitted, places, keys) if keys else emitted.join(places, how="cross")
+        return join_frames(emitted, places, keys) if keys else emitted.join(places, how="cross")
 
     def _settle(self, effect: Intake, rows_in: int) -> Output:
         plan, now = self.plan, self.state.clocks.processing_time
@@ -321,7 +321,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         mine = effect.touched.select(identity)
         others = without(effect.of_keys, mine, identity)
         early = window_limit.beyond(self.plan, pl.concat([mine, others.select(identity)]))
-        more = joined(others, early, identity, "semi").select(effect.touched.columns)
+        more = join_frames(others, early, identity, "semi").select(effect.touched.columns)
         touched, replaced = pl.concat([effect.touched, more]), pl.concat([effect.replaced, more])
         return replace(effect, touched=touched, replaced=replaced), early
 
@@ -367,7 +367,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             return replace(self._nothing, panes=self._evaluated_at(clocks, affected))
         every = self.state.windows.all()
         early = window_limit.beyond(plan, every.filter(~clocks.expired(plan.spec, pl.col(END))))
-        others = without(joined(every, early, plan.identity, "semi"), affected, plan.identity)
+        others = without(join_frames(every, early, plan.identity, "semi"), affected, plan.identity)
         affected = pl.concat([affected, others.select(affected.columns)])
         return replace(self._nothing, panes=self._evaluated_at(clocks, affected, early))
 
@@ -375,7 +375,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Stores what a change of the specification needs of sliding windows (semantics 47.18)."""
         plan, state = self.plan, self.state
         if state.rebuilds:
-            windows = key_watermarks.windows_of(plan, state.windows.all())
+            windows = key_watermarks.only_windows(plan, state.windows.all())
             self._store(sliding_changes.rebuilt(plan, windows, state.sliced))
         if state.makes:
             missing = sliding_changes.incomplete_windows(

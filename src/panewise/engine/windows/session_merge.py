@@ -50,7 +50,7 @@ def of_sessions(
 ) -> Intake:
     """Applies rows (in arrival order) to sessions. `late_columns` are those of the late output."""
     mine = stored.of_keys(rows, plan.keys)
-    mine = key_watermarks.windows_of(plan, mine)
+    mine = key_watermarks.only_windows(plan, mine)
     closed = mine[CLOSED]
     assigned = sessions_at(clocks, plan.spec, plan.keys).assign(
         rows, filter_rows(mine, ~closed), filter_rows(mine, closed)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from panewise.chrono import MAX_INSTANT
-from panewise.observe.activity import CHANGED, DELETED, EMITTED, Activity, Bounds, emitted
+from panewise.observe.activity import CHANGED, DELETED, EMITTED, Activity, Bounds, emitted_count
 from panewise.observe.micro_batch import BatchFigures
 from panewise.observe.scene import ArrivalRow, Cell, PaneScene
 from panewise.observe.scene_svg import rows_that_fit
@@ -93,7 +93,7 @@ class OperatorHistory:
                 self._stores_windows = True
                 if life is None or life.last is not None:
                     self._lives[bounds] = _Life(self._number)
-            elif counts[DELETED] and not emitted(counts) and life is not None and life.last is None:
+            elif counts[DELETED] and not emitted_count(counts) and life is not None and life.last is None:
                 life.last = self._number
         self._count_keys(activity)
         if activity.horizon is not None:

@@ -7,8 +7,8 @@ from operator import and_, or_, xor
 from typing import Any
 
 from panewise.errors import AggregateOverflowError
-from panewise.oracle.aggregate.pairs import is_of_pairs, of_pairs
 from panewise.oracle.aggregate.rankings import collected, distinct, most_frequent, ranked
+from panewise.oracle.aggregate.two_columns import is_of_pairs, of_pairs
 from panewise.oracle.columns import digits_of, is_long, is_nan, sort_key
 from panewise.spec import Aggregate
 from panewise.spec.aggregates.user_values import checked_result, state_text

@@ -7,8 +7,8 @@ from typing import Any
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
-from panewise.oracle.join.matching import are_partners, has_null_key, keys_are_equal
 from panewise.oracle.join.pairing import PairingJoin
+from panewise.oracle.join.partners import are_partners, has_null_key, keys_are_equal
 from panewise.oracle.rows import Row, exceeds
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.match import LastRows, Latest, RowWindow

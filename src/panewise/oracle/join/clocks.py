@@ -146,9 +146,9 @@ class SideClocks:
                 self._raise(side, self._watermarks[other])
 
     def _is_idle(self, side: str) -> bool:
-        wait = self._spec.idle_after
+        idle_after = self._spec.idle_after
         return (
-            wait is not None
+            idle_after is not None
             and side in self._reported_at
-            and self.processing_time >= self._reported_at[side] + wait.us
+            and self.processing_time >= self._reported_at[side] + idle_after.us
         )

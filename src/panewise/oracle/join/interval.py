@@ -5,14 +5,14 @@ import math
 from panewise.oracle.join.applied import Applied
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
-from panewise.oracle.join.matching import (
+from panewise.oracle.join.pairing import PairingJoin
+from panewise.oracle.join.partners import (
     are_partners,
     has_null_key,
     in_interval,
     keys_are_equal,
     reach,
 )
-from panewise.oracle.join.pairing import PairingJoin
 from panewise.oracle.rows import Row
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
 from panewise.spec.operators.join.interval import Interval

@@ -14,7 +14,7 @@ from panewise.chrono import MAX_INSTANT, Duration, saturating_add
 from panewise.oracle.join.applied import Applied, Pair
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
-from panewise.oracle.join.matching import condition_is_true, has_null_key
+from panewise.oracle.join.partners import condition_is_true, has_null_key
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.windows.interpreter import Interpreter
 from panewise.spec.aggregates.order_sensitive import collect_list

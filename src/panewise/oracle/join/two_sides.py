@@ -10,7 +10,7 @@ from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.outputs import Output, rows_after_finish
 from panewise.oracle.received_offsets import ReceivedOffsets
-from panewise.oracle.rows import Row, arrival_order, invalid_delta_reason, invalid_reason, read
+from panewise.oracle.rows import Row, arrival_order, invalid_delta_reason, invalid_reason, read_row
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
 
@@ -49,7 +49,7 @@ class TwoSidedInterpreter:
             raise rows_after_finish(f" of the {ended[0]} side")
         output = Collected()
         valid = {side: self._valid(side, list(of_side), output) for side, of_side in rows.items()}
-        for side, row in merged(self._two_sided, self._types, valid):
+        for side, row in rows_of_both_sides(self._two_sided, self._types, valid):
             self._arrive(side, row, output)
             if self._two_sided.evaluate == "record":
                 self._evaluate_rows(output)
@@ -114,7 +114,7 @@ class TwoSidedInterpreter:
             reason = invalid_row_reason(entry, types, row, now)
             output.count(side, "rows_in")
             if reason is None:
-                valid.append(read(entry, types, row, time))
+                valid.append(read_row(entry, types, row, time))
             else:
                 output.count(side, "invalid")
                 output.invalid.append({"row": dict(row), "reason": reason, "input": side})
@@ -153,10 +153,12 @@ def invalid_row_reason(
 ) -> str | None:
     """Returns the reason why a row of a side is invalid, None if it is valid (semantics 15, 37.5)."""
     reason = invalid_reason(entry, dict(types), row, processing_time)
-    return reason or invalid_delta_reason(entry.compared, read(entry, dict(types), row, processing_time))
+    return reason or invalid_delta_reason(entry.compared, read_row(entry, dict(types), row, processing_time))
 
 
-def merged(spec: TwoSided, types: SideTypes, rows: Mapping[str, Sequence[Row]]) -> list[tuple[str, Row]]:
+def rows_of_both_sides(
+    spec: TwoSided, types: SideTypes, rows: Mapping[str, Sequence[Row]]
+) -> list[tuple[str, Row]]:
     """Returns the rows of both sides in the arrival order of the batch, each with its side.
 
     `rows` has the rows of each side in their arrival order.

@@ -23,7 +23,7 @@ class WindowsOfSides:
     def __init__(self, keys: tuple[str, ...], clocks: SideClocks, operator: Interpreter) -> None:
         self._keys, self._clocks, self._operator = keys, clocks, operator
         self._rows: dict[int, Applied] = {}
-        self._waiting: list[Applied] = []
+        self._batch: list[Applied] = []
         self._passed_on: tuple[int, float] = 0, -math.inf  # the clocks that the window operator has
         self._panes: list[dict[str, Any]] = []
 
@@ -31,13 +31,13 @@ class WindowsOfSides:
         """Takes a row that is no replay. It waits for the end of its batch."""
         applied = Applied(side, row, len(self._rows))
         self._rows[applied.place] = applied
-        self._waiting.append(applied)
+        self._batch.append(applied)
 
     def take_rows(self, output: Collected) -> None:
         """Adds the rows of a batch to their windows. Adds the late ones, and the counts, to the output."""
-        of_windows = self._operator.add(map(_as_input, self._waiting))
+        of_windows = self._operator.add(map(_as_input, self._batch))
         late = {entry["row"][ROW_NUMBER]: entry for entry in of_windows["late"]}
-        for applied in self._waiting:
+        for applied in self._batch:
             rejected = late.get(applied.place)
             if rejected is None or rejected["partial"]:
                 output.count(applied.side, "applied")
@@ -47,7 +47,7 @@ class WindowsOfSides:
                 output.late.append({**rejected, "row": dict(applied.row.added), "input": applied.side})
                 if rejected["partial"]:
                     output.count(applied.side, "partially_late")
-        self._waiting = []
+        self._batch = []
         self._panes += of_windows["panes"]
 
     def windows(self) -> list[dict[str, Any]]:

@@ -194,18 +194,18 @@ class OverInterpreter(RowInterpreter):
         return [
             other
             for other in known
-            if self._is_behind(other, row, frame.start) and self._is_ahead(other, row, frame.end)
+            if self._is_after(other, row, frame.start) and self._is_before(other, row, frame.end)
         ]
 
-    def _is_behind(self, other: Row, row: Row, start: int | None) -> bool:
-        """Returns whether a row is at or behind the start of the range of another one."""
+    def _is_after(self, other: Row, row: Row, start: int | None) -> bool:
+        """Returns whether a row is at or after the start of the range of another one."""
         if start is None:
             return True
         # The current row as a bound means its peers, which only differs from the rows of its time if there
         # are order columns.
         return self._order(other) >= self._order(row) if start == 0 else self._distance(other, row) >= start
 
-    def _is_ahead(self, other: Row, row: Row, end: int | None) -> bool:
+    def _is_before(self, other: Row, row: Row, end: int | None) -> bool:
         """Returns whether a row is at or before the end of the range of another one."""
         if end is None:
             return True

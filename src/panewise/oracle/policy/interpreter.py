@@ -18,7 +18,7 @@ from panewise.oracle.policy.partition import (
 )
 from panewise.oracle.policy.partitions import Partitions
 from panewise.oracle.received_offsets import ReceivedOffsets
-from panewise.oracle.rows import Row, arrival_order, exceeds, invalid_reason, read
+from panewise.oracle.rows import Row, arrival_order, exceeds, invalid_reason, read_row
 from panewise.spec import StreamWindow
 from panewise.spec.operators.policy.events import Evictions
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, PartitionAge, TimePolicy
@@ -152,7 +152,7 @@ class PolicyInterpreter:
         tuples = self._spec.tuples
         reason = invalid_reason(tuples, self._types, added, self._now)
         if reason is None:
-            row = read(tuples, self._types, added, self._now)
+            row = read_row(tuples, self._types, added, self._now)
             if self._positions.is_replay(self._spec.position, row.values):
                 return "replays"
             reason = invalid_tuple_reason(self._spec, row)

@@ -7,7 +7,7 @@ from panewise.families import part
 from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.oracle.outputs import Output
 from panewise.spec.operators.join.columns import JOIN_TIME
-from panewise.spec.operators.windowed_join import WindowedJoin, emitted
+from panewise.spec.operators.windowed_join import WindowedJoin, properties_of_emitted
 
 Pane = dict[str, Any]
 
@@ -88,4 +88,4 @@ def _types_of_rows(spec: WindowedJoin, types: Mapping[str, Mapping[str, str]]) -
     """Returns the types of the emitted columns that are known."""
     instants = (JOIN_TIME, "window_start", "window_end")
     added = {name: "bigint" if name in instants else "string" for name in spec.join.added_columns}
-    return emitted(spec.join, types) | added
+    return properties_of_emitted(spec.join, types) | added

@@ -48,7 +48,7 @@ def changed_window(window: LiveWindow, old: WindowOperator, new: WindowOperator,
     if old.trigger == new.trigger:
         return
     now = trigger_context(clock, window.end)
-    past = now.complete and not (window.awaits_end or window.awaits_on_time) and window.panes > 0
+    past = now.complete and not (window.unflipped or window.on_time_is_next) and window.panes > 0
     window.node = TriggerNode(new.trigger, now)
     window.node.resume(now, window.pending, past)
     window.since = window.pending_since = clock.processing_time

@@ -9,7 +9,7 @@ from panewise.oracle.columns import checked_types
 from panewise.oracle.outputs import Output, concatenate, empty_output, rows_after_finish
 from panewise.oracle.progress.clocks import Clock, Clocks
 from panewise.oracle.received_offsets import ReceivedOffsets
-from panewise.oracle.rows import Row, arrival_order, invalid_reason, read
+from panewise.oracle.rows import Row, arrival_order, invalid_reason, read_row
 from panewise.oracle.windowing.assign import Bounds, exists, finite, output_bounds, overlap, windows_of
 from panewise.oracle.windows.changes import changed_window, floor_after, source_of
 from panewise.oracle.windows.limit import beyond_limit, oldest_if_full
@@ -207,7 +207,7 @@ class Interpreter:
         if reason is not None:
             output["invalid"].append({"row": dict(added), "reason": reason})
             return "invalid"
-        row = read(self._spec, self._types, added, self._clock.processing_time)
+        row = read_row(self._spec, self._types, added, self._clock.processing_time)
         self._clocks.record_time(row.values, row.time)
         if self._positions.is_replay(self._spec.position, row.values):
             return "replays"
@@ -320,7 +320,7 @@ class Interpreter:
             *bounds,
             TriggerNode(self._spec.trigger, now),
             now.processing_time,
-            awaits_end=not now.complete,
+            unflipped=not now.complete,
         )
         self._stored[(row.key, *bounds)] = window
         return window
@@ -358,8 +358,8 @@ class Interpreter:
             return []
         decision = decide(self._spec, self._clocks.of_key(window.key), window, early=early)
         panes = self._panes.fired(window, decision) if decision.fires or decision.requested else []
-        window.awaits_end = window.awaits_end and not decision.flips
-        window.awaits_on_time = decision.on_time and window.pending > 0
+        window.unflipped = window.unflipped and not decision.flips
+        window.on_time_is_next = decision.on_time and window.pending > 0
         if decision.expires:
             del self._stored[(window.key, *window.bounds)]
         elif decision.finishes:

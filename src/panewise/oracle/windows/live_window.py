@@ -22,8 +22,8 @@ class LiveWindow:
         end: its end, half-open (semantics 7.2); None for a global window.
         node: its trigger.
         since: processing time of its last firing, or else of its first row (F of semantics 16.3).
-        awaits_end: whether it was opened before its end was reached and has not flipped yet (semantics 16.4).
-        awaits_on_time: whether its next firing is the on-time firing: its trigger did not fire the rows that
+        unflipped: whether it was opened before its end was reached and has not flipped yet (semantics 16.4).
+        on_time_is_next: whether its next firing is the on-time firing: its trigger did not fire the rows that
             were pending when it flipped (semantics 20.1).
         stored: its row buffer before the current batch (semantics 21).
         new: the rows in `stored` that are new since its last firing. In a session that replaced others and
@@ -44,8 +44,8 @@ class LiveWindow:
     end: int | None
     node: TriggerNode
     since: int
-    awaits_end: bool
-    awaits_on_time: bool = False
+    unflipped: bool
+    on_time_is_next: bool = False
     stored: list[dict[str, Any]] = field(default_factory=list)
     new: list[dict[str, Any]] = field(default_factory=list)
     fresh: list[tuple[int, Row]] = field(default_factory=list)

@@ -51,7 +51,7 @@ def decide(spec: WindowOperator, clock: Clock, window: LiveWindow, *, early: boo
 
     With `early` the window expires (semantics 15.24).
     """
-    flips = window.awaits_end and clock.reached(window.end)
+    flips = window.unflipped and clock.reached(window.end)
     expires = early or expired(spec, clock, window.end)
     now = replace(
         trigger_context(clock, window.end),
@@ -65,7 +65,7 @@ def decide(spec: WindowOperator, clock: Clock, window: LiveWindow, *, early: boo
         window.node.fire(now)
     finishes = window.node.finished
     fires = window.pending > 0 and (ready or finishes or expires)
-    on_time = flips or window.awaits_on_time
+    on_time = flips or window.on_time_is_next
     requested_on_time = spec.on_time == "always" and on_time and (ready or fires)
     requested_last = spec.closing == "always" and (expires or finishes)
     return Decision(flips, on_time, expires, finishes, fires, requested_on_time or requested_last)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.builders.upstream_inputs import Source, check_feeds, feeds_of, frame_of, result_of
+from panewise.spark.builders.upstream_inputs import Source, as_result, check_feeds, feeds_of, frame_of
 from panewise.spark.columns.schemas import instants_of
 from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.static_side import static_ports
@@ -167,7 +167,7 @@ def apply(
     dataflow = Dataflow.from_inputs(dfs, fitted, shards, every, output_names, fed)
     again = Given(spec, lambda other: apply(df, other, finish=finish, shards=shards, clock=clock))
     before = {
-        port: result_of(source) for port, source in sources.items() if not isinstance(source, DataFrame)
+        port: as_result(source) for port, source in sources.items() if not isinstance(source, DataFrame)
     }
     at_end = finish == "at_end" or any(result.at_end for result in before.values())
     return result_class(spec)(fitted, dataflow, at_end, again, before)

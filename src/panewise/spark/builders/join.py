@@ -253,8 +253,8 @@ class JoinBuilder(SidesBuilder):
     def streams(self, left: JoinWindow | None = None, right: JoinWindow | None = None) -> Self:
         """Gives each side a window, update policies and a retention, as S1's windowed stream join does.
 
-        A pair is emitted once: when the later one of both rows is released by the policies of its side. The
-        type of such a join is "inner". Periods need streams.
+        A pair is emitted once: when the later one of both rows is released by the update policies of its
+        side. The type of such a join is "inner". Periods need streams.
 
         Args:
             left: the window of the left side. Default: all rows, each released after its arrival.

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from panewise.errors import SetupError, SpecError
 from panewise.spark.dataflow.dataflow import Dataflow, fed_rows
 from panewise.spark.dataflow.feeds import Feed
-from panewise.spark.inputs.ancestry import metrics_upstream, operators_upstream, waits_for_the_query
+from panewise.spark.inputs.ancestry import metrics_upstream, needs_watermark_of_query, operators_upstream
 from panewise.spark.inputs.checks import watermark_columns, watermarked
 from panewise.spark.inputs.names import matches
 from panewise.spark.inputs.watermarks import makes_own
@@ -50,7 +50,7 @@ def feeds_of(sources: Mapping[str, Source], spec: Specification) -> dict[str, Fe
     return feeds
 
 
-def result_of(source: OperatorResult | ResultRows) -> OperatorResult:
+def as_result(source: OperatorResult | ResultRows) -> OperatorResult:
     """Returns the result of an input, which is this result or its filtered rows."""
     return source.result if isinstance(source, ResultRows) else source
 
@@ -67,7 +67,7 @@ def session_of(source: Source) -> SparkSession:
 
 def _first_frame(source: Source) -> DataFrame:
     """Returns the DataFrame of an input, or that which the operator of a result reads first."""
-    return source if isinstance(source, DataFrame) else result_of(source).dataflow.df
+    return source if isinstance(source, DataFrame) else as_result(source).dataflow.df
 
 
 def _check_metrics(feeds: Mapping[str, Fed], sources: Mapping[str, Source]) -> None:
@@ -82,7 +82,7 @@ def _check_metrics(feeds: Mapping[str, Fed], sources: Mapping[str, Source]) -> N
 
 
 def _fed(source: OperatorResult | ResultRows, entry: Entry, others: int) -> Fed:
-    result, time = result_of(source), time_of(source, entry)
+    result, time = as_result(source), time_of(source, entry)
     result.check_input()
 
     rows = source if isinstance(source, ResultRows) else ResultRows(source, source.steps)
@@ -99,7 +99,7 @@ def time_of(source: OperatorResult | ResultRows, entry: Entry) -> str | None:
 
     It is None if there is no such column and the second operator, over `entry`, makes its own watermark.
     """
-    time, spec = default_time(source), result_of(source).spec
+    time, spec = default_time(source), as_result(source).spec
     if time is None and not makes_own(entry):
         missing = parts(spec).output_time(spec)
         assert not isinstance(missing, str), "the time of a result is known"
@@ -109,7 +109,7 @@ def time_of(source: OperatorResult | ResultRows, entry: Entry) -> str | None:
 
 def default_time(source: OperatorResult | ResultRows) -> str | None:
     """Returns the column of the event time of a result, None if it has none."""
-    spec = result_of(source).spec
+    spec = as_result(source).spec
     again, time = parts(spec).emits_again(spec), parts(spec).output_time(spec)
     if again is not None:
         raise SpecError(*again)
@@ -150,7 +150,7 @@ def check_feeds(dfs: Mapping[str, DataFrame], feeds: Mapping[str, Fed], spec: Sp
         if feed.time is not None:
             _check_entry(spec.ports[port], feed.time)
         without = [port for port, df in dfs.items() if port not in feeds and not watermarked(df)]
-        if without and waits_for_the_query(feed.df):
+        if without and needs_watermark_of_query(feed.df):
             rule = (
                 f"the operator whose result is the {port} input waits for the watermark of the query, which "
                 "this stream would stop"

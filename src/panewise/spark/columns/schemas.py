@@ -20,7 +20,7 @@ def schema_of(df: DataFrame) -> StructType:
     return schema
 
 
-def columns_of(df: DataFrame) -> list[str]:
+def column_names(df: DataFrame) -> list[str]:
     """Returns the names of the columns of a DataFrame."""
     return list(schema_of(df).names)
 

@@ -23,7 +23,7 @@ from panewise.errors import SpecError
 from panewise.spark.builders.over import over
 from panewise.spark.compat.columns import Function, as_plain, functions_in, memory_of, on_stream
 from panewise.spark.compat.switch import is_enabled, put, restore
-from panewise.spark.inputs.emitted import emitted
+from panewise.spark.inputs.emitted import emitted_dataframe
 from panewise.spark.inputs.names import column_named
 from panewise.spark.queries.query import WindowQuery
 from panewise.spark.queries.write_arguments import WriteOptions
@@ -51,7 +51,7 @@ class Derivation:
 
 
 @dataclass(frozen=True, repr=False)
-class ResultBehind(OverResult):
+class ResultOfDataFrame(OverResult):
     """The outputs of the OVER operator of a DataFrame, which has its rows and what Spark adds to them."""
 
     def _write(
@@ -96,7 +96,9 @@ def result_of(df: DataFrame) -> OverResult:
         raise SpecError(
             f"result_of({df})", rule, "give the DataFrame that one of these returned, before other steps"
         )
-    return ResultBehind(**{field.name: getattr(known.result, field.name) for field in fields(known.result)})
+    return ResultOfDataFrame(
+        **{field.name: getattr(known.result, field.name) for field in fields(known.result)}
+    )
 
 
 def enable() -> None:
@@ -286,6 +288,6 @@ def _known(df: DataFrame) -> Derivation | None:
 
 def _remember(df: DataFrame, derivation: Derivation) -> DataFrame:
     """Stores how a DataFrame was made. If it is a stream, it refuses `withWatermark` (semantics 42.12)."""
-    df = emitted(df, None) if df.isStreaming else df
+    df = emitted_dataframe(df, None) if df.isStreaming else df
     df.__dict__[_OVER] = derivation
     return df

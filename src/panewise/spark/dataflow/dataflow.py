@@ -15,7 +15,7 @@ from panewise.engine.protocol import Schemas
 from panewise.engine.registry import plan_for
 from panewise.errors import SpecError
 from panewise.spark.activity import SETTING, ActivitySettings
-from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.columns.schemas import column_names, schema_of
 from panewise.spark.columns.types import polars_schema
 from panewise.spark.dataflow.feeds import Feed, renamed_inputs, with_names
 from panewise.spark.dataflow.initial_state import InitialState
@@ -95,7 +95,7 @@ class Dataflow:
         By default there is a shard for each shuffle partition, or one if all keys are combined.
         """
         feeds = fed or {}
-        columns = {port: own_columns(df) if port in feeds else columns_of(df) for port, df in dfs.items()}
+        columns = {port: own_columns(df) if port in feeds else column_names(df) for port, df in dfs.items()}
         inner = inner_names([name for names in columns.values() for name in names], spec)
         check_free(inner)
         if inner:
@@ -227,9 +227,9 @@ class Dataflow:
         more = [PROGRESS] if port in self.fed else []
         if entry.max_future_skew is not None:
             more = [NOW, *more]
-            whole = whole if NOW in columns_of(whole) else whole.withColumn(NOW, F.current_timestamp())
+            whole = whole if NOW in column_names(whole) else whole.withColumn(NOW, F.current_timestamp())
         wanted = [*columns, *more]
-        df = whole if wanted == columns_of(whole) else whole.selectExpr(*map(in_backticks, wanted))
+        df = whole if wanted == column_names(whole) else whole.selectExpr(*map(in_backticks, wanted))
         plain = all(name.isidentifier() for name in wanted)
         # mapInArrow takes a dot in a name for a field of a struct.
         df = df if plain else df.toDF(*(f"column_{n}" for n in range(len(wanted))))

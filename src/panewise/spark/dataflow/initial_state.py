@@ -154,15 +154,15 @@ def _directory(checkpoint: str, place: int) -> str:
 
 def _write(session: SparkSession, pieces: Iterable[Envelope], directory: str) -> None:
     """Writes pieces to a directory, in place of what an interrupted start has left there."""
-    waiting, size, mode = list[Envelope](), 0, "overwrite"
+    unwritten, size, mode = list[Envelope](), 0, "overwrite"
     for piece in pieces:
-        waiting.append(piece)
+        unwritten.append(piece)
         size += len(piece[-1])
         if size >= _MANY:
-            _frame(session, waiting).write.mode(mode).parquet(directory)
-            waiting, size, mode = [], 0, "append"
-    if waiting or mode == "overwrite":
-        _frame(session, waiting).write.mode(mode).parquet(directory)
+            _frame(session, unwritten).write.mode(mode).parquet(directory)
+            unwritten, size, mode = [], 0, "append"
+    if unwritten or mode == "overwrite":
+        _frame(session, unwritten).write.mode(mode).parquet(directory)
 
 
 def _frame(session: SparkSession, pieces: list[Envelope]) -> DataFrame:

@@ -34,7 +34,7 @@ from panewise.spark.inputs.plan_text import PACK, PlanNode, delaying, nodes_of, 
 from panewise.spark.inputs.watermarks import makes_own
 from panewise.spec import Entry, row_driven
 
-_WAITS = f"{PACK}_waits_for_the_watermark"
+_OF_QUERY = f"{PACK}_waits_for_the_watermark"
 _CONSTANT = f"{PACK}_with_a_constant_watermark"
 _OWN = PACK
 _BATCH = f"{PACK}_batch"  # the static side of a join waits for no watermark
@@ -61,7 +61,7 @@ def _label_of(df: DataFrame, spec: Entry) -> str:
     if not df.isStreaming:
         return _BATCH
     if not makes_own(spec):
-        return _WAITS
+        return _OF_QUERY
     return _OWN if watermarked(df) else _CONSTANT
 
 
@@ -74,7 +74,7 @@ def check_ancestry(df: DataFrame, spec: Entry) -> None:
         )
         remedy = "give the result itself, as in windowed(result), or write the rows and read them again"
         raise SetupError("a stream that an operator with several inputs emits", rule, remedy)
-    if _WAITS in plan or (_CONSTANT in plan and not makes_own(spec)):
+    if _OF_QUERY in plan or (_CONSTANT in plan and not makes_own(spec)):
         rule = (
             "an operator waits for the query's watermark, which waits for the output of the "
             "operator before it: neither would ever emit"
@@ -116,14 +116,14 @@ def warn_of_unguarded_watermark(df: DataFrame, skew: Duration) -> None:
         warnings.warn(explain(fault, rule, remedy), UnguardedWatermarkWarning, stacklevel=5)
 
 
-def waits_for_the_query(df: DataFrame) -> bool:
+def needs_watermark_of_query(df: DataFrame) -> bool:
     """Returns whether an operator upstream of a stream waits for the watermark of the query."""
-    return _WAITS in plan_of(df)
+    return _OF_QUERY in plan_of(df)
 
 
 def operators_upstream(df: DataFrame) -> int:
     """Returns the number of operators upstream of a stream."""
-    plan, labels = plan_of(df), (_WAITS, _CONSTANT, _OWN)
+    plan, labels = plan_of(df), (_OF_QUERY, _CONSTANT, _OWN)
     return sum(plan.count(f"{label}{end}(") for label in labels for end in ("", _SEVERAL))
 
 

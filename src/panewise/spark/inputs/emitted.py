@@ -23,7 +23,7 @@ _GIVE_RESULT: Final = (
 )
 
 
-def emitted(rows: DataFrame, column: str | None) -> DataFrame:
+def emitted_dataframe(rows: DataFrame, column: str | None) -> DataFrame:
     """Returns what an operator emits on a stream, as a DataFrame that refuses `withWatermark`.
 
     `column` is that which has the watermark of the query.

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
-from panewise.spark.columns.schemas import columns_of, instants_of, schema_of
+from panewise.spark.columns.schemas import column_names, instants_of, schema_of
 from panewise.spark.inputs.checks import DELAY, same_name, watermarked
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.fields import not_negative
@@ -94,7 +94,7 @@ def limit_of(df: DataFrame, names: Iterable[str]) -> Duration | None:
 def _own_name(df: DataFrame, name: str) -> str:
     """Returns a column as the DataFrame writes it."""
     same = same_name(df)
-    return next((own for own in columns_of(df) if same(own) == same(name)), name)
+    return next((own for own in column_names(df) if same(own) == same(name)), name)
 
 
 def _check(df: DataFrame, event_time: str) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as SF
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
-from panewise.spark.columns.schemas import columns_of
+from panewise.spark.columns.schemas import column_names
 from panewise.spark.inputs.checks import own_columns, same_name
 from panewise.spec import Entry, Specification, parts
 from panewise.spec.column_expressions import Expression
@@ -82,7 +82,7 @@ def column_named(name: str) -> Column:
 
 def matches(df: DataFrame, name: str) -> list[str]:
     """Returns the columns that Spark finds by the name."""
-    columns = columns_of(df)
+    columns = column_names(df)
     same = str if name in columns else same_name(df)
     return [column for column in columns if same(column) == same(name)]
 
@@ -152,7 +152,9 @@ def _check_names(df: DataFrame, names: Mapping[Expression, str]) -> None:
 
 def _is_plain(df: DataFrame, expression: Expression, name: str) -> bool:
     """Returns whether an expression is only a column, such as a name in backticks."""
-    return expression.kind == "column" and str(expression).replace("`", "") == name and name in columns_of(df)
+    return (
+        expression.kind == "column" and str(expression).replace("`", "") == name and name in column_names(df)
+    )
 
 
 def _spelled(df: DataFrame, names: Iterable[str]) -> dict[str, str]:

@@ -30,9 +30,9 @@ def sources_so_far(session: SparkSession, checkpoint: str, remedy: str) -> int:
     if not is_classic(session):
         rule = "a source is added to the offset log of Spark, which only a classic session can write"
         raise StateError(fault, rule, f"start once in a classic session, or {remedy}")
-    waiting = uncommitted(session, checkpoint)
-    if waiting is not None:
-        rule = f"micro-batch {waiting} has begun and is not committed, and Spark repeats it (semantics 47.11)"
+    batch = uncommitted(session, checkpoint)
+    if batch is not None:
+        rule = f"micro-batch {batch} has begun and is not committed, and Spark repeats it (semantics 47.11)"
         raise StateError(fault, rule, "start once without the clock and with available_now=True")
     latest = last_number(session, f"{checkpoint}/offsets")
     if latest < 0:

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.listener import (
 
 from panewise.errors import SetupError
 from panewise.extras import from_extra
-from panewise.observe.activity import merged
+from panewise.observe.activity import merged_activity
 from panewise.observe.entries import Ended, Entry, Started
 from panewise.observe.journal import DEFAULT_MB, Journal
 from panewise.observe.log_line import log_line
@@ -268,5 +268,5 @@ def _figures(row: Mapping[str, Any]) -> BatchFigures:
         late=late,
         invalid=invalid,
         state={name: row.get(name) for name in STATE},
-        activity=merged(row.get(ACTIVITY) or ()),
+        activity=merged_activity(row.get(ACTIVITY) or ()),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as SF
 
-from panewise.spark.columns.schemas import columns_of
+from panewise.spark.columns.schemas import column_names
 from panewise.spark.shuffle.reports import PROGRESS
 from panewise.spec.conditions.text import in_backticks
 
@@ -23,7 +23,7 @@ class Selection:
 
     def __call__(self, df: DataFrame) -> DataFrame:
         """Returns the rows with these columns. Reports pass as they are."""
-        if PROGRESS not in columns_of(df):
+        if PROGRESS not in column_names(df):
             # A text may end in a comment.
             return df.selectExpr(*(f"{text}\nAS {in_backticks(name)}" for text, name in self.columns))
         of_row = SF.col(PROGRESS).isNull()

@@ -1,8 +1,8 @@
 """Which change of a specification `write` takes over, and when (semantics 47.9).
 
 Spark repeats a micro-batch that has begun and is not committed. Sinks that have its rows skip those of the
-repeat. But what a change emits at once would be in the repeat alone, and so be lost. So a change waits until
-the last micro-batch is committed.
+repeat. But what a change emits at once would be in the repeat alone, and so be lost. So a change is refused
+until the last micro-batch is committed.
 """
 
 from collections.abc import Mapping
@@ -127,11 +127,11 @@ def _last_before(session: SparkSession, known: Manifest, change: Continuation, c
     Raises:
         StateError: if another one has begun, or if the state of a file is not stored yet.
     """
-    committed, waiting = last_committed(session, checkpoint), uncommitted(session, checkpoint)
+    committed, batch = last_committed(session, checkpoint), uncommitted(session, checkpoint)
     fault = f"a changed specification ({str(change) or 'that of before'})"
-    if waiting is not None:
+    if batch is not None:
         rule = (
-            f"micro-batch {waiting} has begun and is not committed. Spark repeats it, and sinks may skip "
+            f"micro-batch {batch} has begun and is not committed. Spark repeats it, and sinks may skip "
             "what the change emits (semantics 47.9)"
         )
         remedy = "start once with the specification as it was and available_now=True, and change it then"

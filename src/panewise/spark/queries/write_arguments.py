@@ -8,7 +8,7 @@ from typing import Any, Final
 from panewise.choices import check_choice
 from panewise.errors import SpecError
 from panewise.spark.dataflow.dataflow import Dataflow
-from panewise.spark.shuffle.envelope import numbered
+from panewise.spark.shuffle.envelope import kind_of_output
 from panewise.spark.sinks.base import AnySink
 from panewise.spec.codec.same_aggregates import ADDED_AGGREGATES, AddedAggregates
 from panewise.spec.fields import is_name
@@ -72,4 +72,4 @@ class EarlierOutput:
     @property
     def label(self) -> str:
         """The kind of the envelopes in the output of the query."""
-        return numbered(self.kind, self.number)
+        return kind_of_output(self.kind, self.number)

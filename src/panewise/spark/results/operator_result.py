@@ -15,7 +15,7 @@ from panewise.spark.dataflow.dataflow import Dataflow
 from panewise.spark.dataflow.history import export_history
 from panewise.spark.dataflow.output_schemas import unpacked
 from panewise.spark.dataflow.static_side import check_output
-from panewise.spark.inputs.emitted import emitted
+from panewise.spark.inputs.emitted import emitted_dataframe
 from panewise.spark.queries.bound_sinks import check_sequence
 from panewise.spark.queries.display import result_html
 from panewise.spark.queries.query import WindowQuery
@@ -349,7 +349,9 @@ class OperatorResult:
         rows = unpacked(rows, unpack) if direct is None else rows
         if is_stream:
             column = timely_column(dataflow) if kind == "panes" else None
-            rows = emitted(rows if column is None else with_watermark_of_query(rows, column), column)
+            rows = emitted_dataframe(
+                rows if column is None else with_watermark_of_query(rows, column), column
+            )
         return reduce(lambda shaped, step: step(shaped), self.steps if kind == "panes" else (), rows)
 
 

@@ -2,7 +2,7 @@
 
 Spark has a pool of workers for each environment that it starts them with. It sets a variable for the stages
 of `mapInArrow`, but not for those of `transformWithStateInPandas`. So each core would have two workers, both
-of which import all packages, and of which one waits while the other works.
+of which import all packages, and of which one is idle while the other works.
 """
 
 from collections.abc import Iterator

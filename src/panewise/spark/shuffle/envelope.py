@@ -58,7 +58,7 @@ def labelled(kind: str, port: str) -> str:
     return kind if port == INPUT else f"{kind}@{port}"
 
 
-def numbered(kind: str, number: int) -> str:
+def kind_of_output(kind: str, number: int) -> str:
     """Returns the kind of an output of an earlier operator of the query.
 
     >>> numbered("late@left", 0)

@@ -106,7 +106,7 @@ def delete_rows(directories: Directories) -> None:
             directories.delete(name)
 
 
-def read(directories: Directories, prepared: Iterable[str]) -> DataFrame:
+def read_directories(directories: Directories, prepared: Iterable[str]) -> DataFrame:
     """Returns the rows of all directories, each once. `prepared` are directories without rows."""
     known = list(parts(directories))
     counted = sorted({*known} - replaced(known))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from panewise.spark.columns.schemas import columns_of
+from panewise.spark.columns.schemas import column_names
 from panewise.spark.inputs.names import column_named
 from panewise.spark.sinks.sequence import unused_name
 from panewise.spec.net_effect import check_current, key_of_panes
@@ -49,7 +49,7 @@ def current(
 
     Source: semantics 49.3; Flink's changelog of a table.
     """
-    columns = columns_of(rows)
+    columns = column_names(rows)
     names = key_of_panes(columns) if key is None else key
     checked = check_current(columns, names, operation, sequence)
     return net_effect(rows, checked, sequence, operation, op if op in columns else None)
@@ -59,7 +59,7 @@ def net_effect(
     rows: DataFrame, key: Iterable[str], sequence: str, operation: str, op: str | None
 ) -> DataFrame:
     """Returns what :func:`current` does, for columns that are checked."""
-    columns = columns_of(rows)
+    columns = column_names(rows)
     name = unused_name(columns, "last")
     last = F.max_by(F.struct(*map(column_named, columns)), column_named(sequence)).alias(name)
     changes = rows.groupBy(*map(column_named, key)).agg(last).select(f"{name}.*")

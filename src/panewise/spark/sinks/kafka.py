@@ -15,7 +15,7 @@ from panewise.spark.kafka_options import SERVERS, producer_options
 from panewise.spark.session.connector_versions import check_connectors
 from panewise.spark.sinks.base import OutputSink, SinkOutput
 from panewise.spark.sinks.kafka_records import ROW, Format, appended, dead_letters, upserts
-from panewise.spark.sinks.results import check_results
+from panewise.spark.sinks.result_check import check_results
 from panewise.spec.fields import check_columns, is_name, set_fields, several
 
 _DEAD = ("late", "invalid")

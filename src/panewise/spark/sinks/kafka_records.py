@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from panewise.spark.columns.schemas import columns_of
+from panewise.spark.columns.schemas import column_names
 from panewise.spark.inputs.names import column_named
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
@@ -21,7 +21,7 @@ _OPERATION, _SEQUENCE, _OUTPUT = "operation", "sequence", "output"  # headers
 def upserts(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
     """Returns one record for each key: its last row without `op`, or no value if that is a retraction."""
     assert output.sequence is not None, "emitted rows have a sequence"
-    operation = unused_name(columns_of(rows), _OPERATION)
+    operation = unused_name(column_names(rows), _OPERATION)
     changes = net_effect(rows, key, output.sequence, operation, output.op)
     names = [name for name in output.schema.names if name != output.op]
     value = F.when(column_named(operation) == "upsert", _encoded(_struct(names), form))

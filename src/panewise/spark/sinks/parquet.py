@@ -9,7 +9,7 @@ from panewise.chrono import Duration
 from panewise.errors import SpecError
 from panewise.spark.session.driver import is_classic
 from panewise.spark.sinks.base import PathSink
-from panewise.spark.sinks.compaction import compact, delete_rows, expire, parts, read
+from panewise.spark.sinks.compaction import compact, delete_rows, expire, parts, read_directories
 from panewise.spark.sinks.directories import Directories
 from panewise.spark.sinks.files import EMPTY, FileSink
 from panewise.spec.fields import is_count
@@ -134,7 +134,7 @@ class ParquetSink(PathSink):
             SpecError: in a Connect session.
         """
         directories = self._directories(session)
-        return read(directories, [EMPTY] if directories.exists(EMPTY) else [])
+        return read_directories(directories, [EMPTY] if directories.exists(EMPTY) else [])
 
     @property
     def _files(self) -> FileSink:

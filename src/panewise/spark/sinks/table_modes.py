@@ -9,7 +9,7 @@ from pyspark.sql.types import StructType
 from panewise.errors import SpecError
 from panewise.spark.sinks.base import SinkOutput
 from panewise.spark.sinks.current import net_effect
-from panewise.spark.sinks.results import check_results
+from panewise.spark.sinks.result_check import check_results
 from panewise.spark.sinks.sequence import unused_name
 from panewise.spec.conditions.text import in_backticks
 

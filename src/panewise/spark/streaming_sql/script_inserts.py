@@ -187,14 +187,14 @@ def _stream_of_spark(df: DataFrame, sink: TableSink, step: InsertStep) -> Stream
 def _check_end(df: DataFrame) -> None:
     """Refuses to end the input of a query in which rows wait for it: Spark cannot."""
     plan = plan_of(df)
-    waiting = {name for name in delaying(plan) if name != "Join"}
+    delays = {name for name in delaying(plan) if name != "Join"}
     if "Join" in delaying(plan) and any(
         node.name == "Join" and _OUTER.match(node.rest) for node in nodes_of(plan)
     ):
-        waiting.add("outer join")
+        delays.add("outer join")
     if operators_upstream(df):
-        waiting.add("view with windows, whose rows Spark alone reads")
-    if waiting:
-        rule = f"Spark cannot end the input of a query with its own operators: {sorted(waiting)}"
+        delays.add("view with windows, whose rows Spark alone reads")
+    if delays:
+        rule = f"Spark cannot end the input of a query with its own operators: {sorted(delays)}"
         remedy = "add OPTIONS (finish 'never') to the table, or write the windows to a table of their own"
         raise SqlError("finish = at_end", rule, remedy)

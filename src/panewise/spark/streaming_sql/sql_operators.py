@@ -11,8 +11,8 @@ from pyspark.sql import functions as SF
 
 from panewise.families import INPUT
 from panewise.spark.builders.apply_spec import apply
-from panewise.spark.builders.upstream_inputs import default_time, result_of
-from panewise.spark.columns.schemas import columns_of, instants_of
+from panewise.spark.builders.upstream_inputs import as_result, default_time
+from panewise.spark.columns.schemas import column_names, instants_of
 from panewise.spark.inputs.checks import watermark_columns
 from panewise.spark.results.operator_result import OperatorResult
 from panewise.spark.results.rows_between import ResultRows
@@ -83,12 +83,12 @@ class OperatorRunner(SparkText):
     def columns_of(self, source: Any) -> list[str]:
         """Returns the columns of an input. For those of a result no operator is built."""
         if isinstance(source, DataFrame):
-            return columns_of(source)
-        result = result_of(source)
+            return column_names(source)
+        result = as_result(source)
         target = result.dataflow.unpacker("panes", all_columns=False).target
         if not source.steps:
             return list(target.names)
-        return columns_of(ResultRows(result, source.steps).of(empty(self.session, target), None))
+        return column_names(ResultRows(result, source.steps).of(empty(self.session, target), None))
 
     def _watermarked(self, source: Any) -> str:
         """Returns the column of the watermark of an input."""

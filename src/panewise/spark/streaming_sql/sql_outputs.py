@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as SF
 
-from panewise.spark.columns.schemas import columns_of, schema_of
+from panewise.spark.columns.schemas import column_names, schema_of
 from panewise.spark.queries.selection import Selection
 from panewise.spark.results.rows_between import ResultRows
 from panewise.spark.shuffle.reports import PROGRESS
@@ -42,9 +42,9 @@ def _listed(df: DataFrame, outputs: Iterable[OutputColumn]) -> Iterator[tuple[st
         if star is None:
             yield output.text, output.name or df.selectExpr(output.text).columns[0]
             continue
-        check_left_out(output.original, columns_of(df))
+        check_left_out(output.original, column_names(df))
         left_out = {PROGRESS, *star.without}
-        yield from ((in_backticks(name), name) for name in columns_of(df) if name.lower() not in left_out)
+        yield from ((in_backticks(name), name) for name in column_names(df) if name.lower() not in left_out)
 
 
 def column_of(output: OutputColumn) -> Column:
@@ -75,7 +75,7 @@ def ranked_rows(df: DataFrame, ranked: Ranked) -> DataFrame:
 
 
 def _has_reports(df: DataFrame) -> bool:
-    return PROGRESS in columns_of(df)
+    return PROGRESS in column_names(df)
 
 
 def _fields(df: DataFrame, ranked: Ranked) -> list[Column]:

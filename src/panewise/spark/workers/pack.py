@@ -96,15 +96,15 @@ class Pack:
 
 def _chunks(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yields the batches, concatenated into chunks of `_CHUNK_ROWS` rows or more; the last may be shorter."""
-    waiting: list[pa.RecordBatch] = []
+    collected: list[pa.RecordBatch] = []
     for arrived in batches:
         if arrived.num_rows:
-            waiting.append(arrived)
-        if sum(b.num_rows for b in waiting) >= _CHUNK_ROWS:
-            yield pa.Table.from_batches(waiting)
-            waiting = []
-    if waiting:
-        yield pa.Table.from_batches(waiting)
+            collected.append(arrived)
+        if sum(b.num_rows for b in collected) >= _CHUNK_ROWS:
+            yield pa.Table.from_batches(collected)
+            collected = []
+    if collected:
+        yield pa.Table.from_batches(collected)
 
 
 @dataclass
@@ -172,7 +172,7 @@ class _Packer:
         return self.pack.shards[self.partition % len(self.pack.shards)]
 
     def finish(self) -> Iterator[pa.RecordBatch]:
-        """Yields what waits for the end of the partition.
+        """Yields what is emitted at the end of the partition.
 
         These are the partials and, for every shard, the marks and the highest event times of inputs. If there
         are no marks and event times, every shard gets a tick. So each shard sees the clocks of every

@@ -1,8 +1,8 @@
 """Pieces of another state, as the initial state of the shards of a new query.
 
 Each piece is an envelope. Its kind has a number and a table, its payload rows of the table. The piece with
-number 0 has the header. Spark passes the pieces of a shard in any order, some at a time, so they wait in a
-file.
+number 0 has the header. Spark passes the pieces of a shard in any order, some at a time, so they are put into
+a file.
 """
 
 import json
@@ -27,23 +27,23 @@ def state_envelopes(
 ) -> Iterator[Envelope]:
     """Yields the pieces of all shards: first a header for each shard, then the rows.
 
-    Small pieces of a shard are put together. Up to `MANY` rows wait for that.
+    Small pieces of a shard are put together. Up to `MANY` rows are collected for that.
     """
     for shard in redistribution.shards:
         yield shard, _kind(0, ""), json.dumps(redistribution.header(shard)).encode()
-    number, waiting, rows_waiting = 1, dict[tuple[int, str], list[pl.DataFrame]](), 0
+    number, collected, row_count = 1, dict[tuple[int, str], list[pl.DataFrame]](), 0
     for shard, table, rows in redistribution.pieces(stored):
-        waiting.setdefault((shard, table), []).append(rows)
-        rows_waiting += rows.height
-        if rows_waiting >= MANY:
-            yield from _envelopes(waiting, number)
-            number, waiting, rows_waiting = number + 1, {}, 0
-    yield from _envelopes(waiting, number)
+        collected.setdefault((shard, table), []).append(rows)
+        row_count += rows.height
+        if row_count >= MANY:
+            yield from _envelopes(collected, number)
+            number, collected, row_count = number + 1, {}, 0
+    yield from _envelopes(collected, number)
 
 
-def _envelopes(waiting: Mapping[tuple[int, str], list[pl.DataFrame]], number: int) -> Iterator[Envelope]:
-    """Yields rows that have waited. All of them have one number, with the place of each piece."""
-    for (shard, table), frames in waiting.items():
+def _envelopes(collected: Mapping[tuple[int, str], list[pl.DataFrame]], number: int) -> Iterator[Envelope]:
+    """Yields collected rows. All of them have one number, with the place of each piece."""
+    for (shard, table), frames in collected.items():
         for place, piece in enumerate(pieces(vstack_frames(frames))):
             yield shard, _kind(number, table, place), encode(piece)
 

@@ -15,7 +15,7 @@ from panewise.engine.columns import LATE_BY, MISSED_WINDOWS, PARTIAL
 from panewise.errors import PanewiseError
 from panewise.spark.columns.restored_names import reason, rows_restored
 from panewise.spark.columns.types import arrow_schema, contains, with_maps
-from panewise.spark.metrics import COLUMN, joined
+from panewise.spark.metrics import COLUMN, with_metrics_row
 from panewise.spark.shuffle.envelope import OUT, decode, is_numbered, kind_of, pieces
 from panewise.spark.shuffle.reports import KIND, PROGRESS
 from panewise.spark.workers.worker import hide_traceback, settle
@@ -98,7 +98,9 @@ class Unpack:
         # PySpark takes no column in several chunks, as those of concatenated tables are.
         batches = [] if table is None else self.columns.batches(self.shaped(table).rechunk())
         rows = pa.Table.from_batches(batches, self.columns.schema)
-        frame: pd.DataFrame = joined(rows, metrics).to_pandas(types_mapper=pd.ArrowDtype, use_threads=False)
+        frame: pd.DataFrame = with_metrics_row(rows, metrics).to_pandas(
+            types_mapper=pd.ArrowDtype, use_threads=False
+        )
         return frame
 
     def frames(self, table: pl.DataFrame | None, metrics: str | None) -> "Iterator[pd.DataFrame]":

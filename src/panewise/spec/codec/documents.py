@@ -16,11 +16,11 @@ _ENCODER: Final = Encoder(FORMS)
 write: Final = _ENCODER.write
 
 
-def read(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> Any:
+def value_of_document(kind: Any, document: Any, users: Users = ANY_USER, where: str = "") -> Any:
     """Returns the value of a type that a plain value describes.
 
     >>> from panewise import FixedLag, Inputs
-    >>> read(FixedLag | Inputs, {"kind": "fixed_lag", "lag": 5}, where="watermark")
+    >>> value_of_document(FixedLag | Inputs, {"kind": "fixed_lag", "lag": 5}, where="watermark")
     FixedLag(lag=Duration('5 microseconds'))
     """
     return Decoder(FORMS, users).read(kind, document, where)
@@ -59,5 +59,5 @@ class DocumentedParts(SpecParts[S]):
 
     def from_dict(self, document: Mapping[str, Any], users: Users) -> S:
         """Returns the specification that a dict describes."""
-        spec: S = read(self.kind, document, users)
+        spec: S = value_of_document(self.kind, document, users)
         return spec

@@ -17,7 +17,7 @@ from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggrega
 from panewise.spec.codec.by_fields import ANYTHING, Decoder, Encoder, Form, plain
 from panewise.spec.codec.condition_forms import CONDITION_FORMS
 from panewise.spec.codec.users import AnyListener
-from panewise.spec.fields import Reader, duration, flag, listed, members_of, names, number, text, wrong
+from panewise.spec.fields import Reader, duration, flag, list_reader, members_of, names, number, text, wrong
 from panewise.spec.frames import Frame
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.deduplicate import DeduplicateOperator
@@ -271,7 +271,7 @@ FORMS: Final[Mapping[Any, Form]] = {
         f"{_MICROSECONDS}, or an object with one for each input", {int: duration, Mapping: _delays}
     ),
     StreamTime: Form(newer=("idle_after",)),
-    Inputs: Form(fields={"names": plain(listed("a list of inputs' names"))}, write=_write_inputs),
+    Inputs: Form(fields={"names": plain(list_reader("a list of inputs' names"))}, write=_write_inputs),
     DeltaPolicy: Form(fields={"amount": _either(_AMOUNT, _AMOUNTS)}, write=_write_delta),
     Trigger: Form(several="triggers"),
     **dict.fromkeys(

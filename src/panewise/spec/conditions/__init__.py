@@ -19,7 +19,7 @@ from panewise.spec.conditions.nodes import (
     Not,
     Or,
     SideName,
-    columns_of,
+    columns_of_side,
 )
 from panewise.spec.conditions.operand_types import check_condition
 from panewise.spec.conditions.terms import Term, as_condition, left, right

@@ -160,11 +160,11 @@ def operands(node: Node) -> tuple[Node, ...]:
 
 def walk(node: Node) -> Iterator[Node]:
     """Yields the node and all nodes inside it, from left to right."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
+    unvisited = [node]
+    while unvisited:
+        here = unvisited.pop()
         yield here
-        waiting += reversed(operands(here))
+        unvisited += reversed(operands(here))
 
 
 def depth(node: Node) -> int:
@@ -181,7 +181,7 @@ def too_deep(what: str) -> SpecError:
     return SpecError(what, rule, "compute parts of it as columns before the join")
 
 
-def columns_of(condition: Node, side: str) -> tuple[str, ...]:
+def columns_of_side(condition: Node, side: str) -> tuple[str, ...]:
     """Returns the columns of one side that a condition reads, each once, in the order in which they occur."""
     names = (node.name for node in walk(condition) if isinstance(node, Column) and node.side == side)
     return tuple(dict.fromkeys(names))

@@ -193,7 +193,7 @@ def as_condition(value: TermLike) -> nodes.Node:
     node = _node(value)
     if nodes.depth(node) > nodes.MAX_DEPTH:
         raise nodes.too_deep(f"a condition {nodes.depth(node)} deep")
-    if not nodes.columns_of(node, "left") and not nodes.columns_of(node, "right"):
+    if not nodes.columns_of_side(node, "left") and not nodes.columns_of_side(node, "right"):
         rule = "a condition reads a column (semantics 38.1)"
         raise SpecError(f"condition {sql_text(node)}", rule, "leave it out, or compare a column")
     check_condition(node, {}, {})

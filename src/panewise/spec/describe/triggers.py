@@ -99,9 +99,9 @@ def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
                 else f"repeatedly: {inner}"
             )
         case AfterAny():
-            return _joined([when(part, evaluate) for part in trigger.triggers], "or")
+            return _connected([when(part, evaluate) for part in trigger.triggers], "or")
         case AfterAll():
-            return _joined([when(part, evaluate) for part in trigger.triggers], "and")
+            return _connected([when(part, evaluate) for part in trigger.triggers], "and")
         case AfterEach():
             return f"first {', then '.join(when(part, evaluate) for part in trigger.triggers)}"
         case OrFinally():
@@ -113,7 +113,7 @@ def _composite(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
     raise AssertionError(trigger)
 
 
-def _joined(clauses: list[str], word: str) -> str:
+def _connected(clauses: list[str], word: str) -> str:
     """Joins clauses with a word. If all begin with "when", the result has it only once."""
     if all(clause.startswith("when ") for clause in clauses):
         return "when " + f" {word} ".join(clause.removeprefix("when ") for clause in clauses)

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
-from panewise.spec.conditions import check_condition, columns_of
+from panewise.spec.conditions import check_condition, columns_of_side
 from panewise.spec.families.input_changes import SIDE_CHANGES, of_side
 from panewise.spec.families.two_sides import SideParts, check_types_of_sides
 from panewise.spec.family_parts import emitted_again
@@ -25,7 +25,7 @@ def _select(old: JoinOperator, new: JoinOperator) -> str | None:
         return None
     for side in new.sides:
         stored = {*new.sides[side].keys, *_selected(old.select, side)}
-        lacking = set(columns_of(new.condition, side)) - stored
+        lacking = set(columns_of_side(new.condition, side)) - stored
         if lacking if new.select is None else lacking & set(_selected(new.select, side)):
             return "a column of the condition that was not emitted before is not added (semantics 47.16)"
     return None

@@ -17,7 +17,7 @@ from panewise.spec.families.windows import PaneParts
 from panewise.spec.family_parts import parts
 from panewise.spec.operators.join.columns import JOIN_TIME, LEFT, SIDES
 from panewise.spec.operators.panes import BOUNDS
-from panewise.spec.operators.windowed_join import WindowedJoin, emitted, key_columns
+from panewise.spec.operators.windowed_join import WindowedJoin, key_columns, properties_of_emitted
 from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.protocol import Columns, Origins, Refusal, Types
 from panewise.spec.source_position import Position
@@ -116,14 +116,16 @@ class _WindowedJoinParts(PaneParts[WindowedJoin]):
 
     def carried(self, spec: WindowedJoin, known: Known, kinds: Carried) -> dict[str, Any]:
         """Returns the types of the aggregates that return values of the sides."""
-        return parts(spec.windows).carried(spec.windows, {INPUT: emitted(spec.join, known)}, kinds)
+        return parts(spec.windows).carried(
+            spec.windows, {INPUT: properties_of_emitted(spec.join, known)}, kinds
+        )
 
 
 def _emitted_types(spec: WindowedJoin, types: Mapping[str, Types]) -> Types:
     """Returns the types of the emitted columns that are known."""
     instants = (JOIN_TIME, *BOUNDS)
     added = {name: BIGINT if name in instants else STRING for name in spec.join.added_columns}
-    return emitted(spec.join, types) | added
+    return properties_of_emitted(spec.join, types) | added
 
 
 PARTS: Final = _WindowedJoinParts()

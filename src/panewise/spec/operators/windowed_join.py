@@ -183,12 +183,13 @@ def _check_key(spec: WindowedJoin, key: str) -> None:
         raise SpecError(f"then: key {key!r}", rule, f"name one of these, or {_APART}")
 
 
-def emitted(join: "JoinOperator", columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def properties_of_emitted(join: "JoinOperator", columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Returns a property, such as the type, of the columns that a join emits, given that of its inputs.
 
     >>> from panewise import Interval, JoinOperator, Side
     >>> join = JoinOperator(left=Side(keys=["k"]), right=Side(keys=["k"], prefix="r_"), match=Interval(0, 5))
-    >>> emitted(join, {"left": {"k": "string", "v": "int"}, "right": {"k": "string", "v": "double"}})
+    >>> columns = {"left": {"k": "string", "v": "int"}, "right": {"k": "string", "v": "double"}}
+    >>> properties_of_emitted(join, columns)
     {'k': 'string', 'v': 'int', 'r_v': 'double'}
     """
     known = {}

@@ -27,15 +27,15 @@ from panewise.spec.triggers.composite import (
     Trigger,
     default_on_time,
     finish,
+    has_after_watermark,
     idle_part,
     trigger_columns,
-    waits_for_end,
 )
 from panewise.spec.triggers.simple import AfterCount
 from panewise.spec.watermarks import Watermark, check_input_column, input_columns
 from panewise.spec.windows.kinds import AnyWindow, Global
 from panewise.spec.windows.overlap import too_many
-from panewise.spec.windows.traits import columns_of, counted
+from panewise.spec.windows.traits import columns_of_window, counted
 
 UNLIMITED: Final = "unlimited"
 _ACCUMULATION_GIVEN: Final = "_accumulation_given"  # an attribute, not a field, so that comparison ignores it
@@ -217,7 +217,7 @@ class WindowOperator(Shown):
         values = (column for a in self.aggregates for column in a.columns)
         delta_columns = self.delta if isinstance(self.delta, tuple) else ()
         others = (
-            *columns_of(self.window),
+            *columns_of_window(self.window),
             *values,
             *trigger_columns(self.trigger),
             *evictor_columns(self.evictor),
@@ -335,7 +335,7 @@ def _check_emission(spec: WindowOperator) -> None:
         )
         remedy = "leave only_updated out, or use 'accumulating'"
         raise SpecError(f"only_updated=True, accumulation={spec.accumulation!r}", rule, remedy)
-    if spec.on_time == "always" and not waits_for_end(spec.trigger):
+    if spec.on_time == "always" and not has_after_watermark(spec.trigger):
         rule = "only a trigger with AfterWatermark in it waits for the end of the window (semantics 21.4)"
         remedy = "use AfterWatermark, or leave on_time out"
         raise SpecError(f"on_time='always', trigger={spec.trigger!r}", rule, remedy)

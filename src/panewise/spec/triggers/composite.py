@@ -52,7 +52,7 @@ class AfterWatermark:
             if part is None:
                 continue
             _check(part, name)
-            if waits_for_end(part):
+            if has_after_watermark(part):
                 rule = (
                     f"{name} applies on one side of the end of a window, so it cannot wait for the end itself"
                 )
@@ -199,7 +199,7 @@ def walk(trigger: Trigger) -> Iterator[Trigger]:
         yield from walk(part)
 
 
-def waits_for_end(trigger: Trigger) -> bool:
+def has_after_watermark(trigger: Trigger) -> bool:
     """Returns whether the trigger contains an AfterWatermark."""
     return any(isinstance(node, AfterWatermark) for node in walk(trigger))
 
@@ -233,7 +233,7 @@ def default_on_time(trigger: Trigger) -> Literal["if_pending", "always"]:
 
     Source: semantics 21.4.
     """
-    return "always" if waits_for_end(trigger) and fires_early(trigger) else "if_pending"
+    return "always" if has_after_watermark(trigger) and fires_early(trigger) else "if_pending"
 
 
 def trigger_columns(trigger: Trigger) -> tuple[str, ...]:

@@ -67,7 +67,7 @@ class AfterProcessingTime:
     >>> AfterProcessingTime(0, align="1 minute").align
     Duration('1 minute')
 
-    Source: semantics 16.8; S1 late arrival policy, Beam AfterProcessingTime, Flink
+    Source: semantics 16.8; S1's update policy of late arrival, Beam AfterProcessingTime, Flink
     ContinuousProcessingTimeTrigger (aligned).
     """
 

@@ -6,10 +6,10 @@ from panewise.spec.windows.size_in_rows import Rows
 from panewise.spec.windows.sliding import Sliding
 
 
-def columns_of(window: AnyWindow | None) -> tuple[str, ...]:
+def columns_of_window(window: AnyWindow | None) -> tuple[str, ...]:
     """Returns the columns, besides the event time, that determine the windows of a row.
 
-    >>> columns_of(Session("timeout"))
+    >>> columns_of_window(Session("timeout"))
     ('timeout',)
     """
     return window.columns if isinstance(window, Custom) else gap_columns(window)

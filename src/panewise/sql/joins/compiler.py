@@ -16,12 +16,12 @@ from panewise.sql.joins.kinds import is_as_of, is_join, system_time
 from panewise.sql.joins.matches import MatchReader, TimedMatch
 from panewise.sql.joins.one_sided import OneSidedConditions
 from panewise.sql.joins.open_conditions import is_open
-from panewise.sql.joins.policies import UpdateSyntax, lateness_of, policy_of
 from panewise.sql.joins.row_conditions import row_condition
 from panewise.sql.joins.select_list import JoinSelectList
 from panewise.sql.joins.side_columns import JoinInput, SideColumns
 from panewise.sql.joins.stream_matches import stream_windows
-from panewise.sql.joins.window_joins import panes_of, windows_of, without_bounds_keys
+from panewise.sql.joins.update_policies import UpdateSyntax, lateness_of, update_of
+from panewise.sql.joins.window_joins import panes_of, windows_of_join, without_bounds_keys
 from panewise.sql.options import DELETES, LATENESS, TWICE
 from panewise.sql.parsing.emit import emission
 from panewise.sql.parsing.parser import QueryParser
@@ -61,10 +61,10 @@ class JoinCompiler:
         self.conditions = ConditionReader(self.columns).read(
             self._parts(), join.using, plain=not is_join(join)
         )
-        self.windows = windows_of(self.conditions, sides)
+        self.windows = windows_of_join(self.conditions, sides)
         plain = self.windows is None and not is_join(join) and not self.conditions.timed
         self.panes = panes_of(self.conditions, sides, select) if plain else None
-        self.matches = MatchReader(join, self.columns, self.conditions, self._policy())
+        self.matches = MatchReader(join, self.columns, self.conditions, self._update())
 
     def compile(self) -> JoinStage | None:
         """Returns the stage, None if ON says nothing about time, and Spark alone can do the join.
@@ -166,11 +166,11 @@ class JoinCompiler:
             raise self._fail("deletes", *DELETES)
         return deletes
 
-    def _policy(self) -> UpdateSyntax | None:
+    def _update(self) -> UpdateSyntax | None:
         """Returns the update policy, None for a window join, whose EMIT is that of its windows."""
         if self.windows is not None:
             return None
-        return policy_of(self.join, self.emit, self.parser, self.update)
+        return update_of(self.join, self.emit, self.parser, self.update)
 
     def _keys(self) -> tuple[tuple[tuple[str, str], ...], Any]:
         """Returns the keys, and a condition for those that are none.

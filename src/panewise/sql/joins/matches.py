@@ -13,9 +13,9 @@ from panewise.spec.windows.size_in_rows import MOST_ROWS
 from panewise.sql.expressions.function_calls import NOW, function_name
 from panewise.sql.joins.comparisons import Compared, Conditions
 from panewise.sql.joins.kinds import is_as_of, system_time
-from panewise.sql.joins.policies import UpdateSyntax
 from panewise.sql.joins.side_columns import SideColumns
 from panewise.sql.joins.stream_matches import stream_match, stream_windows, updated_match
+from panewise.sql.joins.update_policies import UpdateSyntax
 from panewise.sql.parsing.syntax import HOWS, CqlWindow, Expr, Join, JoinedRows
 
 _CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, True): "left"}
@@ -40,13 +40,13 @@ class MatchReader:
         join: the join.
         columns: the columns of its sides.
         conditions: the parts of its ON. Comparisons that are none of event times become the rest.
-        policy: the update policy of `OVER (...)`, None if rows are joined when they arrive.
+        update: the update policy of `OVER (...)`, None if rows are joined when they arrive.
     """
 
     def __init__(
-        self, join: Join, columns: SideColumns, conditions: Conditions, policy: UpdateSyntax | None = None
+        self, join: Join, columns: SideColumns, conditions: Conditions, update: UpdateSyntax | None = None
     ) -> None:
-        self.join, self.columns, self.conditions, self.policy = join, columns, conditions, policy
+        self.join, self.columns, self.conditions, self.update = join, columns, conditions, update
         self.own = (columns.sides[0].time, columns.sides[1].time)
 
     def read(self) -> TimedMatch:
@@ -106,8 +106,8 @@ class MatchReader:
         if kind == "latest":
             return TimedMatch(self.checked(lambda: Latest(length)), self.own)
         times = (self.own[0] or last.time, self.own[1] or last.time)
-        if self.policy is not None:
-            period, late = self.policy.period, self.policy.lateness is not None
+        if self.update is not None:
+            period, late = self.update.period, self.update.lateness is not None
             return TimedMatch(self.checked(lambda: updated_match(kind, length, period, late=late)), times)
         if kind == "rows":
             before = MOST_ROWS if HOWS.get(self.join.kind) == "inner" else 0

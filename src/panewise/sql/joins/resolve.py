@@ -7,7 +7,7 @@ from typing import Any, Final
 from panewise.errors import SqlError
 from panewise.spec import JoinOperator, Selected, Side
 from panewise.spec.conditions import as_condition
-from panewise.spec.conditions.nodes import columns_of
+from panewise.spec.conditions.nodes import columns_of_side
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
@@ -175,7 +175,7 @@ class _Resolver:
             return None
         condition = as_condition(self.stage.condition)
         for side in SIDES:
-            names = {name: self._spelled(side, name) for name in columns_of(condition, side)}
+            names = {name: self._spelled(side, name) for name in columns_of_side(condition, side)}
             condition = renamed_value(condition, side, names)
         return condition
 
@@ -195,14 +195,14 @@ class _Resolver:
     def _star(self, table: str | None) -> Iterator[OutputColumn]:
         """Yields the columns of all tables, or of one."""
         for side, name, column in self._columns():
-            of_table, _, plain = column.partition(".") if self._joined(side) else (name, "", column)
+            of_table, _, plain = column.partition(".") if self._is_join(side) else (name, "", column)
             if table is None or table.lower() == of_table.lower():
                 yield OutputColumn(in_backticks(self._name(side, column)), plain, plain.lower())
 
     def _star_with_tables(self) -> Iterator[OutputColumn]:
         """Yields the columns of all tables, with the names of these before their own."""
         for side, name, column in self._columns():
-            shown = column if self._joined(side) else f"{name.lower()}.{column}"
+            shown = column if self._is_join(side) else f"{name.lower()}.{column}"
             yield OutputColumn(in_backticks(self._name(side, column)), shown, shown.lower())
 
     def _columns(self) -> Iterator[tuple[str, str, str]]:
@@ -211,10 +211,10 @@ class _Resolver:
             hidden = {*self.stage.hidden, added}
             for column in self.columns[side] if side in self._emitted() else ():
                 table = column.partition(".")[0].lower()
-                if column not in hidden and (not self._joined(side) or table in self.stage.members):
+                if column not in hidden and (not self._is_join(side) or table in self.stage.members):
                     yield side, name, column
 
-    def _joined(self, side: str) -> bool:
+    def _is_join(self, side: str) -> bool:
         """Returns whether a side is a join, whose columns have the names of their tables."""
         return side == "left" and bool(self.stage.members)
 

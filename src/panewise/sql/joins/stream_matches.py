@@ -33,10 +33,10 @@ def updated_match(kind: str, length: Any, period: Duration | None, *, late: bool
         period: the period of processing time, None to release each row with its batch.
         late: whether late rows are released by the period, too.
     """
-    policy: Any = "each" if period is None else Every(period, aligned=True)
+    early: Any = "each" if period is None else Every(period, aligned=True)
     window: Any = rows(int(length)) if kind == "rows" else Tumbling(length)
-    after: Any = policy if kind == "range" and late else None
-    return WindowedStreams(JoinWindow(early=policy), JoinWindow(window, early=policy, late=after))
+    after: Any = early if kind == "range" and late else None
+    return WindowedStreams(JoinWindow(early=early), JoinWindow(window, early=early, late=after))
 
 
 def _kind(window: CqlWindow | None) -> str:

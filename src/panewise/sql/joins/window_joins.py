@@ -33,7 +33,7 @@ class PaneSides:
     implied: frozenset[tuple[str, str]]
 
 
-def windows_of(
+def windows_of_join(
     conditions: Conditions, sides: tuple[JoinInput, JoinInput]
 ) -> tuple[WindowRows, WindowRows] | None:
     """Returns both sides as rows of windows, None if the bounds of their windows are not compared.

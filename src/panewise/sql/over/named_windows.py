@@ -24,11 +24,11 @@ def described(window: exp.Window, named: Sequence[exp.Expr], parser: QueryParser
     """
     known: dict[str, exp.Expr] = {}
     for definition in named:
-        known[str(definition.this.name).lower()] = _joined(definition, known, parser)
-    return _joined(window, known, parser)
+        known[str(definition.this.name).lower()] = _full_window(definition, known, parser)
+    return _full_window(window, known, parser)
 
 
-def _joined(window: exp.Expr, known: Mapping[str, exp.Expr], parser: QueryParser) -> exp.Expr:
+def _full_window(window: exp.Expr, known: Mapping[str, exp.Expr], parser: QueryParser) -> exp.Expr:
     """Returns a window with the parts of the one that it names."""
     alias = window.args.get("alias")
     if alias is None:
@@ -45,6 +45,6 @@ def _joined(window: exp.Expr, known: Mapping[str, exp.Expr], parser: QueryParser
     if not own:
         return base
     # The nodes stay those of the text, whose places errors show.
-    joined = exp.Window(this=window.this)
-    joined.args.update({**inherited, **own})
-    return joined
+    whole = exp.Window(this=window.this)
+    whole.args.update({**inherited, **own})
+    return whole

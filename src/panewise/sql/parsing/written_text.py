@@ -114,10 +114,10 @@ def written(place: int, *pieces: Piece) -> WrittenText:
     return text
 
 
-def listed(place: int, between: str, pieces: Iterable[Piece]) -> WrittenText:
+def separated_texts(place: int, between: str, pieces: Iterable[Piece]) -> WrittenText:
     """Returns pieces as one text, with a text between them. It and strings are about a place."""
-    separated = [part for piece in pieces for part in (between, piece)]
-    return written(place, *separated[1:])
+    parts = [part for piece in pieces for part in (between, piece)]
+    return written(place, *parts[1:])
 
 
 @dataclass(frozen=True)

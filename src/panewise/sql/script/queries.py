@@ -90,7 +90,7 @@ def _check_watermarks(compiled: CompiledQuery, check: ColumnCheck) -> None:
         if not isinstance(stage, OurStage) or isinstance(stage, JoinStage):
             continue
         entry = next(iter(stage.spec.ports.values()))
-        if not _waits(entry) or has_operator(stage.input):
+        if not _needs_watermark(entry) or has_operator(stage.input):
             continue
         known = check.known_table(stage.input)
         if known.streaming and known.watermarks is not None and not _has_watermark(entry, known.watermarks):
@@ -108,6 +108,6 @@ def _has_watermark(entry: Entry, watermarks: frozenset[str]) -> bool:
     return bool(watermarks) if WATERMARKED in times else bool(watermarks & times)
 
 
-def _waits(entry: Entry) -> bool:
+def _needs_watermark(entry: Entry) -> bool:
     """Returns whether the windows of an input wait for the watermark of the stream."""
     return entry.time != "processing" and not counted(entry.window) and bool(entry.time_columns)

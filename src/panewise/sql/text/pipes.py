@@ -13,7 +13,7 @@ from sqlglot import Token, TokenType
 from panewise.errors import SqlError
 from panewise.sql.parsing.expressions import tokens_of
 from panewise.sql.parsing.syntax import TextSpan
-from panewise.sql.parsing.written_text import Origin, Piece, WrittenText, listed, written
+from panewise.sql.parsing.written_text import Origin, Piece, WrittenText, separated_texts, written
 
 _OPEN: Final = {"(": 1, "[": 1, "{": 1, ")": -1, "]": -1, "}": -1}
 _NAMES: Final = (TokenType.VAR, TokenType.IDENTIFIER)
@@ -52,7 +52,7 @@ class _Rows:
     def select(self, place: int, *items: Piece, behind: Iterable[Piece] = ()) -> WrittenText:
         """Returns a SELECT from these rows, for a step at a place."""
         where = self.where if len(self.where) == 1 else [written(place, "(", it, ")") for it in self.where]
-        clause: list[Piece] = [" WHERE ", listed(place, " AND ", where)] if where else []
+        clause: list[Piece] = [" WHERE ", separated_texts(place, " AND ", where)] if where else []
         return written(place, "SELECT ", *items, " FROM ", self.source, *clause, *behind)
 
     def text(self, place: int) -> WrittenText:
@@ -107,7 +107,7 @@ class _Rewriter:
             rows = self._step(rows, at + 1, following)
         place = self.tokens[first].start
         parts = (self._inner(first, begin), rows.text(place), self._inner(end, last))
-        return listed(place, " ", [part for part in parts if part.sql])
+        return separated_texts(place, " ", [part for part in parts if part.sql])
 
     def _outside(self, first: int, last: int) -> list[int]:
         """Returns the tokens that stand in no parentheses of these."""
@@ -202,8 +202,8 @@ class _Rewriter:
         aggregates = [self._inner(first, group)] if group > first else []
         keys = [self._key(*span) for span in self._parts(group + 1, last)]
         place = self.tokens[first].start
-        items = listed(place, ", ", [*(shown for shown, _ in keys), *aggregates])
-        groups = listed(place, ", ", [key for _, key in keys])
+        items = separated_texts(place, ", ", [*(shown for shown, _ in keys), *aggregates])
+        groups = separated_texts(place, ", ", [key for _, key in keys])
         behind: list[Piece] = [" GROUP BY ", groups] if keys else []
         return _made(rows.select(place, items, behind=behind))
 

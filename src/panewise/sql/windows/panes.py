@@ -26,7 +26,7 @@ WINDOW_COLUMNS: Final = (*BOUNDS, "window_time")  # which a window function in F
 END: Final = "(window_end - INTERVAL '0.000001' SECOND)"
 CALLS: Final = ("window", "session_window", "tumble", "hop", "cumulate", "session")  # in GROUP BY
 STRUCTS: Final = ("window", "session_window")
-JOINED: Final = ("listagg", "string_agg")  # aggregates that join texts
+TEXT_AGGREGATES: Final = ("listagg", "string_agg")  # aggregates that join texts
 _ENDS: Final = {"start": "window_start", "end": "window_end", "rowtime": END}
 _META: Final = frozenset(PANE_COLUMNS) - {*BOUNDS}
 BOUND_TEXTS: Final[Mapping[str, str]] = dict(zip(WINDOW_COLUMNS, (*BOUNDS, END), strict=True))
@@ -138,7 +138,11 @@ class Panes:
             return None
         call = aggregate_call(node, self.columns.parser)
         if call is not None:
-            return self._joined_texts(call) if call.name in JOINED else in_backticks(self._aggregate(call))
+            return (
+                self._joined_texts(call)
+                if call.name in TEXT_AGGREGATES
+                else in_backticks(self._aggregate(call))
+            )
         key = self.keys.get(self._normal(node)) if self._may_be_key(node) else None
         if key is not None:
             return in_backticks(key)

@@ -7,10 +7,10 @@ from panewise.spec import Frame, OverOperator, RowFunction
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.text.parameters import literal
 from panewise.sql.writing.aggregates import aggregate
-from panewise.sql.writing.words import check_fields, different, joined, length, options_of, unsaid
+from panewise.sql.writing.words import check_fields, comma_separated, different, length, options_of, unsaid
 
 
-def over(spec: OverOperator, table: str) -> str:
+def over_text(spec: OverOperator, table: str) -> str:
     """Returns an OVER operator: functions over windows, or only the order of the event times.
 
     Raises:
@@ -25,7 +25,7 @@ def over(spec: OverOperator, table: str) -> str:
     ]
     options = options_of(spec)
     if spec.event_time is None and spec.order:
-        order = f"order = {joined('order', spec.order)}"
+        order = f"order = {comma_separated('order', spec.order)}"
         options = f" WITH ({order})" if not options else options.replace("(", f"({order}, ", 1)
     return f"SELECT *, {', '.join(columns)}\nFROM {table}{options}"
 

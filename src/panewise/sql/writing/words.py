@@ -52,13 +52,13 @@ def options_of(spec: Any, order: tuple[str, ...] = (), *, nulls: bool | None = N
     """
     options = {}
     if order:
-        options["order"] = joined("order", order)
+        options["order"] = comma_separated("order", order)
     if spec.position is not None:
         position = spec.position
         if not position.ordered:
             raise unsaid("position", position)
         source = () if position.source is None else (position.source,)
-        options["position"] = joined("position", (position.partition, position.offset, *source))
+        options["position"] = comma_separated("position", (position.partition, position.offset, *source))
     if spec.max_future_skew is not None:
         options["max_future_skew"] = literal(str(spec.max_future_skew))
     if spec.null_keys != (bool(spec.keys) if nulls is None else nulls):
@@ -66,7 +66,7 @@ def options_of(spec: Any, order: tuple[str, ...] = (), *, nulls: bool | None = N
     return f" WITH ({', '.join(f'{name} = {text}' for name, text in options.items())})" if options else ""
 
 
-def joined(field: str, names: tuple[str, ...]) -> str:
+def comma_separated(field: str, names: tuple[str, ...]) -> str:
     """Returns names as a text with commas.
 
     Raises:

@@ -1,4 +1,4 @@
-"""S1's window operators for asyncio: producers wait while the consumer is behind."""
+"""S1's window operators for asyncio: producers wait while the consumer is slower."""
 
 from typing import Any
 

@@ -62,25 +62,25 @@ class Results:
 
     def fold(self, windows: Iterable[RetainedWindow]) -> None:
         """Aggregates the messages that wait in windows."""
-        waiting = [
+        unfolded = [
             window
             for window in windows
             if window.rows or (window.partial is not None and window.partial.height > 1)
         ]
-        if not waiting:
+        if not unfolded:
             return
         frames = []
-        rows = [row for window in waiting for row in window.rows]
+        rows = [row for window in unfolded for row in window.rows]
         if rows:
-            places = [place for place, window in enumerate(waiting) for _ in window.rows]
+            places = [place for place, window in enumerate(unfolded) for _ in window.rows]
             frames.append(self._lifted(rows, places))
-        for place, window in enumerate(waiting):
+        for place, window in enumerate(unfolded):
             if window.partial is not None:
                 frames.append(window.partial.with_columns(pl.lit(place, dtype=pl.Int64).alias(_WINDOW)))
         names = [_WINDOW, *self._aggregation.schema]
         partials = pl.concat([frame.select(names) for frame in reversed(frames)])
         for (number,), partial in self._grouped(partials).partition_by(_WINDOW, as_dict=True).items():
-            waiting[number].put_partial(partial.drop(_WINDOW))
+            unfolded[number].put_partial(partial.drop(_WINDOW))
 
     def of_messages(self, messages: Sequence[Message]) -> pl.DataFrame:
         """Returns the partial of messages, which are in the order of their offsets, in one row."""

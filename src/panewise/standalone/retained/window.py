@@ -194,9 +194,9 @@ def decode_window(data: bytes) -> RetainedWindow:
         plain["session_key"] = bytes.fromhex(plain["session_key"]["bytes"])
     fresh = [FreshMessage(time, offset, bytes.fromhex(keys)) for time, offset, keys in plain.pop("fresh")]
     fresh.sort(key=lambda message: message.offset)  # earlier releases did not sort those of merged sessions
-    behind = 8 + text + partial
+    end = 8 + text + partial
     return RetainedWindow(
-        **plain, fresh=fresh, partial=from_bytes(data[8 + text : behind]), emitted=from_bytes(data[behind:])
+        **plain, fresh=fresh, partial=from_bytes(data[8 + text : end]), emitted=from_bytes(data[end:])
     )
 
 

@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from panewise.standalone.streaming_sql.sql_typed import Function, Typed, check, common_type
+from panewise.standalone.streaming_sql.sql_typed import Function, Typed, check_types_of, common_type
 
 
 def case(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns CASE: the value of the first condition that is true."""
     *branches, default = arguments
     accepted = all(isinstance(condition.dtype, (pl.Boolean, pl.Null)) for condition in branches[::2])
-    check(name, branches[::2], accepted=accepted, rule="a choice has conditions")
+    check_types_of(name, branches[::2], accepted=accepted, rule="a choice has conditions")
     dtype = _one_type(name, [*branches[1::2], default])
     choice = default.expr.cast(dtype)
     for condition, value in reversed([*zip(branches[::2], branches[1::2], strict=True)]):
@@ -42,7 +42,7 @@ def _one_type(name: str, values: Sequence[Typed]) -> pl.DataType:
     for value in values:
         both = common_type(dtype, value.dtype)
         rule = "all results of CASE, IF and COALESCE have one type, or are numbers, not DECIMAL and DOUBLE"
-        check(name, values, accepted=both is not None, rule=rule)
+        check_types_of(name, values, accepted=both is not None, rule=rule)
         assert both is not None, "which is checked"
         dtype = both
     return dtype
@@ -59,7 +59,9 @@ def extreme(do: Callable[..., pl.Expr]) -> Function:
 
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         accepted = len(arguments) > 1 and not any(argument.is_float for argument in arguments)
-        check(name, arguments, accepted=accepted, rule="whole numbers, texts and instants are compared")
+        check_types_of(
+            name, arguments, accepted=accepted, rule="whole numbers, texts and instants are compared"
+        )
         dtype = _one_type(name, arguments)
         return do(*(argument.expr.cast(dtype) for argument in arguments))
 

@@ -15,13 +15,15 @@ from panewise.errors import InputError
 from panewise.standalone.streaming_sql.sql_choices import case, coalesce, extreme, if_else, nvl2
 from panewise.standalone.streaming_sql.sql_numbers import NUMBER_FUNCTIONS
 from panewise.standalone.streaming_sql.sql_time_functions import TIME_FUNCTIONS
-from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check, of_one
+from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check_types_of, of_one
 
 
 def _comparison(do: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         left, right = arguments
-        check(name, arguments, accepted=comparable(left, right), rule="values of one kind are compared")
+        check_types_of(
+            name, arguments, accepted=comparable(left, right), rule="values of one kind are compared"
+        )
         return do(left.expr, right.expr)
 
     return function
@@ -48,7 +50,7 @@ def _in(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 def _boolean(do: Callable[..., pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
         accepted = all(isinstance(argument.dtype, (pl.Boolean, pl.Null)) for argument in arguments)
-        check(name, arguments, accepted=accepted, rule=f"{name} connects conditions")
+        check_types_of(name, arguments, accepted=accepted, rule=f"{name} connects conditions")
         return do(*(argument.expr.cast(pl.Boolean) for argument in arguments))
 
     return function
@@ -61,7 +63,7 @@ def _nullif(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 
 def _of_texts(do: Callable[..., pl.Expr]) -> Function:
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        check(
+        check_types_of(
             name, arguments, accepted=all(argument.is_text for argument in arguments), rule="it takes texts"
         )
         return do(*(argument.expr.cast(pl.String) for argument in arguments))
@@ -71,7 +73,7 @@ def _of_texts(do: Callable[..., pl.Expr]) -> Function:
 
 def _concat(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     accepted = all(argument.is_text or argument.is_integer for argument in arguments)
-    check(name, arguments, accepted=accepted, rule="texts and whole numbers are concatenated")
+    check_types_of(name, arguments, accepted=accepted, rule="texts and whole numbers are concatenated")
     return pl.concat_str([argument.expr.cast(pl.String) for argument in arguments])
 
 
@@ -91,7 +93,7 @@ def _substring(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns a part of a text: from a place, which counts from 1, or from the end if it is negative."""
     text, start, *rest = arguments
     accepted = text.is_text and start.is_integer and all(length.is_integer for length in rest)
-    check(name, arguments, accepted=accepted, rule="it takes a text, a place and a length")
+    check_types_of(name, arguments, accepted=accepted, rule="it takes a text, a place and a length")
     value, place = text.expr.cast(pl.String), start.expr.cast(pl.Int64)
     size = value.str.len_chars().cast(pl.Int64)
     first = pl.when(place > 0).then(place - 1).when(place < 0).then(size + place).otherwise(place)
@@ -105,7 +107,7 @@ def _substring(name: str, arguments: Sequence[Typed]) -> pl.Expr:
 def _replace(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     text, *others = arguments
     accepted = len(arguments) == 3 and all(argument.is_text for argument in arguments)
-    check(name, arguments, accepted=accepted, rule="it takes three texts")
+    check_types_of(name, arguments, accepted=accepted, rule="it takes three texts")
     search, new = (other.expr.cast(pl.String) for other in others)
     return (
         pl.when(search == "").then(text.expr).otherwise(text.expr.str.replace_all(search, new, literal=True))
@@ -116,7 +118,7 @@ def _sort_array(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns a list in ascending order with nulls first, or in descending order with nulls last."""
     values, *ascending = arguments
     accepted = isinstance(values.dtype, pl.List) and len(ascending) < 2
-    check(name, arguments, accepted=accepted, rule="it takes a list, and true or false")
+    check_types_of(name, arguments, accepted=accepted, rule="it takes a list, and true or false")
     up = values.expr.list.sort(nulls_last=False)
     if not ascending:
         return up
@@ -129,7 +131,7 @@ def _slice(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns the elements of a list from a place on, which counts from 1."""
     values, start, length = arguments
     accepted = isinstance(values.dtype, pl.List) and start.is_integer and length.is_integer
-    check(name, arguments, accepted=accepted, rule="it takes a list, a place and a length")
+    check_types_of(name, arguments, accepted=accepted, rule="it takes a list, a place and a length")
 
     def checked(places: pl.Series) -> pl.Series:
         if (places < 1).any():
@@ -153,7 +155,7 @@ def _array_join(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     values, delimiter = arguments
     texts = isinstance(values.dtype, pl.List) and isinstance(values.dtype.inner, (pl.String, *INTEGERS))
     rule = "it takes a list of texts or whole numbers, and a text"
-    check(name, arguments, accepted=texts and delimiter.is_text, rule=rule)
+    check_types_of(name, arguments, accepted=texts and delimiter.is_text, rule=rule)
     return values.expr.cast(pl.List(pl.String)).list.join(delimiter.expr.cast(pl.String), ignore_nulls=True)
 
 

@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.errors import InputError
 from panewise.standalone.streaming_sql.sql_decimals import decimal_result
-from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check, of_one
+from panewise.standalone.streaming_sql.sql_typed import INTEGERS, Function, Typed, check_types_of, of_one
 
 
 def _arithmetic(do: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
@@ -26,7 +26,7 @@ def _arithmetic(do: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> Function:
         moved = name in "+-" and left.is_time and isinstance(right.dtype, pl.Duration)
         between = name == "-" and left.is_time and right.is_time
         rule = "whole and floating-point numbers, instants and lengths of time are added and subtracted"
-        check(name, arguments, accepted=numbers or moved or between, rule=rule)
+        check_types_of(name, arguments, accepted=numbers or moved or between, rule=rule)
         if left.is_integer and right.is_integer:
             wide = do(left.expr.cast(pl.Int128), right.expr.cast(pl.Int128))
             return in_range(wide, max((left.dtype, right.dtype), key=INTEGERS.index))
@@ -65,14 +65,16 @@ def whole(value: Typed, dtype: pl.DataType) -> pl.Expr:
 
 def _divide(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     left, right = arguments
-    check(name, arguments, accepted=left.is_number and right.is_number, rule="only numbers are divided")
+    check_types_of(
+        name, arguments, accepted=left.is_number and right.is_number, rule="only numbers are divided"
+    )
     return left.expr.cast(pl.Float64) / _not_zero(right).cast(pl.Float64)
 
 
 def _remainder(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns the remainder with the sign of the dividend, as Spark has it."""
     left, right = arguments
-    check(
+    check_types_of(
         name, arguments, accepted=left.is_integer and right.is_integer, rule="whole numbers have a remainder"
     )
     return (left.expr.abs() % _not_zero(right).abs()) * left.expr.sign()
@@ -82,7 +84,7 @@ def _whole_quotient(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns the quotient without its fraction, a BIGINT."""
     left, right = arguments
     accepted = left.is_integer and right.is_integer
-    check(name, arguments, accepted=accepted, rule="whole numbers have a whole quotient")
+    check_types_of(name, arguments, accepted=accepted, rule="whole numbers have a whole quotient")
     wide, by = left.expr.cast(pl.Int128), _not_zero(right).cast(pl.Int128)
     return in_range(wide.abs().floordiv(by.abs()) * wide.sign() * by.sign(), pl.Int64())
 
@@ -121,7 +123,7 @@ def _to_whole(do: Callable[[pl.Expr], pl.Expr]) -> Function:
 def _round(name: str, arguments: Sequence[Typed]) -> pl.Expr:
     """Returns a DOUBLE that is rounded as its decimal digits show it, halves away from zero, as on Spark."""
     value, *digits = arguments
-    check(
+    check_types_of(
         name,
         arguments,
         accepted=value.is_float and len(digits) < 2,

@@ -110,7 +110,7 @@ def wrong_types(name: str, arguments: Sequence[Typed], rule: str) -> SqlError:
     return refused(f"{name} of {types}", f"in process {rule}")
 
 
-def check(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -> None:
+def check_types_of(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -> None:
     """Refuses the types of the arguments of a function, unless they are accepted."""
     if not accepted:
         raise wrong_types(name, arguments, rule)
@@ -120,7 +120,7 @@ def of_one(rule: str, accepts: Callable[[Typed], bool], do: Callable[[Typed], pl
     """Returns the function of one value that is of some types, as `rule` says."""
 
     def function(name: str, arguments: Sequence[Typed]) -> pl.Expr:
-        check(name, arguments, accepted=len(arguments) == 1 and accepts(arguments[0]), rule=rule)
+        check_types_of(name, arguments, accepted=len(arguments) == 1 and accepts(arguments[0]), rule=rule)
         return do(arguments[0])
 
     return function

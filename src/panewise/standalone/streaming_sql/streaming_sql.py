@@ -19,7 +19,7 @@ from panewise.sql.stages import CompiledQuery
 from panewise.sql.text.named_places import placed
 from panewise.sql.text.parameters import with_parameters
 from panewise.standalone.batches import FRAMES, Frame, frame_for, from_arrow, spark_type, type_name
-from panewise.standalone.schema import check_no_objects, columns_of
+from panewise.standalone.schema import check_no_objects, polars_types
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, StepInput
 from panewise.standalone.streaming_sql.sql_stages import NodeBuilder
 
@@ -102,7 +102,7 @@ class SqlQuery:
         update: DurationLike | None = None,
         **tables: Mapping[str, Any],
     ) -> None:
-        schemas = {name: columns_of(columns) for name, columns in tables.items()}
+        schemas = {name: polars_types(columns) for name, columns in tables.items()}
         self._run = SqlRun(with_parameters(text, args), schemas, update, follows=True)
         self._calls = Calls("a query")
 

@@ -19,7 +19,7 @@ from panewise import (
 )
 from panewise import rows as last
 from panewise.engine.join.search import candidate_slices
-from panewise.engine.join.streams import windows
+from panewise.engine.join.streams import released_rows
 from panewise.engine.registry import operator_for
 from panewise.state import MemoryRunStore
 from panewise.testing import run
@@ -105,7 +105,7 @@ def test_pairs_in_pieces_are_those_of_one_piece(
     spec, found = join(left, right, evaluate=evaluate), []
     for piece, few in ((1 << 16, 4), (7, 100), (1, 0)):
         monkeypatch.setattr(candidate_slices, "PIECE", piece)
-        monkeypatch.setattr(windows, "FEW", few)
+        monkeypatch.setattr(released_rows, "FEW", few)
         found.append([out["panes"] for out in run(spec, events, "engine", types=TYPES)])
     assert (
         found[0] == found[1] == found[2] == [out["panes"] for out in run(spec, events, "oracle", types=TYPES)]

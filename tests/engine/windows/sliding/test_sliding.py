@@ -10,7 +10,7 @@ import panewise as pw
 from panewise import functions as F
 from panewise.engine.columns import END, SLIDE_CODE, START
 from panewise.engine.windowing.firing import next_due
-from panewise.engine.windowing.sliding_bounds import coded, in_order, positions
+from panewise.engine.windowing.sliding_bounds import coded, in_order, places_of_pieces
 from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import Rows
 from panewise.testing import run
@@ -97,7 +97,7 @@ def test_positions_however_far_apart_times_are(far: int) -> None:
     spans = frame.with_columns((pl.col(START) + far).alias(END)).sample(50, seed=1)
     pieces, asked = coded(["k"], frame, spans)
     pieces = in_order(pieces)
-    low, high = positions(pieces, asked)
+    low, high = places_of_pieces(pieces, asked)
     for span, first, last in zip(asked.to_dicts(), low, high, strict=True):
         inside = pieces.filter(
             (pl.col(SLIDE_CODE) == span[SLIDE_CODE])

@@ -107,14 +107,14 @@ class AwaitedAsOfJoin(AsOfJoin):
         """
         rows, keyed, arrived = self._arrived(batch)
         queue, stored = state.queue(LEFT), state.latest(RIGHT)
-        waits = ending_after(keyed, queue.horizon)
+        waiting = ending_after(keyed, queue.horizon)
         passing = arrived.with_columns(pl.col(TIME).alias(END)).select(*self.passing.schema)
         tables = {
-            LEFT: queue.put(waits),
+            LEFT: queue.put(waiting),
             RIGHT: stored.put(ending_after(arrived, stored.horizon)),
             _PASSING: state.queue(_PASSING).put(passing),
         }
-        return state.with_tables(tables), without(keyed, waits, [NUMBER]), without(rows, keyed, [NUMBER])
+        return state.with_tables(tables), without(keyed, waiting, [NUMBER]), without(rows, keyed, [NUMBER])
 
     def _decided(
         self, state: JoinState, overdue: pl.DataFrame, clocks: JoinClocks
@@ -133,9 +133,9 @@ class AwaitedAsOfJoin(AsOfJoin):
             again = self._affected(state, low, high)
         rows, partners = self._with_ends(vstack_frames([first, again]), right)
         due, new = rows[END].to_numpy() <= high, np.arange(rows.height) < first.height
-        waits, dropped = filter_rows(rows, pl.Series(new & ~due)), filter_rows(again, pl.Series(due[~new]))
+        waiting, dropped = filter_rows(rows, pl.Series(new & ~due)), filter_rows(again, pl.Series(due[~new]))
         decided = filter_rows(rows, pl.Series(due))
-        return decided, partners.chosen(due), self._after(state, waits, dropped)
+        return decided, partners.chosen(due), self._after(state, waiting, dropped)
 
     def _affected(self, state: JoinState, low: int | None, high: int) -> pl.DataFrame:
         """Returns the overdue rows that may be decided while the right horizon moves from `low` to `high`."""
@@ -164,15 +164,15 @@ class AwaitedAsOfJoin(AsOfJoin):
         ends[has] = _after(times, partners.rows[TIME].to_numpy()[partners.at[has]])
         return rows.with_columns(pl.Series(END, ends, dtype=pl.Int64)), partners
 
-    def _after(self, state: JoinState, waits: pl.DataFrame, decided: pl.DataFrame) -> JoinState:
+    def _after(self, state: JoinState, waiting: pl.DataFrame, decided: pl.DataFrame) -> JoinState:
         """Returns the state with overdue rows that wait, and without stored ones that are decided."""
-        if waits.is_empty() and decided.is_empty():
+        if waiting.is_empty() and decided.is_empty():
             return state
         checks = state.queue(_CHECKS)
         # A right row that is after a left row decides it when it passes. So there is nothing else to check.
         if self.match.strategy == "nearest":
-            checks = checks.put(filter_rows(waits, waits[END] < MAX_INSTANT))
-        overdue = state.tables[OVERDUE].changed(waits, decided)
+            checks = checks.put(filter_rows(waiting, waiting[END] < MAX_INSTANT))
+        overdue = state.tables[OVERDUE].changed(waiting, decided)
         return state.with_tables({OVERDUE: overdue, _CHECKS: checks})
 
 

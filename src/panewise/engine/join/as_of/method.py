@@ -78,9 +78,9 @@ class AsOfJoin:
         """Joins the applied rows of a batch."""
         rows, keyed, arrived = self._arrived(batch)
         queue, right = state.queue(LEFT), state.latest(RIGHT)
-        waits = ending_after(keyed, queue.horizon)
-        queue, right = queue.put(waits), right.put(ending_after(arrived, right.horizon))
-        decided = without(rows, waits, [NUMBER])  # when they arrive
+        waiting = ending_after(keyed, queue.horizon)
+        queue, right = queue.put(waiting), right.put(ending_after(arrived, right.horizon))
+        decided = without(rows, waiting, [NUMBER])  # when they arrive
         due = self._due(queue, state.clocks, batch.clocks)
         turns, early = batch.expiry_turns(due, RIGHT)
         at_once = vstack_frames([decided, filter_rows(due, pl.Series(early))])

@@ -18,7 +18,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan, has_null_key, satisfied
 from panewise.engine.join.search.candidate_slices import PIECE, same_keys, with_equal_keys
-from panewise.engine.join.search.matching import Pairs, with_condition
+from panewise.engine.join.search.pair_search import Pairs, with_condition
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.hashing import hash_order, row_hashes
@@ -36,7 +36,7 @@ class Candidates:
 
     Attributes:
         rows: right rows.
-        at: the position in `rows` of the right row of each left row, -1 if it has none.
+        at: the place in `rows` of the right row of each left row, -1 if it has none.
     """
 
     rows: pl.DataFrame
@@ -120,7 +120,7 @@ def _of_part(plan: JoinPlan, match: AsOf, rows: pl.DataFrame, part: FoundSlices)
 
 
 def _nearest(match: AsOf, times: Instants, part: FoundSlices) -> Places:
-    """Returns the position of the best row of each slice, -1 if the slice is empty. Keys are not compared."""
+    """Returns the place of the best row of each slice, -1 if the slice is empty. Keys are not compared."""
     low, high = part.starts, part.starts + part.lengths
     if match.strategy == "backward":
         return np.where(part.lengths == 0, -1, high - 1)  # the slice ends at the time of the left row
@@ -140,9 +140,9 @@ def _nearest(match: AsOf, times: Instants, part: FoundSlices) -> Places:
 
 def _nearer(times: Instants, stored: Instants, backward: Places, forward: Places) -> Places:
     """Returns the nearer one of two rows, the earlier one if they are equally near. -1 is no row."""
-    behind = distance(times, stored[backward])
+    back = distance(times, stored[backward])
     ahead = distance(times, stored[forward])
-    nearer = (forward >= 0) & ((backward < 0) | (ahead < behind))
+    nearer = (forward >= 0) & ((backward < 0) | (ahead < back))
     return np.where(nearer, forward, backward)
 
 
@@ -188,7 +188,7 @@ def _ranks(
 def _better(match: AsOf, rows: pl.DataFrame, best: Candidates, mine: Places, other: Candidates) -> Candidates:
     """Returns the best candidates of all left rows, after comparing them with those of some left rows.
 
-    `rows` are these left rows, and `mine` their positions among all. Other right rows are left out.
+    `rows` are these left rows, and `mine` their places among all. Other right rows are left out.
     """
     there = np.flatnonzero(other.at >= 0)
     at = np.full(len(mine), -1, dtype=np.intp)
@@ -202,7 +202,7 @@ def _better(match: AsOf, rows: pl.DataFrame, best: Candidates, mine: Places, oth
 def _better_places(
     match: AsOf, rows: pl.DataFrame, right: pl.DataFrame, first_at: Places, other: Places
 ) -> Places:
-    """Returns for each left row the position of the better one of two right rows. -1 is no row."""
+    """Returns for each left row the place of the better one of two right rows. -1 is no row."""
     both = np.flatnonzero((first_at >= 0) & (other >= 0))
     best = np.where(other >= 0, other, first_at)
     if len(both):

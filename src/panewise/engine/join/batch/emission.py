@@ -24,7 +24,7 @@ from panewise.engine.columns import END, MATCHED, NUMBER, TIME
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.plan import JoinPlan, named
 from panewise.engine.join.search.candidate_slices import PIECE
-from panewise.engine.join.search.matching import Pairs
+from panewise.engine.join.search.pair_search import Pairs
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import output_key, take_rows, vstack_frames, without

@@ -37,7 +37,7 @@ _SIDE, _AT = "__side", "__at"
 LateRows: TypeAlias = Callable[[str, pl.Series, Instants, Instants], Mask]
 
 
-def behind(side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
+def behind_horizon(side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
     """Returns which rows are late: those behind the horizon of their side, and all after its end (36.4)."""
     late: Mask = (times.to_numpy() < own) | (own == MAX_INSTANT)
     return late
@@ -175,7 +175,8 @@ def _places(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dict[str, Inst
     if not plan.entries[LEFT].time_columns:
         before = rows[RIGHT].height  # right rows come before left rows (36.13)
         return {LEFT: np.arange(before, before + rows[LEFT].height), RIGHT: np.arange(before)}
-    # Merging two sequences compares the first rows that are left. So a row waits for those before it.
+    # Merging two sequences compares the first rows that are left. So no row comes before an earlier one of
+    # its side.
     left, right = (np.maximum.accumulate(rows[side][TIME].to_numpy()) for side in (LEFT, RIGHT))
     return {
         LEFT: np.arange(len(left)) + np.searchsorted(right, left, side="left"),

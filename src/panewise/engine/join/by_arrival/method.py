@@ -7,7 +7,7 @@ contained when it arrived: rows are numbered, so that is the window up to its nu
 rows dropped, and the others stored.
 
 Cost: linear in the rows of the batch and in the candidates of the pairs, besides the insertion
-(:mod:`panewise.engine.join.by_arrival.windows`).
+(:mod:`panewise.engine.join.by_arrival.arrived_rows`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ from panewise.engine.join.batch.emission import (
     without_partner,
 )
 from panewise.engine.join.batch.join_batch import JoinBatch
-from panewise.engine.join.by_arrival.windows import EVICTOR, ArrivalWindow, ArrivedRows, Inserted
+from panewise.engine.join.by_arrival.arrived_rows import EVICTOR, ArrivalWindow, ArrivedRows, Inserted
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, has_null_key, with_keys
 from panewise.engine.join.search.lookups import looked_up_pairs

@@ -6,8 +6,8 @@ from panewise.engine.columns import DELETES, NUMBER, SINCE, TIME
 from panewise.engine.family_parts import TableReader, on_call
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.as_of.parts import undecided
+from panewise.engine.join.by_arrival.arrived_rows import ArrivalWindow
 from panewise.engine.join.by_arrival.method import ArrivalJoin, horizon_of_windows
-from panewise.engine.join.by_arrival.windows import ArrivalWindow
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import MatchEngine, RowsOfSides, keys_of_side
 from panewise.engine.join.operator import JoinEngine

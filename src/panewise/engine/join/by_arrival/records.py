@@ -8,8 +8,8 @@ Invariant: a list has the rows in the window of its key, so all of them are part
 
 import polars as pl
 
+from panewise.engine.join.by_arrival.arrived_rows import ArrivalWindow
 from panewise.engine.join.by_arrival.method import ArrivalJoin
-from panewise.engine.join.by_arrival.windows import ArrivalWindow
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.record_pairs import RecordPairs, RowsOfKey, emits_only_pairs

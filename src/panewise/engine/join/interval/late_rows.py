@@ -5,7 +5,7 @@ from functools import partial
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.join.batch.join_batch import LateRows, behind
+from panewise.engine.join.batch.join_batch import LateRows, behind_horizon
 from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.small_frames import Mask
 from panewise.spec import JoinOperator
@@ -15,7 +15,7 @@ from panewise.spec.operators.join.interval import Interval
 
 def late_rule(match: Interval) -> LateRows:
     """Returns the rule by which rows are late."""
-    return partial(_without_partner, match) if match.late == "join" else behind
+    return partial(_without_partner, match) if match.late == "join" else behind_horizon
 
 
 def _without_partner(match: Interval, side: str, times: pl.Series, own: Instants, other: Instants) -> Mask:
@@ -26,7 +26,7 @@ def _without_partner(match: Interval, side: str, times: pl.Series, own: Instants
     and expires its own reach after that. So the row can have one until the horizon is more than the length of
     the interval after it. Partners that arrive later end with the reach of the side.
     """
-    late = behind(side, times, own, other)
+    late = behind_horizon(side, times, own, other)
     last, length = match.waits[side], match.length
     assert last is not None and length is not None
     none_stored = saturating_sum(times, length).to_numpy() < own

@@ -48,7 +48,7 @@ from panewise.engine.join.interval.retention import (
     within_count,
 )
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
-from panewise.engine.join.search.matching import Matching
+from panewise.engine.join.search.pair_search import Matching
 from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames, without
 from panewise.engine.progress.clocks import highest
@@ -66,7 +66,7 @@ def table_names(spec: JoinOperator) -> tuple[str, ...]:
     """Returns the names of the tables of rows, of matched rows, of the queues, and of counts."""
     assert isinstance(spec.match, Interval)
     matches, counts = map(matches_name, remembered_sides(spec)), map(counts_name, _counted(spec.match))
-    return (LEFT, RIGHT, *matches, *map(_unmatched_name, _awaits(spec)), *counts)
+    return (LEFT, RIGHT, *matches, *map(_unmatched_name, _sides_that_wait(spec)), *counts)
 
 
 def _unmatched_name(side: str) -> str:
@@ -78,7 +78,7 @@ def _counted(match: Interval) -> tuple[str, ...]:
     return match.retained if match.retain_rows is not None else ()
 
 
-def _awaits(spec: JoinOperator) -> tuple[str, ...]:
+def _sides_that_wait(spec: JoinOperator) -> tuple[str, ...]:
     """Returns the sides whose rows are emitted if they expire without a partner."""
     return spec.outer_sides if spec.unmatched == "final" else ()
 
@@ -96,7 +96,7 @@ class IntervalJoin:
         back = (None if last is None else -last, None if first is None else -first)
         self.reach = {LEFT: (first, last), RIGHT: back}
         self.counted, self.remembers = _counted(match), remembered_sides(self.spec)
-        self.awaits = _awaits(self.spec)
+        self.sides_that_wait = _sides_that_wait(self.spec)
         self.rows = {side: self._shape(side) for side in plan.ports}
         self.ends = {side: last_match(match.waits[side]) for side in plan.ports}
 
@@ -114,7 +114,7 @@ class IntervalJoin:
             tables[side] = replace(nothing, latest=self.match.retain_rows or 1)
         for side in self.remembers:
             tables[matches_name(side)] = no_matches()
-        for side in self.awaits:
+        for side in self.sides_that_wait:
             port, count = self.plan.ports[side], self.match.retain_rows if side in self.counted else None
             tables[_unmatched_name(side)] = queue_for(port, count)
         return tables | {counts_name(side): no_counts(self.plan.ports[side]) for side in self.counted}
@@ -124,7 +124,12 @@ class IntervalJoin:
         of_side = {side: clocks.passed(self.spec, OTHER[side]) for side in self.plan.ports}
         matches = {matches_name(side): of_side[side] for side in self.remembers}
         counts = {counts_name(side): of_side[side] for side in self.counted}
-        return of_side | matches | {_unmatched_name(side): of_side[side] for side in self.awaits} | counts
+        return (
+            of_side
+            | matches
+            | {_unmatched_name(side): of_side[side] for side in self.sides_that_wait}
+            | counts
+        )
 
     def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], JoinState]:
         """Joins the applied rows of a batch."""
@@ -136,7 +141,7 @@ class IntervalJoin:
 
     def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, JoinState]:
         """Returns the rows without a partner that expire while the clocks move to these."""
-        expiring = {side: self.expiring(state, side, clocks) for side in self.awaits}
+        expiring = {side: self.expiring(state, side, clocks) for side in self.sides_that_wait}
         rows, _ = by_time(self.plan, expiring.items())
         return rows, state.after({}, clocks)
 
@@ -144,16 +149,16 @@ class IntervalJoin:
         """Returns how far the event time of an emitted row may lie behind the lower horizon; None: any."""
         if self.match.late == "join":
             return furthest_behind_with_late_rows(self.spec, self.match)
-        waits = self.match.waits
+        lengths = self.match.waits
         of_pairs = {LEFT: [LEFT], RIGHT: [RIGHT], "earlier": [LEFT, RIGHT]}
         alone = (LEFT,) if self.spec.how == "semi" else self.spec.outer_sides
-        behind = [waits[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
+        behind = [lengths[side] for side in (*of_pairs.get(self.spec.timestamp or "later", []), *alone)]
         return None if None in behind else highest([0, *behind])
 
     def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark at which a row expires that had no partner when it arrived."""
         firsts = []
-        for side in self.awaits:
+        for side in self.sides_that_wait:
             table = state.queue(_unmatched_name(side))
             first = table.next_end(table.horizon)
             if first is not None and first < MAX_INSTANT:
@@ -241,7 +246,7 @@ class IntervalOutcome(Outcome):
         from before the batch. A row that expires before its eviction is emitted when it expires.
         """
         by_rows, later = {}, {}
-        for side in self.method.awaits:
+        for side in self.method.sides_that_wait:
             due = self.method.expiring(after, side, self.batch.clocks)
             due = without(due, self.evicted[side], [NUMBER]) if side in self.evicted else due
             turns, at_once = self.batch.expiry_turns(due, OTHER[side])
@@ -267,7 +272,7 @@ class IntervalOutcome(Outcome):
             rows = state.rows(side)
             new = self._to_store(side, of_side, rows.horizon)
             tables[side] = rows.put(new)
-            if side in self.method.awaits:
+            if side in self.method.sides_that_wait:
                 alone = filter_rows(new, ~new[MATCHED])
                 tables[_unmatched_name(side)] = state.queue(_unmatched_name(side)).put(alone)
         for side in self.method.remembers:

@@ -43,8 +43,8 @@ class IntervalPairs(RecordPairs):
 
     def put(self, rows: RowsOfKey, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
         """Adds a row, after removing the expired rows, if there are enough of them."""
-        passed, wait = clocks.passed(self._spec, OTHER[port]), self._reach[port][1]
-        expired = 0 if passed is None else bisect_right(rows.times, passed - wait)
+        passed, reach = clocks.passed(self._spec, OTHER[port]), self._reach[port][1]
+        expired = 0 if passed is None else bisect_right(rows.times, passed - reach)
         expired = expired if expired >= TRIMMED else 0
         rows.trim(expired)
         place = bisect_right(rows.times, time)

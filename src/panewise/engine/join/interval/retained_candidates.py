@@ -17,8 +17,8 @@ from panewise.chrono import MIN_INSTANT
 from panewise.engine.columns import NUMBER, ORDINAL, TIME
 from panewise.engine.join.interval.retention import Retention, placed_with
 from panewise.engine.join.plan import keys_of
-from panewise.engine.join.search.arrival_order import ArrivalOrder
 from panewise.engine.join.search.candidate_slices import CandidateSlices, SearchPlan, looked_up, range_of
+from panewise.engine.join.search.rows_by_arrival import ArrivalOrder
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.tables.rows_by_key import RowsByKey

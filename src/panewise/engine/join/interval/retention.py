@@ -24,7 +24,7 @@ from panewise.engine.join.batch.emission import FIRST
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.plan import JoinPlan, SidePort
 from panewise.engine.join.search.candidate_slices import PIECE
-from panewise.engine.join.search.matching import Pairs
+from panewise.engine.join.search.pair_search import Pairs
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import (

@@ -41,7 +41,7 @@ class SameWindowEngine(WindowsOfSides):
         plan, match = JoinPlan.compile(spec, schemas), spec.match
         assert isinstance(match, SameWindow)
         self.match = match
-        self.windows = WindowPlan(windows_of(spec), _schema(plan, match))
+        self.windows = WindowPlan(window_operator_of(spec), _schema(plan, match))
         self.keys = tuple(self.windows.keys)
         self.rows = {side: SideRows(port, match.window) for side, port in plan.ports.items()}
         windows = WindowEngine(self.windows.spec, {}, self.windows).state.windows
@@ -90,7 +90,7 @@ class SameWindowEngine(WindowsOfSides):
         """Returns the live windows, with the keys of the left side."""
 
 
-def windows_of(spec: JoinOperator) -> WindowOperator:
+def window_operator_of(spec: JoinOperator) -> WindowOperator:
     """Returns the window operator of the rows of both sides. Its panes have the number of the newest row."""
     return window_operator(spec, max_(ROW_NUMBER).alias(NEWEST))
 

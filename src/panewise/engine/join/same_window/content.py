@@ -22,7 +22,7 @@ from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.search.candidate_slices import steps
-from panewise.engine.join.search.matching import Pairs, with_condition
+from panewise.engine.join.search.pair_search import Pairs, with_condition
 from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places, order
 from panewise.spec import closed_at_end
@@ -40,8 +40,8 @@ class _Candidates:
         window: the window of each.
         now: whether the window contains it.
         before: whether the window contained it at the last firing.
-        rows: makes the emitted rows at some positions, with an op.
-        retracted: returns the bounds and the timing with which those at some positions were emitted.
+        rows: makes the emitted rows at some places, with an op.
+        retracted: returns the bounds and the timing with which those at some places were emitted.
         order: columns that sort them within a window.
     """
 
@@ -54,7 +54,7 @@ class _Candidates:
     kind: int
 
 
-def emitted(plan: JoinPlan, firings: Firings) -> Iterator[pl.DataFrame]:
+def emitted_rows(plan: JoinPlan, firings: Firings) -> Iterator[pl.DataFrame]:
     """Yields the rows that the firings emit, in the order of 40.3."""
     for some in _pieces(firings):
         yield _emitted_of(plan, some)

@@ -18,7 +18,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, START, TIME
 from panewise.engine.join.same_window.rows import NEWEST, Members
-from panewise.engine.kernels.small_frames import distinct, joined
+from panewise.engine.kernels.small_frames import distinct, join_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
@@ -73,7 +73,7 @@ def inside(table: StoredTable, windows: pl.DataFrame, keys: list[str]) -> pl.Dat
     """Returns the panes of a table that lie inside a window, each with the place of this window."""
     known = table.of_keys(distinct(windows, keys), keys)
     bounds = windows.select(*keys, pl.col(START).alias("__low"), pl.col(END).alias("__high"))
-    pairs = joined(known, bounds.with_row_index(WINDOW), keys)
+    pairs = join_frames(known, bounds.with_row_index(WINDOW), keys)
     return pairs.filter((pl.col(START) >= pl.col("__low")) & (pl.col(UNTIL) <= pl.col("__high")))
 
 

@@ -64,7 +64,7 @@ def known(table: StoredTable, windows: pl.DataFrame) -> pl.DataFrame:
     ).rename({TIMING: LAST_TIMING}, strict=False)
 
 
-def numbered(windows: pl.DataFrame) -> pl.DataFrame:
+def with_pane_numbers(windows: pl.DataFrame) -> pl.DataFrame:
     """Returns windows that fire, with the numbers of the pane if it emits rows (semantics 37.21)."""
     early = pl.col(TIMING) == "EARLY"
     return windows.with_columns(

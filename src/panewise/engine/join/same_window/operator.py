@@ -19,7 +19,7 @@ from panewise.engine.ingest.output import Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.same_window import first_panes, groups, last_emissions
 from panewise.engine.join.same_window.base import EMITTED, WINDOWS, SameWindowEngine
-from panewise.engine.join.same_window.content import emitted, emitting
+from panewise.engine.join.same_window.content import emitted_rows, emitting
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANES, previous
@@ -148,7 +148,7 @@ class WindowJoinEngine(SameWindowEngine):
         if self.match.accumulation in last_emissions.STORED:
             windows = windows.hstack(last_emissions.known(self.state.tables[EMITTED], windows))
             firings_of = self._retracting if self.match.accumulation == "retracting" else self._accumulating
-        return emitted(self.plan, firings_of(windows))
+        return emitted_rows(self.plan, firings_of(windows))
 
     def _retracting(self, windows: pl.DataFrame) -> Firings:
         """Returns the firings of windows that retract what they emitted last."""
@@ -161,7 +161,7 @@ class WindowJoinEngine(SameWindowEngine):
     def _accumulating(self, windows: pl.DataFrame) -> Firings:
         """Returns the firings of windows that emit all that they contain, with their numbers."""
         windows, away, merged = self._merged(windows)
-        firings = self._firings(last_emissions.numbered(windows), merged)
+        firings = self._firings(last_emissions.with_pane_numbers(windows), merged)
         counted = last_emissions.counted(windows, emitting(self.plan, firings))
         self._store_emissions(pl.concat([counted, away]))
         return firings
@@ -179,7 +179,7 @@ class WindowJoinEngine(SameWindowEngine):
         return replace(firings, origins=origins)
 
     def _merged(self, windows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
-        """Returns the windows that fire, and those that have merged into others, which wait for their firing.
+        """Returns the windows that fire, and those that have merged into others, which have not fired yet.
 
         Returns also the panes of earlier ones that have merged into the windows that fire.
         """

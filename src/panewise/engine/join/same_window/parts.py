@@ -10,7 +10,7 @@ from panewise.engine.columns import END, START, TIME, key_columns
 from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.match_engine import MatchEngine, MatchTakeOver, keys_of_side
-from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine, windows_of
+from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine, window_operator_of
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine
 from panewise.engine.join.two_sides import FLOOR, inspected_windows, read_clocks
@@ -28,7 +28,7 @@ def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
 
 
 def _inspect(spec: JoinOperator, header: Mapping[str, Any], read: TableReader) -> Inspection:
-    clocks, windows = read_clocks(header), windows_of(spec)
+    clocks, windows = read_clocks(header), window_operator_of(spec)
     own = of_windows(clocks)
     if fires_once(_match(spec)):
         rows = _windows_of_rows(spec, read, own.horizon(windows))
@@ -63,7 +63,7 @@ def _take_over(operator: SameWindowEngine, old: JoinOperator, clocks: JoinClocks
     The horizon is that of before until the windows are evaluated, so those that expire emit their last rows.
     It stays in the header as a floor, so windows that have expired stay expired under a higher lateness.
     """
-    before, own = windows_of(old), of_windows(clocks)
+    before, own = window_operator_of(old), of_windows(clocks)
     horizon = own.horizon(before)
     tables = {WINDOWS: partial(converted_windows, operator.windows, before, own)}
     changes = operator.windows.spec.allowed_lateness != before.allowed_lateness

@@ -112,7 +112,7 @@ class SideRows:
     def _found(
         self, table: RowsByKey, windows: pl.DataFrame, places: Places, ranges: Ranges
     ) -> Iterator[tuple[pl.DataFrame, Places, Places]]:
-        """Yields rows of each part of the table, the positions of members among them, and their windows."""
+        """Yields rows of each part of the table, the places of members among them, and their windows."""
         for part in table.slices(ranges):
             which = places[np.repeat(np.arange(len(places)), part.lengths)]
             at = expand_ranges(part.starts, part.lengths)

@@ -17,7 +17,7 @@ from panewise.engine.columns import END, MISSED_WINDOWS, NUMBER, PARTIAL, REASON
 from panewise.engine.ingest.late_output import late_columns, late_schema, reason_of
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
-from panewise.engine.join.same_window.content import emitted
+from panewise.engine.join.same_window.content import emitted_rows
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.same_window.rows import Members
@@ -94,7 +94,7 @@ class SingleFiringEngine(SameWindowEngine):
         if after is not None and after != before:
             due = {side: self.state.rows(side).due(before, after) for side in self.rows}
             if any(frame.height for frame in due.values()):
-                self.changed, panes = True, emitted(self.plan, self._firings(due))
+                self.changed, panes = True, emitted_rows(self.plan, self._firings(due))
         # Rows of windows that expire in the step in which they arrive are in no run.
         tables = {side: sealed_if_long(self.state.rows(side).expired(after)) for side in self.rows}
         windows = self.state.tables[WINDOWS].expired(after)
@@ -158,9 +158,9 @@ class SingleFiringEngine(SameWindowEngine):
 
 
 def _numbered(rows: pl.DataFrame, keys: list[str]) -> tuple[Places, Places]:
-    """Returns the number of the window of each row, from 0 on, and the position of a row of each window."""
+    """Returns the number of the window of each row, from 0 on, and the place of a row of each window."""
     code, ends = codes(rows, keys), rows[END].to_numpy()
-    of_window = Line.spanning(code, ends).places(code, ends)
+    of_window = Line.spanning(code, ends).points(code, ends)
     places = order([of_window])
     of_window = of_window[places]
     new = np.append(True, of_window[1:] != of_window[:-1])

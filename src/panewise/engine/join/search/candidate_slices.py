@@ -46,7 +46,7 @@ class CandidateSlices:
 
     Attributes:
         side: the side of the new rows.
-        which: the positions of new rows, among those of the side, whose slices are not empty.
+        which: the places of new rows, among those of the side, whose slices are not empty.
         slices: a slice for each of them.
         own: whether they are slices of the new rows of the other side, not of stored rows.
     """
@@ -134,7 +134,7 @@ def with_equal_keys(
     others: pl.DataFrame,
     at: Places,
 ) -> tuple[Places, Places]:
-    """Returns the positions of the rows whose keys are equal, not only the hashes of the keys."""
+    """Returns the places of the rows whose keys are equal, not only the hashes of the keys."""
     same = same_keys(ports, side, rows, which, others, at)
     return (which, at) if same.all() else (which[same], at[same])
 
@@ -147,7 +147,7 @@ def same_keys(
     others: pl.DataFrame,
     at: Places,
 ) -> Mask:
-    """Returns whether the keys of the rows at each pair of positions are equal."""
+    """Returns whether the keys of the rows at each pair of places are equal."""
     return equal_columns(rows, which, ports[side].keys, others, at, ports[OTHER[side]].keys)
 
 

@@ -78,7 +78,7 @@ def _of_one_key(keys: list[str], slices: FoundSlices) -> Mask:
 
 
 def _union(slices: FoundSlices) -> Places:
-    """Returns the positions of the rows that are in any of the slices, each once."""
+    """Returns the places of the rows that are in any of the slices, each once."""
     order = np.argsort(slices.starts)
     starts = slices.starts[order]
     ends = np.maximum.accumulate(starts + slices.lengths[order])

@@ -1,6 +1,6 @@
 """The pairs of new rows with the rows in the windows of the other side at their arrival.
 
-A look-up has new rows of one side. Before the tables change, it determines the positions of the rows that
+A look-up has new rows of one side. Before the tables change, it determines the places of the rows that
 each of them finds. It reads these rows when the pairs are requested, in pieces of a bounded number of
 candidates. So the memory of a step does not grow with the number of pairs.
 
@@ -20,7 +20,7 @@ from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.search import candidate_slices
 from panewise.engine.join.search.candidate_slices import of_one_row, steps
-from panewise.engine.join.search.matching import PairCollector, Pairs
+from panewise.engine.join.search.pair_search import PairCollector, Pairs
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask

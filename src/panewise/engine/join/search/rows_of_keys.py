@@ -29,7 +29,7 @@ class RowsOfKeys:
     Attributes:
         which: the numbers of look-ups, ascending.
         rows: rows of the table.
-        at: for each number in `which` the position of the row in `rows`.
+        at: for each number in `which` the place of the row in `rows`.
     """
 
     which: Places
@@ -81,7 +81,7 @@ class SortedKeys:
         return [*table.slices(Ranges(self.hashes, first[self.places], last[self.places]))]
 
     def chosen(self, places: Places) -> "SortedKeys":
-        """Returns the keys at these positions among the sorted ones, which are ascending."""
+        """Returns the keys at these places among the sorted ones, which are ascending."""
         return SortedKeys(take_rows(self.rows, places), self.names, self.hashes[places], self.places[places])
 
     def rows_in(self, table: RowsByKey, parts: Sequence[FoundSlices], count: int | None) -> RowsOfKeys:
@@ -104,7 +104,7 @@ class SortedKeys:
 
     def _all_of(self, table: RowsByKey, part: FoundSlices) -> tuple[Places, Places]:
         which = np.repeat(np.arange(len(part.lengths)), part.lengths)
-        at = part.positions()
+        at = part.found_places()
         same = self._equal(table, which, part.rows, at)
         return (which, at) if same.all() else (which[same], at[same])
 

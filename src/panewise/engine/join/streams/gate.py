@@ -21,8 +21,8 @@ from panewise.engine.join.batch.join_batch import JoinBatch, Turns
 from panewise.engine.join.by_arrival.method import ArrivalJoin
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
+from panewise.engine.join.streams.released_rows import released_rows
 from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting, waiting_name
-from panewise.engine.join.streams.windows import released_rows
 from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.progress.clocks import highest
@@ -59,7 +59,7 @@ class ReleaseGate:
     def advance(self, state: StreamsState, clocks: StreamsClocks) -> tuple[pl.DataFrame, StreamsState]:
         """Moves the clocks, and joins the rows that they release."""
         releases = self.rules.by_clocks(state, clocks)
-        if not releases.positions.size:
+        if not releases.evaluations.size:
             return pl.DataFrame(schema=self.plan.pane_schema), state.after(releases.tables, clocks)
         watermarks = {
             side: np.array([MIN_INSTANT if clock.watermark is None else clock.watermark])
@@ -84,6 +84,6 @@ class ReleaseGate:
     ) -> tuple[Iterator[pl.DataFrame], StreamsState]:
         """Joins released rows. Returns what is emitted, and the state after the step."""
         clocks = replace(clocks, waiting=releases.waiting)
-        emitted, joined = self.join.add(state, releases.batch(state, watermarks, clocks))
-        after = replace(state, next_release=releases.first + releases.positions.size)
-        return emitted, after.after({**joined.tables, **releases.tables}, clocks)
+        emitted, after_join = self.join.add(state, releases.batch(state, watermarks, clocks))
+        after = replace(state, next_release=releases.first + releases.evaluations.size)
+        return emitted, after.after({**after_join.tables, **releases.tables}, clocks)

@@ -6,8 +6,8 @@ from panewise.engine.join.match_engine import MatchEngine, RowsOfSides, keys_of_
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState, read_streams_clocks
 from panewise.engine.join.streams.gate import ReleaseGate
+from panewise.engine.join.streams.released_rows import rows_that_match
 from panewise.engine.join.streams.releases import waiting_name
-from panewise.engine.join.streams.windows import listed
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.streams import WindowedStreams
@@ -21,7 +21,7 @@ def _live(spec: JoinOperator, clocks: StreamsClocks, read: TableReader) -> RowsO
         columns = [*keys, TIME, NUMBER]
         released = read(side, columns, [], clocks.table_horizon(spec, side), keys)
         if released.width:
-            yield side, listed(released, window, keys, clocks.listed_from(spec, side))
+            yield side, rows_that_match(released, window, keys, clocks.listed_from(spec, side))
         yield side, read(waiting_name(side), columns, [], None, keys)
 
 

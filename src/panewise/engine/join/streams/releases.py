@@ -3,8 +3,8 @@
 A row is released when its release time is reached, when its window is complete, or when the input of its side
 ends. Its release time and the end of its window are known when it arrives, and are stored with it.
 
-Evaluations are numbered by *position*. In a batch, position 2n is the evaluation after the rows of turn n,
-and 2n + 1 the one after its watermarks have moved. A move of the clocks has the position 0.
+Evaluations are numbered. In a batch, number 2n is the evaluation after the rows of turn n,
+and 2n + 1 the one after its watermarks have moved. A move of the clocks has the number 0.
 
 Invariant: the state has for each side lower bounds of the release times and window ends of the rows that
 wait. No waiting row is read until one of these is reached or the input ends; then all of them are read.
@@ -44,7 +44,7 @@ class Releases:
     Attributes:
         rows: by side the released rows in the order of their release, with the columns of the table of
             released rows. Their numbers continue those of the rows released before.
-        positions: the evaluation that releases each row, in the order of the numbers of both sides.
+        evaluations: the evaluation that releases each row, in the order of the numbers of both sides.
         tables: the tables of rows that wait, after the step.
         waiting: by side the least event time, release time and end of a window of the rows that wait after
             the step.
@@ -52,7 +52,7 @@ class Releases:
     """
 
     rows: Mapping[str, pl.DataFrame]
-    positions: Instants
+    evaluations: Instants
     tables: Mapping[str, StoredTable]
     waiting: Mapping[str, LeastWaiting]
     first: int
@@ -62,7 +62,7 @@ class Releases:
 
         `watermarks` are those of the turns of the step, and `clocks` those after the step.
         """
-        turns, moved = self.positions // 2, self.positions % 2 == 1
+        turns, moved = self.evaluations // 2, self.evaluations % 2 == 1
         each = {
             side: np.where(moved, watermarks.after[side][turns], watermarks.before[side][turns])
             for side in self.rows
@@ -75,7 +75,7 @@ class Releases:
             horizons=Turns(each, each),
             watermarks=Turns(each, each),
             first_number=self.first,
-            next_number=self.first + len(self.positions),
+            next_number=self.first + len(self.evaluations),
             clocks_before=state.clocks,
             clocks=clocks,
         )
@@ -115,10 +115,10 @@ class ReleaseRules:
             due = _reached(new[RELEASE], state.clocks.processing_time)
             rows = vstack_frames([old, new])
             at_once = np.concatenate([np.zeros(old.height, np.bool_), due])
-            positions = np.where(
+            evaluations = np.where(
                 at_once, np.concatenate([np.zeros(old.height, np.int64), 2 * turns]), _completed(rows, after)
             )
-            steps[side] = _SideStep(read, old, new, rows, positions)
+            steps[side] = _SideStep(read, old, new, rows, evaluations)
         return self._released(state, steps)
 
     def by_clocks(self, state: StreamsState, clocks: StreamsClocks) -> Releases:
@@ -134,8 +134,8 @@ class ReleaseRules:
             read = clock.ended or due or complete
             old = self._waiting(state, side, read=read)
             released = _reached(old[RELEASE], clocks.processing_time) | _reached(old[COMPLETE], watermark)
-            positions = np.where(released | clock.ended, 0, _NEVER)
-            steps[side] = _SideStep(read, old, old.clear(), old, positions)
+            evaluations = np.where(released | clock.ended, 0, _NEVER)
+            steps[side] = _SideStep(read, old, old.clear(), old, evaluations)
         return self._released(state, steps)
 
     def _waiting(self, state: StreamsState, side: str, *, read: bool) -> pl.DataFrame:
@@ -169,8 +169,8 @@ class ReleaseRules:
         """Numbers the released rows: by evaluation, then those of the first side first, then by arrival."""
         first = self.match.first_side
         sides = (first, OTHER[first])
-        chosen = {side: np.flatnonzero(steps[side].positions != _NEVER) for side in sides}
-        at = np.concatenate([steps[side].positions[chosen[side]] for side in sides])
+        chosen = {side: np.flatnonzero(steps[side].evaluations != _NEVER) for side in sides}
+        at = np.concatenate([steps[side].evaluations[chosen[side]] for side in sides])
         rank = np.concatenate([np.full(len(chosen[side]), n) for n, side in enumerate(sides)])
         arrived = np.concatenate([steps[side].rows[NUMBER].to_numpy()[chosen[side]] for side in sides])
         places = order([at, rank, arrived])
@@ -197,25 +197,25 @@ class _SideStep:
         old: these rows.
         new: the rows that arrive.
         rows: both.
-        positions: the evaluation that releases each of them, `_NEVER` if none does.
+        evaluations: the evaluation that releases each of them, `_NEVER` if none does.
     """
 
     read: bool
     old: pl.DataFrame
     new: pl.DataFrame
     rows: pl.DataFrame
-    positions: Instants
+    evaluations: Instants
 
     def table(self, state: StreamsState, side: str) -> StoredTable:
         """Returns the table of the rows that wait after the step."""
-        released, table = self.positions != _NEVER, state.tables[waiting_name(side)]
+        released, table = self.evaluations != _NEVER, state.tables[waiting_name(side)]
         put = self.new.filter(pl.Series(~released[self.old.height :]))
         deleted = self.old.filter(pl.Series(released[: self.old.height]))
         return sealed_if_long(table.changed(put, deleted))
 
     def waiting(self, state: StreamsState, side: str) -> LeastWaiting:
         """Returns the least event time, release time and end of a window of these rows."""
-        rows = self.rows.filter(pl.Series(self.positions == _NEVER))
+        rows = self.rows.filter(pl.Series(self.evaluations == _NEVER))
         least = LeastWaiting.of_rows(rows)
         return least if self.read else least.and_(state.clocks.waiting[side])
 

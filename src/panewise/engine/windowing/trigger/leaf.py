@@ -21,7 +21,7 @@ Values = Mapping[str, pl.Expr]
 
 @dataclass(frozen=True)
 class Leaf(ABC):
-    """A leaf of a trigger tree. `name` is its place in the tree. By default a leaf has no state."""
+    """A leaf of a trigger tree. `name` is its path in the tree. By default a leaf has no state."""
 
     name: str
     once: ClassVar[bool] = False  # whether a firing finishes it

@@ -25,8 +25,8 @@ def due(every: Every, now: TriggerContext) -> pl.Expr:
     period, at = every.period.us, now.clocks.processing_time
     if every.aligned:
         return now.pending & (now.pending_since < last_boundary(every, at))
-    period_of_rows = (now.pending_since - now.waits_since).floordiv(period)
-    return now.pending & (period_of_rows < (at - now.waits_since).floordiv(period))
+    period_of_rows = (now.pending_since - now.since).floordiv(period)
+    return now.pending & (period_of_rows < (at - now.since).floordiv(period))
 
 
 def latest(rules: Iterable[Every], processing_time: int) -> int | None:

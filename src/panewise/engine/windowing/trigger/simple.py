@@ -50,7 +50,7 @@ class SimpleTrigger:
             return now.complete
         return pl.lit(False)
 
-    def waits(self, clocks: Clocks) -> int | None:
+    def latest_since(self, clocks: Clocks) -> int | None:
         """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
         rules = (rule for rule, _ in self._phases(pl.lit(True)))
         return latest((rule for rule in rules if isinstance(rule, Every)), clocks.processing_time)

@@ -1,6 +1,6 @@
 """Trigger trees as columns of the window table, and as expressions over them (semantics 16.7 to 16.12).
 
-Every node with a state has columns of its own, named after its place in the tree. At a firing, masks are
+Every node with a state has columns of its own, named after its path in the tree. At a firing, masks are
 passed down the tree. They say in which windows a node *fires*, is *cleared* or is *armed* again. Invariant:
 each column changes in one expression over the old values of all columns, so the order of the nodes has no
 effect. An evaluation costs a pass over the windows for each node, whatever the windows' states are.
@@ -371,7 +371,7 @@ class TriggerTree:
             for name, value in self.root.fired(self._at, now, fires).items()
         ]
 
-    def waits(self, clocks: Clocks) -> int | None:
+    def latest_since(self, clocks: Clocks) -> int | None:
         """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
         return latest(
             (leaf.every for leaf in self.root.leaves if isinstance(leaf, Periodic)), clocks.processing_time

@@ -14,7 +14,7 @@ from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.firing import with_new_trigger
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windowing.sliding_bounds import coded, in_order
-from panewise.engine.windows.sliding.completion import waiting
+from panewise.engine.windows.sliding.completion import windows_to_complete
 from panewise.engine.windows.sliding.piece_ranges import PieceRanges
 from panewise.engine.windows.sliding.slices import Slices
 
@@ -37,7 +37,7 @@ def incomplete_windows(
     """
     marked = key_watermarks.marked(plan, slices.by_time.all(), watermarks)
     pieces = in_order(*coded(plan.keys, marked))
-    windows = waiting(plan.spec, plan.slide, pieces, clocks)
+    windows = windows_to_complete(plan.spec, plan.slide, pieces, clocks)
     if windows.is_empty():
         return plan.no_windows
     windows = key_watermarks.marked(plan, windows, watermarks)

@@ -14,7 +14,7 @@ from dataclasses import replace
 import polars as pl
 
 from panewise.engine.columns import CLOSED, END, IS_BLOCK, KEY_WATERMARK, SLIDE_CODE, START
-from panewise.engine.kernels.small_frames import joined
+from panewise.engine.kernels.small_frames import join_frames
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks, window_table
 from panewise.engine.windowing.plan import WindowPlan
@@ -101,7 +101,7 @@ def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, watermarks: pl.Data
     """Returns the windows that are not made yet because they are not complete, with their numbers of rows."""
     marked = key_watermarks.marked(plan, slices.by_time.all(), watermarks)
     pieces = in_order(*coded(plan.keys, marked))
-    ranges = PieceRanges.locate(waiting(plan.spec, plan.slide, pieces, clocks), pieces)
+    ranges = PieceRanges.locate(windows_to_complete(plan.spec, plan.slide, pieces, clocks), pieces)
     return ranges.windows.select(*plan.identity, ranges.rows, pl.lit(False).alias(CLOSED))
 
 
@@ -115,7 +115,7 @@ def unmade_with(
     """
     near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
     new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
-    flagged = joined(near, new, plan.slices.identity, "left").with_columns(pl.col(_NEW).fill_null(False))
+    flagged = join_frames(near, new, plan.slices.identity, "left").with_columns(pl.col(_NEW).fill_null(False))
     watermark = [KEY_WATERMARK] if plan.by_key else []
     pieces = in_order(*coded(plan.keys, key_watermarks.marked(plan, flagged, watermarks)))
     candidates = plan.slide.windows_of(pieces.select(*plan.keys, START, SLIDE_CODE, *watermark, _NEW))
@@ -131,7 +131,9 @@ def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFram
     return slices.near(plan, news, START)
 
 
-def waiting(spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks) -> pl.DataFrame:
+def windows_to_complete(
+    spec: WindowOperator, slide: Slide, pieces: pl.DataFrame, clocks: Clocks
+) -> pl.DataFrame:
     """Returns the windows of sorted slices that are neither complete nor empty."""
     candidates = (
         slide.windows_of(pieces)

@@ -19,11 +19,11 @@ import polars as pl
 from panewise.engine.columns import END, KEY_WATERMARK, MISSED_WINDOWS, ORDER, PARTIAL, REASON, START, TIME
 from panewise.engine.ingest.late_output import late_columns, reason_of
 from panewise.engine.kernels.instants import shifted
-from panewise.engine.kernels.small_frames import expand_ranges, joined, take_rows
+from panewise.engine.kernels.small_frames import expand_ranges, join_frames, take_rows
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing import key_watermarks
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.sliding_bounds import coded, in_order, positions
+from panewise.engine.windowing.sliding_bounds import coded, in_order, places_of_pieces
 
 _ARRIVAL = "__arrival"  # the place of a row in the arrival order of the batch; -1 for stored rows
 _FIRST, _LEAST, _STORED_LEAST, _OPEN, _ACCEPTED, _QUERY, _AT = (
@@ -62,7 +62,7 @@ def split_late(
     """
     spec = plan.spec
     if spec.drop_by == "row":
-        old = clocks.behind(spec, pl.col(TIME))
+        old = clocks.is_behind(spec, pl.col(TIME))
         return LateSplit(rows.filter(~old), _lost(plan, rows.filter(old), "behind", clocks, columns), 0)
     behind = rows.filter(clocks.expired(spec, pl.col(TIME) + 1))
     if behind.is_empty():
@@ -133,7 +133,7 @@ def _in_right(plan: WindowPlan, near: pl.DataFrame, behind: pl.DataFrame, clocks
     at = pl.col(START)
     open_ = ~slide.without_right(at) & ~clocks.expired(spec, shifted(at, slide.size + 2))
     least = near.filter(open_).group_by(plan.keys).agg(at.min().alias(_STORED_LEAST))
-    known = joined(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
+    known = join_frames(behind, least, plan.keys, "left").with_columns(pl.col(TIME).alias(START))
     mine = pl.when(pl.col(_ACCEPTED) & open_).then(TIME)
     earlier_ones = mine.cum_min().forward_fill().shift().over(plan.keys)
     in_right = known.select((pl.min_horizontal(earlier_ones, _STORED_LEAST) < pl.col(TIME)).fill_null(False))
@@ -182,7 +182,7 @@ def _containing(plan: WindowPlan, windows: pl.DataFrame, rows: pl.DataFrame) -> 
     around = rows.select(*plan.keys, first_start.alias(START), (pl.col(TIME) + 1).alias(END))
     windows, around = coded(plan.keys, windows, around)
     windows = in_order(windows)
-    low, high = positions(windows, around)
+    low, high = places_of_pieces(windows, around)
     which = np.repeat(np.arange(rows.height), high - low)
     contained = take_rows(rows.select(ORDER), which).to_series()
     of_rows = take_rows(windows, expand_ranges(low, high - low))

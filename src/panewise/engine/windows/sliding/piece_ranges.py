@@ -1,7 +1,7 @@
 """Windows as ranges of sorted pieces.
 
 *Pieces* are slices, or blocks in place of many slices (:mod:`panewise.engine.windows.sliding.slices`).
-Invariant: pieces are sorted by key and time, so each window contains a range of positions. The partials of
+Invariant: pieces are sorted by key and time, so each window contains a range of places. The partials of
 all ranges are range aggregates. So w windows over n pieces cost a sort of the pieces, and for each window the
 logarithm of the number of its pieces.
 """
@@ -16,12 +16,12 @@ from panewise.engine.columns import PENDING, ROWS
 from panewise.engine.kernels.small_frames import take_rows
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.sliding_bounds import positions
+from panewise.engine.windowing.sliding_bounds import places_of_pieces
 
 
 @dataclass(frozen=True)
 class PieceRanges:
-    """Windows, each with the half-open range of positions of its pieces among sorted pieces."""
+    """Windows, each with the half-open range of places of its pieces among sorted pieces."""
 
     windows: pl.DataFrame
     pieces: pl.DataFrame
@@ -31,7 +31,7 @@ class PieceRanges:
     @classmethod
     def locate(cls, windows: pl.DataFrame, ordered: pl.DataFrame) -> "PieceRanges":
         """Returns the ranges of windows among sorted pieces."""
-        return cls(windows, ordered, *positions(ordered, windows))
+        return cls(windows, ordered, *places_of_pieces(ordered, windows))
 
     def where(self, mask: pl.Series) -> "PieceRanges":
         """Returns the windows for which the mask is true."""
@@ -52,5 +52,7 @@ class PieceRanges:
     def contents(self, plan: WindowPlan) -> pl.DataFrame:
         """Returns the windows with the merged partials of their pieces. No window may be empty."""
         return self.windows.hstack(
-            range_aggregate.over(plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high))
+            range_aggregate.aggregate_ranges(
+                plan.aggregation, self.pieces, pl.Series(self.low), pl.Series(self.high)
+            )
         )

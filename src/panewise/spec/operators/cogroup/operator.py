@@ -26,7 +26,7 @@ from panewise.spec.operators.windows import WindowOperator
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, Trigger, trigger_columns
 from panewise.spec.watermarks import StreamTime
 from panewise.spec.windows.kinds import AnyWindow, positive
-from panewise.spec.windows.traits import columns_of, counted
+from panewise.spec.windows.traits import columns_of_window, counted
 
 # The fields that a cogroup has in common with a window operator.
 FIELDS_OF_WINDOWS: Final = (
@@ -163,7 +163,7 @@ class CogroupOperator(TwoSided):
     @property
     def shared_columns(self) -> tuple[str, ...]:
         """The columns of either side that the windows and the trigger read."""
-        return tuple(dict.fromkeys((*columns_of(self.window), *trigger_columns(self.trigger))))
+        return tuple(dict.fromkeys((*columns_of_window(self.window), *trigger_columns(self.trigger))))
 
     def aggregates_of(self, side: str) -> tuple[Aggregate, ...]:
         """Returns the aggregates over the rows of one side."""

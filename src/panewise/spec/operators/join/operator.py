@@ -10,7 +10,7 @@ from panewise.chrono import Duration, DurationLike
 from panewise.errors import SpecError
 from panewise.families import JOIN, Family
 from panewise.spec.aggregates.aggregate import Aggregate
-from panewise.spec.conditions import Node, as_condition, columns_of
+from panewise.spec.conditions import Node, as_condition, columns_of_side
 from panewise.spec.fields import set_fields, several
 from panewise.spec.operators.join.checks import (
     check_event_times,
@@ -144,7 +144,7 @@ class JoinOperator(TwoSided):
     def _port(self, name: str, side: Side) -> SideEntry:
         parts, match = match_parts(self.match), self.match
         compared = parts.compared(match, name)
-        more = () if self.condition is None else columns_of(self.condition, name)
+        more = () if self.condition is None else columns_of_side(self.condition, name)
         more = (*more, *compared, *parts.columns_read(match, name))
         emitted = name in self.emitted_sides
         if emitted and self.select is not None:

@@ -11,7 +11,7 @@ from panewise.spec.operators.windows import WindowOperator, lateness_of
 from panewise.spec.triggers.composite import DEFAULT_TRIGGER, AfterWatermark, Trigger, trigger_columns
 from panewise.spec.windows.kinds import AnyWindow, Calendar, Global, Tumbling
 from panewise.spec.windows.sliding import Sliding
-from panewise.spec.windows.traits import columns_of, counted
+from panewise.spec.windows.traits import columns_of_window, counted
 
 
 @dataclass(frozen=True, init=False)
@@ -69,7 +69,7 @@ class SameWindow:
     @property
     def columns_read(self) -> tuple[str, ...]:
         """The columns of either side that the windows and the trigger read."""
-        return tuple(dict.fromkeys((*columns_of(self.window), *trigger_columns(self.trigger))))
+        return tuple(dict.fromkeys((*columns_of_window(self.window), *trigger_columns(self.trigger))))
 
 
 def _check_window(window: Any) -> None:

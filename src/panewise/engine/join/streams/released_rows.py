@@ -29,12 +29,12 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
 from panewise.engine.join.batch.join_batch import JoinBatch, less
-from panewise.engine.join.by_arrival.windows import ArrivalWindow, ArrivedRows, Inserted
+from panewise.engine.join.by_arrival.arrived_rows import ArrivalWindow, ArrivedRows, Inserted
 from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.candidate_slices import range_of
 from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
-from panewise.engine.join.streams.last_rows import last_rows
+from panewise.engine.join.streams.retained_by_size import last_rows
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
@@ -60,7 +60,7 @@ class ReleasedRows(ArrivedRows):
     @property
     def shape(self) -> Shape:
         """The columns of the table."""
-        return Shape(dict(self.port.stored), identity(self.join_window), self.port.keys)
+        return Shape(dict(self.port.stored), order_of_key(self.join_window), self.port.keys)
 
     def arriving(self, rows: pl.DataFrame | None, now: int) -> pl.DataFrame:
         """Returns released rows with the columns of the table, which they have; no rows for None."""
@@ -112,7 +112,7 @@ class ReleasedRows(ArrivedRows):
         return np.maximum(first, less(watermarks, self.join_window.retention.us)), last
 
 
-def identity(window: JoinWindow) -> list[str]:
+def order_of_key(window: JoinWindow) -> list[str]:
     """Returns the order of the released rows of a key. Only windows of rows are in that of release."""
     return [TIME if window.count is None else NUMBER, NUMBER]
 
@@ -122,7 +122,9 @@ def most_rows(window: JoinWindow) -> int | None:
     return window.retention_rows if window.count is None else window.count
 
 
-def listed(rows: pl.DataFrame, window: JoinWindow, keys: list[str], first: int | None) -> pl.DataFrame:
+def rows_that_match(
+    rows: pl.DataFrame, window: JoinWindow, keys: list[str], first: int | None
+) -> pl.DataFrame:
     """Returns those of the stored rows that can match: from an event time on, and among the last ones.
 
     `first` is that of :meth:`panewise.engine.join.streams.clocks.StreamsClocks.listed_from`.
@@ -130,7 +132,7 @@ def listed(rows: pl.DataFrame, window: JoinWindow, keys: list[str], first: int |
     count = most_rows(window)
     if count is not None:
         from_end = pl.int_range(pl.len(), dtype=pl.Int64).reverse().over(keys)
-        rows = rows.sort(identity(window)).filter(from_end < count)
+        rows = rows.sort(order_of_key(window)).filter(from_end < count)
     if first is None or first > MAX_INSTANT:
         return rows if first is None else rows.clear()
     return rows.filter(pl.col(TIME) >= first)

@@ -1,7 +1,7 @@
 """Finds the pairs of the rows of a batch with stored rows and with one another (semantics 27, 37, 40.3).
 
 Three parts are searched: new left rows among stored right rows, new right rows among stored left rows, and
-new left rows among new right rows. So each pair is found once. A pair is a position among the left and one
+new left rows among new right rows. So each pair is found once. A pair is a place among the left and one
 among the right rows, so a row is not copied for each of its pairs until they are emitted, except the columns
 of a condition. Many pairs are made in pieces, so that the memory of a step does not grow with their number.
 
@@ -43,7 +43,7 @@ class Pairs:
 
     Attributes:
         rows: by side the new rows and the stored rows that were found, with the columns of the side's table.
-        at: by side the position in `rows` of the row of each pair.
+        at: by side the place in `rows` of the row of each pair.
     """
 
     rows: Mapping[str, pl.DataFrame]
@@ -66,7 +66,7 @@ class Pairs:
         return take_rows(self.rows[side].select(*dict.fromkeys(columns)), self.at[side])
 
     def chosen(self, places: Places) -> "Pairs":
-        """Returns the pairs at these positions."""
+        """Returns the pairs at these places."""
         return replace(self, at={side: at[places] for side, at in self.at.items()})
 
     def in_order(self) -> "Pairs":
@@ -194,7 +194,7 @@ class Matching:
         plan = self.method.plan
         for of_rows in candidates:
             rows, others = self.new[of_rows.side].frame, of_rows.slices.rows
-            which, at = np.repeat(of_rows.which, of_rows.slices.lengths), of_rows.slices.positions()
+            which, at = np.repeat(of_rows.which, of_rows.slices.lengths), of_rows.slices.found_places()
             if earlier and of_rows.own:
                 before = others[NUMBER].to_numpy()[at] < rows[NUMBER].to_numpy()[which]
                 which, at = which[before], at[before]

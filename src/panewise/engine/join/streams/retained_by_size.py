@@ -16,9 +16,9 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.by_arrival.windows import Inserted
-from panewise.engine.join.search.arrival_order import ArrivalOrder
+from panewise.engine.join.by_arrival.arrived_rows import Inserted
 from panewise.engine.join.search.lookups import Lookup
+from panewise.engine.join.search.rows_by_arrival import ArrivalOrder
 from panewise.engine.join.search.rows_of_keys import SortedKeys
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import take_rows, vstack_frames

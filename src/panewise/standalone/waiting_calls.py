@@ -1,4 +1,4 @@
-"""Wakes tasks of asyncio when an operator has changed."""
+"""Calls that wait until an operator has changed: the tasks of asyncio that made them are then woken."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from collections.abc import Callable
 from panewise.errors import ConcurrentCallError
 
 
-class Changes:
-    """Wakes the tasks that wait for a change of an operator, in the order in which they began to wait.
+class WaitingCalls:
+    """Wakes the tasks whose calls wait for a change of an operator, in the order in which they began to wait.
 
     It needs no lock, as all tasks run in one event loop, and a step of the operator awaits nothing.
     """

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.errors import InputError
-from panewise.stores.values import decode_value, encode_value
+from panewise.stores.value_codec import decode_value, encode_value
 
 SCALARS = st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.binary() | st.recursive(

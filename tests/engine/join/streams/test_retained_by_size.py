@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from panewise import JoinWindow, Tumbling, WindowedStreams
 from panewise.engine.join.search.lookups import Lookup
-from panewise.engine.join.streams import windows
-from panewise.engine.join.streams.last_rows import last_rows
+from panewise.engine.join.streams import released_rows
+from panewise.engine.join.streams.retained_by_size import last_rows
 from panewise.engine.kernels import hashing
 from panewise.engine.registry import operator_for
 from panewise.testing.join_events import join_events
@@ -33,7 +33,7 @@ def test_each_row_finds_the_last_rows_before_it(match: WindowedStreams, data: st
     """semantics 37.17, 37.18."""
     spec = data.draw(join_specs(match=match), label="spec")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(windows, "FEW", 0)
+        patch.setattr(released_rows, "FEW", 0)
         if data.draw(st.booleans(), label="collisions"):
             plain = hashing._mixed
             patch.setattr(hashing, "_mixed", lambda values: plain(values) & np.uint64(1))
@@ -48,7 +48,7 @@ def test_no_more_rows_are_read_than_are_retained(monkeypatch: pytest.MonkeyPatch
         lookups.append(last_rows(*args))
         return lookups[-1]
 
-    monkeypatch.setattr(windows, "last_rows", kept)
+    monkeypatch.setattr(released_rows, "last_rows", kept)
     window = JoinWindow(retention_rows=3)
     operator: Any = operator_for(join(window, window, evaluate="record"), SCHEMAS)
     operator.add(rows("right", *((1, n, n) for n in range(50))), "right")

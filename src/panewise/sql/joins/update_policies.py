@@ -9,7 +9,7 @@ from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Join, Phrase
 
 _RULE = "the rows of a join come as soon as they are known; only a window join waits for its windows"
-_POLICY = "the rows of a join are released by EMIT EVERY interval, or with their batch by EMIT CHANGES"
+_UPDATE = "the rows of a join are released by EMIT EVERY interval, or with their batch by EMIT CHANGES"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def lateness_of(emit: Emit | None, parser: QueryParser) -> Duration | None:
     return None
 
 
-def policy_of(
+def update_of(
     join: Join, emit: Emit | None, parser: QueryParser, update: DurationLike | None
 ) -> UpdateSyntax | None:
     """Returns the update policy of a join, None if it has none.
@@ -50,18 +50,18 @@ def policy_of(
     Raises:
         SqlError: for an EMIT that a join does not have.
     """
-    takes_policy = join.last is not None and join.last.kind in ("rows", "range")
+    is_updated = join.last is not None and join.last.kind in ("rows", "range")
     lateness = lateness_of(emit, parser)
-    policies = [phrase for phrase in emit.phrases if FORMS[phrase.words].part != "lateness"] if emit else []
-    if not takes_policy and {phrase.words for phrase in policies} <= CHANGES:
+    updates = [phrase for phrase in emit.phrases if FORMS[phrase.words].part != "lateness"] if emit else []
+    if not is_updated and {phrase.words for phrase in updates} <= CHANGES:
         return None
-    if emit is not None and (len(policies) > 1 or (policies and not takes_policy)):
-        rule = _POLICY if takes_policy else _RULE
+    if emit is not None and (len(updates) > 1 or (updates and not is_updated)):
+        rule = _UPDATE if is_updated else _RULE
         remedy = "leave it out, or write EMIT ON WINDOW CLOSE or EMIT WITH LATENESS"
         raise parser.fail("EMIT", rule, remedy, emit.span)
-    if policies:
-        return UpdateSyntax(_period(policies[0], parser), lateness)
-    if update is None or not takes_policy:
+    if updates:
+        return UpdateSyntax(_period(updates[0], parser), lateness)
+    if update is None or not is_updated:
         return None
     with parser.placing(join.span):
         return UpdateSyntax(None if update == "each" else Duration.of(update, "update"), lateness)
@@ -74,4 +74,4 @@ def _period(phrase: Phrase, parser: QueryParser) -> Duration | None:
         return phrase.value
     if form.value == "changes" or (form.part == "early" and isinstance(form.value, Always)):
         return None
-    raise parser.fail(" ".join(phrase.words), _POLICY, "write one of these", phrase.span)
+    raise parser.fail(" ".join(phrase.words), _UPDATE, "write one of these", phrase.span)

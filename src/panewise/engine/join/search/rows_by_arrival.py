@@ -1,4 +1,4 @@
-"""Rows in the order of their arrival for each key, in which a range of arrival is a range of positions.
+"""Rows in the order of their arrival for each key, in which a range of arrival is a range of places.
 
 Invariant: the rows of a key are neighbours, in the order of their arrival. So bisection finds those that
 arrived between two rows, and a condition on a second value makes them points of a rectangle
@@ -25,7 +25,7 @@ class ArrivalOrder:
     """Rows by key, then by arrival, and where the rows of each key that is looked up begin and end.
 
     Attributes:
-        places: the positions of the rows in this order.
+        places: the places of the rows in this order.
         arrived: when each of them arrived: a number that rises with it.
         low: for each look-up the place of the first row of its key.
         high: the place after the last one.
