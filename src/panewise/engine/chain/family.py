@@ -36,8 +36,8 @@ def take_over(operator: "ChainEngine", old: Chain, header: Mapping[str, Any]) ->
     The tables of stages stay as they are. All tables have the horizon of the operator's windows.
     """
     how: TakeOver = windows.take_over(operator.first, old.first, header)
-    own = {name: table for name, (member, table) in operator.places.items() if member == 0}
-    horizons = dict.fromkeys(operator.places, how.horizons[WINDOWS])
+    own = {name: table for name, (member, table) in operator.member_tables.items() if member == 0}
+    horizons = dict.fromkeys(operator.member_tables, how.horizons[WINDOWS])
     return TakeOver(how.header, horizons, {name: how.tables[table] for name, table in own.items()})
 
 

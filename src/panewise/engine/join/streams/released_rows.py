@@ -16,7 +16,7 @@ the window and the range. So each pair is found once.
 Cost: a look-up takes a binary search for each row and part of the table
 (:mod:`panewise.engine.join.search.candidate_slices`), and a read of the rows between. With a retention by
 size, rows with the same last rows are looked up together, in up to `FEW` look-ups. If there would be more,
-:mod:`panewise.engine.join.streams.last_rows` finds the last rows of all of them together.
+:mod:`panewise.engine.join.streams.retained_by_size` finds the last rows of all of them together.
 """
 
 from collections.abc import Iterator, Mapping
