@@ -12,12 +12,13 @@ import pytest
 from tests.house.sources import ROOT
 from tools import scaffold
 
+# Two of each kind: after one extension the next one begins with the scaffold, too.
 NAMES = {
-    "aggregate": "value_range",
-    "family": "numbering",
-    "match": "same_instant",
-    "sink": "json_sink",
-    "trigger": "after_two",
+    "aggregate": ("value_range", "value_ratio"),
+    "family": ("numbering", "sampling"),
+    "match": ("same_instant", "same_digest"),
+    "sink": ("json_sink", "orc_sink"),
+    "trigger": ("after_two", "after_three"),
 }
 # A program that imports the classes of the skeletons, and the parts to which they belong.
 USES = """
@@ -38,14 +39,17 @@ import panewise.engine.numbering.operator
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Path]]:
-    """Returns a copy of this folder with a skeleton of each kind, and the files that were written."""
+    """Returns a copy of this folder with two skeletons of each kind, and the files that were written."""
     root = tmp_path_factory.mktemp("scaffold")
     for name in ("src", "tests", "tools", "docs"):
         shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__", "golden"))
     for path in ROOT.glob("*.*"):
         if path.is_file():
             shutil.copy(path, root)
-    return root, [path for kind, name in NAMES.items() for path in scaffold.scaffold(kind, name, root)]
+    made = ((kind, name) for kind, names in NAMES.items() for name in names)
+    return root, list(
+        dict.fromkeys(path for kind, name in made for path in scaffold.scaffold(kind, name, root))
+    )
 
 
 def ran(root: Path, *command: str) -> subprocess.CompletedProcess[str]:
@@ -87,6 +91,7 @@ def test_the_house_tests_list_what_is_to_be_written(copy: tuple[Path, list[Path]
     failed = set(re.findall(r"^FAILED tests/house/(\w+\.py)", found.stdout, re.MULTILINE))
     of_parts = {"test_architecture.py", "test_folders.py", "test_mirror.py", "test_public_api.py"}
     assert failed == of_parts | {"test_extending.py", "test_sources.py"}, found.stdout
+    assert not re.search(r" has \d+ lines", found.stdout), found.stdout
     for path in files:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             if "NotImplementedError" in line:

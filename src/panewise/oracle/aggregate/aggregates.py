@@ -1,10 +1,11 @@
 """Aggregates, each computed anew from the list of all its rows (semantics 24)."""
 
 import math
+from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from functools import reduce
 from operator import and_, or_, xor
-from typing import Any
+from typing import Any, Final
 
 from panewise.errors import AggregateOverflowError
 from panewise.oracle.aggregate.rankings import collected, distinct, most_frequent, ranked
@@ -14,6 +15,10 @@ from panewise.spec import Aggregate
 from panewise.spec.aggregates.user_values import checked_result, state_text
 
 _DIGITS = 200  # more than any sum of decimals needs
+# Aggregates without options, of values of which there is at least one.
+_OF_VALUES_ALONE: Final[Mapping[str, Callable[[list[Any]], Any]]] = {
+    "product": lambda values: math.prod(map(float, values)),
+}
 
 
 def aggregate(what: Aggregate, rows: list[dict[str, Any]], kind: str | None) -> Any:
@@ -84,14 +89,14 @@ def _of_some(what: Aggregate, values: list[Any], kind: str | None) -> Any:
             return _sum(what, distinct(values) if what.fn == "sum_distinct" else values, kind)
         case "avg" | "avg_distinct":
             return _avg(what, distinct(values) if what.fn == "avg_distinct" else values, kind)
-        case "product":
-            return math.prod(map(float, values))
         case "skewness" | "kurtosis":
             return _shape(what, [float(value) for value in values])
         case "variance" | "stddev" | "var_pop" | "stddev_pop":
             return _spread(what, values)
         case "median" | "percentile":
             return _percentile(values, 0.5 if what.percentage is None else what.percentage)
+        case fn if fn in _OF_VALUES_ALONE:
+            return _OF_VALUES_ALONE[fn](values)
         case _:
             return _one_of(what, values)
 

@@ -229,9 +229,10 @@ _OF_THE_COLUMN = (
 )
 _DOUBLES = (
     *("avg", "stddev", "variance", "stddev_pop", "var_pop", "median", "percentile"),
-    *("product", "skewness", "kurtosis", "corr", "covar_pop", "covar_samp"),
+    *("skewness", "kurtosis", "corr", "covar_pop", "covar_samp"),
     *("regr_avgx", "regr_avgy", "regr_intercept", "regr_r2"),
     *("regr_slope", "regr_sxx", "regr_sxy", "regr_syy"),
+    "product",
 )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
 from panewise.oracle.rows import Row
@@ -23,6 +23,16 @@ from panewise.spec import (
     OrFinally,
     Repeatedly,
     Trigger,
+)
+
+# The leaves that a firing finishes (semantics 16.8, 16.16, 16.17).
+_ONCE: Final = (
+    AfterCount,
+    AfterProcessingTime,
+    AfterSilence,
+    AfterEventTimeDelay,
+    OnPunctuation,
+    OnDelta,
 )
 
 
@@ -131,6 +141,12 @@ class TriggerNode:
         """Takes a row applied to the window, and passes it to the active parts (semantics 16.7, 16.8)."""
         if self.finished:
             return
+        self._take_as_leaf(row, now)
+        for number, part in enumerate(self.parts):
+            if self._is_active(number):
+                part.take(row, now)
+
+    def _take_as_leaf(self, row: Row, now: TriggerContext) -> None:
         match self.trigger:
             case AfterCount():
                 self.count += 1
@@ -146,9 +162,6 @@ class TriggerNode:
                 self.marked = self.marked or row.values[column] is True
             case OnDelta():
                 self._take_value(self.trigger, row.values[self.trigger.column])
-        for number, part in enumerate(self.parts):
-            if self._is_active(number):
-                part.take(row, now)
 
     def _take_time(self, period: int, time: int, now: TriggerContext) -> None:
         """Updates the deadline of AfterEventTime for a row (semantics 16.8, 16.15).
@@ -182,32 +195,30 @@ class TriggerNode:
         return any(part.is_ready(now) for number, part in enumerate(self.parts) if self._is_active(number))
 
     def _is_leaf_ready(self, now: TriggerContext) -> bool:
+        ready = False
         match self.trigger:
             case AfterCount(n=n):
-                return self.count >= n
+                ready = self.count >= n
             case AfterProcessingTime() | AfterSilence():
-                return now.processing_time >= self.deadline
+                ready = now.processing_time >= self.deadline
             case AfterEventTimeDelay():
-                return self.deadline <= MAX_INSTANT and now.passed(self.deadline)
+                ready = self.deadline <= MAX_INSTANT and now.passed(self.deadline)
             case AfterEventTime():
-                return now.pending > 0 and self.deadline <= MAX_INSTANT and now.passed(self.deadline)
+                ready = now.pending > 0 and self.deadline <= MAX_INSTANT and now.passed(self.deadline)
             case OnPunctuation() | OnDelta():
-                return self.marked
+                ready = self.marked
             case Every():
-                return now.pending > 0 and now.processing_time >= _boundary(self.trigger, now)
+                ready = now.pending > 0 and now.processing_time >= _boundary(self.trigger, now)
             case Always():
-                return now.pending > 0
-        return False
+                ready = now.pending > 0
+        return ready
 
     def fire(self, now: TriggerContext) -> None:
         """Fires the node, which must be ready (semantics 16.8 to 16.10). No row is pending afterwards."""
+        self.done = self.done or isinstance(self.trigger, _ONCE)
         match self.trigger:
-            case AfterCount() | AfterProcessingTime() | AfterSilence() | AfterEventTimeDelay():
-                self.done = True
-            case OnPunctuation():
-                self.done = True
             case OnDelta():
-                self.done, self.reference = True, self.latest
+                self.reference = self.latest
             case AfterWatermark() if not self.done and now.complete:
                 self.done = True
                 for part in self.parts:
@@ -253,10 +264,10 @@ class TriggerNode:
                     for other, own in zip(others, each, strict=True)
                 ]
                 self.deadline = min(deadlines)
-            case AfterCount() | AfterProcessingTime() | AfterEventTimeDelay() | OnPunctuation() | OnDelta():
-                self._take_over_memory(others)
             case AfterSilence():  # the row that merges the sessions sets the deadline anew
                 self.done = any(other.done for other in others)
+            case _ if not self.parts:
+                self._take_over_memory(others)
         for number, part in enumerate(self.parts):
             if (
                 self._is_active(number)

@@ -46,6 +46,22 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
             clause = (
                 f"when {'a row has' if n == 1 else f'{n} rows or more have'} arrived since the last firing"
             )
+        case OnPunctuation():
+            clause = f"when a row whose {trigger.column} is true has arrived"
+        case OnDelta():
+            clause = (
+                f"when {trigger.column} differs by more than {trigger.amount} from its value at the last "
+                "such firing"
+            )
+        case Always():
+            clause = f"for each {'row' if evaluate == 'record' else 'batch with rows'}"
+        case _:
+            clause = _leaf_of_time(trigger)
+    return clause
+
+
+def _leaf_of_time(trigger: Trigger) -> str:
+    match trigger:
         case AfterProcessingTime():
             clause = _delayed(trigger)
         case AfterSilence():
@@ -56,15 +72,6 @@ def _leaf(trigger: Trigger, evaluate: Literal["batch", "record"]) -> str:
             clause = f"when the watermark passes a multiple of {trigger.period}, if rows are pending"
         case AfterEventTimeDelay():
             clause = f"when the watermark has reached the event time of the first new row{_plus(trigger)}"
-        case OnPunctuation():
-            clause = f"when a row whose {trigger.column} is true has arrived"
-        case OnDelta():
-            clause = (
-                f"when {trigger.column} differs by more than {trigger.amount} from its value at the last "
-                "such firing"
-            )
-        case Always():
-            clause = f"for each {'row' if evaluate == 'record' else 'batch with rows'}"
         case _:
             clause = "never"
     return clause

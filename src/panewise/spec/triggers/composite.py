@@ -165,7 +165,14 @@ class OrFinally:
 
 
 # The leaves that a firing finishes (semantics 16.8, 16.16, 16.17).
-_ONCE: Final = (AfterCount, AfterProcessingTime, AfterSilence, AfterEventTimeDelay, OnPunctuation, OnDelta)
+_ONCE: Final = (
+    AfterCount,
+    AfterProcessingTime,
+    AfterSilence,
+    AfterEventTimeDelay,
+    OnPunctuation,
+    OnDelta,
+)
 
 Composite: TypeAlias = AfterWatermark | Repeatedly | AfterAny | AfterAll | AfterEach | OrFinally
 Trigger: TypeAlias = Leaf | Composite
