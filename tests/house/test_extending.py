@@ -1,6 +1,7 @@
 """Every aggregate, trigger, match and family has what docs/extending.md asks for besides its code."""
 
 import json
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Any, get_args
@@ -15,7 +16,7 @@ from panewise.spec.operators.join.match import Match
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing.aggregates import _in_order, _plain, _ranked
-from tests.house.sources import ROOT, check_each
+from tests.house.sources import ROOT, SRC, check_each
 from tests.state.make_golden import CASES
 from tests.transcripts.documents import DOCUMENTS
 
@@ -84,6 +85,16 @@ def of_family(name: str) -> list[str]:
     public = {getattr(getattr(panewise, one), "family", None) for one in panewise.__all__}
     exported = name in {family.name for family in public if isinstance(family, Family)}
     return without(name, {"a public name": exported, "in a stored state": name in stored})
+
+
+def test_stored_columns_are_described() -> None:
+    """Those of the leaves of triggers, as `NODE:WHAT`, and partial columns of aggregates, as `__NAME:C`."""
+    folders = (SRC / "engine" / "windowing" / "trigger", SRC / "engine" / "aggregate")
+    code = "".join(path.read_text(encoding="utf-8") for folder in folders for path in folder.glob("*.py"))
+    columns = {f":{what}" for what in re.findall(r"\{self\.name\}:(\w+)", code)}
+    columns |= {f"{name}:C" for name in re.findall(r"f\"(__\w+):\{column\}\"", code)}
+    assert {":done", "__sum:C"} <= columns
+    assert [name for name in sorted(columns) if f"`{name}`" not in document("state-format.md")] == []
 
 
 def test_aggregates() -> None:
