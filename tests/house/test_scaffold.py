@@ -60,7 +60,8 @@ def ran(root: Path, *command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_skeleton_imports_and_lints(copy: tuple[Path, list[Path]]) -> None:
-    root, files = copy
+    root, written = copy
+    files = [path for path in written if path.suffix == ".py"]
     for command in (
         ["-c", USES],
         ["-m", "ruff", "check", *files],
@@ -85,7 +86,7 @@ def test_the_house_tests_list_what_is_to_be_written(copy: tuple[Path, list[Path]
         "tests/house/test_scaffold.py",
     )
     failed = set(re.findall(r"^FAILED tests/house/(\w+\.py)", found.stdout, re.MULTILINE))
-    of_parts = {"test_architecture.py", "test_folders.py", "test_mirror.py", "test_public_api.py"}
+    of_parts = {"test_mirror.py", "test_public_api.py"}
     assert failed == of_parts | {"test_extending.py", "test_sources.py"}, found.stdout
     for path in files:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
