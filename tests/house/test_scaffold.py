@@ -72,6 +72,12 @@ def test_a_skeleton_imports_and_lints(copy: tuple[Path, list[Path]]) -> None:
 
 
 @pytest.mark.nightly
+def test_a_skeleton_has_types(copy: tuple[Path, list[Path]]) -> None:
+    found = ran(copy[0], "-m", "mypy")
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+@pytest.mark.nightly
 def test_the_house_tests_list_what_is_to_be_written(copy: tuple[Path, list[Path]]) -> None:
     root, files = copy
     found = ran(
