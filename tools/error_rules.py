@@ -119,7 +119,11 @@ def _of_callers(texts: Texts, parts: Parts, depth: int = 0) -> Iterator[Parts]:
 
 
 def _passed(arguments: Mapping[str, Place], part: Place) -> Place:
-    return arguments.get(part.node.id, part) if isinstance(part.node, ast.Name) else part
+    """Returns what a call passes as a part: a parameter, or a template as in `remedy.format(name=name)`."""
+    node = part.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        node = node.func.value
+    return arguments.get(node.id, part) if isinstance(node, ast.Name) else part
 
 
 def _shown(texts: Texts, place: Place) -> str:

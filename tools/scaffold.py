@@ -46,8 +46,9 @@ def scaffold(kind: str, name: str, root: Path = ROOT) -> list[Path]:
     for path, content in {**new, **changed}.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
+    modules = [path for path in (*new, *changed) if path.suffix == ".py"]
     for command in _RUFF:
-        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *new, *changed], check=True)
+        subprocess.run([sys.executable, "-m", "ruff", *command, "--quiet", *modules], check=True)
     return [*new, *changed]
 
 

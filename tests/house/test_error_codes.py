@@ -67,6 +67,12 @@ def test_a_rule_has_its_code_whatever_its_names_are() -> None:
     check_each(USED, other_codes)
 
 
+def test_a_remedy_that_is_formatted_is_that_of_its_rule() -> None:
+    """The rule and the remedy are arguments of one call of a function, which formats the remedy."""
+    (raised,) = {one for one in raised_rules() if one.rule.startswith("the event time is a timestamp with")}
+    assert raised.remedy == "cast it to TIMESTAMP in the right time zone"
+
+
 def missing_parts(entry: ErrorCode) -> Iterator[str]:
     if not entry.remedy or not entry.errors or not entry.source:
         yield f"{entry.code} ({entry.source}): {entry.rule}"

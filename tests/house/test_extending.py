@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import panewise
 from panewise import functions
-from panewise.families import FAMILIES, Family
+from panewise.families import FAMILIES, Family, part
 from panewise.matches import MATCHES
 from panewise.spec.aggregates.aggregate import FUNCTIONS
 from panewise.spec.codec import to_dict
@@ -16,6 +16,7 @@ from panewise.spec.operators.join.match import Match
 from panewise.spec.triggers.composite import Composite
 from panewise.spec.triggers.simple import Leaf
 from panewise.testing.aggregates import _in_order, _plain, _ranked
+from tests.drawn import FAMILIES as DRAWN
 from tests.house.sources import ROOT, SRC, check_each
 from tests.state.make_golden import CASES
 from tests.transcripts.documents import DOCUMENTS
@@ -80,11 +81,26 @@ def of_match(kind: Any) -> list[str]:
     return without(kind.__name__, of_value(kind, "joins.md") | stored)
 
 
+@cache
+def families_in_transcripts() -> set[str]:
+    """Returns the names of the families of the specifications in transcripts."""
+    return {
+        next(family.name for family in FAMILIES if part(family.spec).reads(one["spec"]))
+        for _, one in DOCUMENTS
+    }
+
+
 def of_family(name: str) -> list[str]:
     stored = {case.spec.family.name for case in CASES.values()}
     public = {getattr(getattr(panewise, one), "family", None) for one in panewise.__all__}
     exported = name in {family.name for family in public if isinstance(family, Family)}
-    return without(name, {"a public name": exported, "in a stored state": name in stored})
+    found = {
+        "a public name": exported,
+        "in a stored state": name in stored,
+        "in a transcript": name in families_in_transcripts(),
+        "in FAMILIES of tests/drawn.py": name.replace("_", " ") in DRAWN,
+    }
+    return without(name, found)
 
 
 def test_stored_columns_are_described() -> None:
@@ -123,5 +139,5 @@ def test_faults_are_found() -> None:
         "entropy is not in testing/aggregates.py",
     ]
     assert len(of_match(Unknown)) == 5
-    assert of_family("unknown") == ["unknown is not a public name", "unknown is not in a stored state"]
+    assert len(of_family("unknown")) == 4
     assert set(kinds({"a": [{"kind": "x", "of": {"fn": "y"}}]})) == {"x", "y"}

@@ -4,14 +4,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import panewise as pw
 from panewise import SpecError, StreamWindow, WindowListener, WindowOperator
 from panewise import functions as F
 from panewise.spec.codec import to_dict
 from panewise.spec.conditions.terms import left, right
+from panewise.spec.family_parts import parts
+from panewise.spec.fields import silently
 from panewise.spec.reserved_names import inner_names, renamed
 from panewise.streamwindow import count, delta, punct
+from tests.drawn import ROWS
+from tests.engine.effort import examples
 
 LAST_TWO = pw.Frame("rows", -1, 0)
 
@@ -138,6 +144,19 @@ def test_columns_of_a_match_get_other_names(match: Any, found: Any) -> None:
     spec = pw.JoinOperator(left=pw.Side(), right=pw.Side(), match=match)
     assert set(inner_names([], spec)) <= {"__v", "__w"}
     assert renamed(spec, {"__v": "v_", "__w": "w_"}).match == found
+
+
+@pytest.mark.parametrize("family", ROWS)
+@examples(20)
+@given(data=st.data())
+def test_every_column_that_is_read_is_renamed(family: str, data: st.DataObject) -> None:
+    """A field that names columns is in the tables of such fields, in that of each module (semantics 35.4)."""
+    with silently():
+        spec = data.draw(ROWS[family]())
+    for port, entry in spec.ports.items():
+        names = {name: f"{name}_" for name in entry.columns_read}
+        for made in (renamed(spec, names), parts(spec).renamed(spec, port, names)):
+            assert set(made.ports[port].columns_read) == set(names.values())
 
 
 @pytest.mark.parametrize("kind", SPECS)
