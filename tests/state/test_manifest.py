@@ -76,6 +76,7 @@ FIELDS: list[tuple[dict[str, Any], str]] = [
     ({"header": []}, r"a manifest with header='\[\]'"),
     ({"more": 1}, "a manifest with more='1'"),
     ({"runs": [3]}, "a run of a manifest that is '3'"),
+    ({"runs": [{"name": "1-1", "rows": 1, "low": 0, "high": 0}] * 2}, "a manifest with two runs '1-1'"),
     ({"runs": [{"name": "1-1", "rows": 1, "low": 0}]}, "a run of a manifest without 'high'"),
     ({"runs": [{"name": "x", "rows": 1, "low": 0, "high": 0}]}, "a run of a manifest with name='x'"),
     (
