@@ -3,8 +3,7 @@
 A match is a rule that says which rows of two sides belong together: an interval, the row as of a time, and so
 on. Its class names its kind in the class attribute `kind`. The family of joins reaches what depends on the
 match through this table. So a new match has a class, one module or folder in each layer, and an entry here.
-It also needs a method of the builder, and its name in :data:`panewise.spec.operators.join.match.Match` and in
-the error texts that list the matches.
+It also needs its class in :data:`panewise.spec.operators.join.match.Match`, and a method of the builder.
 """
 
 from dataclasses import dataclass

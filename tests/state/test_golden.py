@@ -13,11 +13,13 @@ from typing import Any, TypeAlias
 import polars as pl
 import pytest
 
+from panewise.checkpoints.shard import shard_figures
 from panewise.engine.checkpoint import StoredOperator, runs_of
 from panewise.engine.columns import CARRY
 from panewise.engine.kernels.hashing import row_hashes
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.spark.shuffle.reports import FEEDS, lowest
+from panewise.spec import OverOperator
 from panewise.spec.codec import complete
 from panewise.state import Manifest, MemoryRunStore
 from panewise.state.manifest import READABLE
@@ -636,6 +638,16 @@ def _without_carries(frame: pl.DataFrame) -> pl.DataFrame:
     carries = [name for name in frame.columns if CARRY in name]
     assert not any(any(frame[name].fill_null(0)) for name in carries)
     return frame.drop(carries)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [one for one in STATES if not isinstance(CASES[one[0]].spec, OverOperator)]
+)
+def test_an_inspection_counts_what_is_live(name: str, number: int) -> None:
+    """Also of tables whose rows are deleted. Of OVER operators it counts less."""
+    store = read(name, number)
+    shard = {"manifest": (store.manifest() or "").encode(), **{run: store.run(run) for run in store.names}}
+    assert shard_figures(0, shard).windows == stored_state(name, number).operator.live().height
 
 
 @pytest.mark.parametrize("name", sorted(CASES))

@@ -103,8 +103,9 @@ class Manifest:
         check_fields("a manifest", fields, _MANIFEST, required=_MANIFEST)
         for run in fields["runs"]:
             check_fields("a run of a manifest", run, _RUN, required=("name", "rows", "low", "high"))
-        if len({run["name"] for run in fields["runs"]}) < len(fields["runs"]):
-            raise _no_manifest("a manifest that names a run twice")
+        names = [run["name"] for run in fields["runs"]]
+        if len(set(names)) < len(names):
+            raise _no_manifest(f"a manifest with two runs {max(names, key=names.count)!r}")
         return cls(**(fields | {"runs": tuple(Run(**run) for run in fields["runs"])}))
 
     def following(self, runs: tuple[Run, ...], header: dict[str, Any]) -> "Manifest":

@@ -151,7 +151,7 @@ REFUSED: list[tuple[str, Any, str]] = [
         "all would be stored for good",
     ),
     ("a side that is none", lambda: join(left="orders"), "each side is a panewise.Side"),
-    ("a match that is none", lambda: join(match=5), "a match is an Interval"),
+    ("a match that is none", lambda: join(match=5), "the classes of matches are Interval, AsOf, SameWindow"),
     ("how", lambda: join(how="outer"), "how is one of"),
     ("timestamp", lambda: join(timestamp="end"), "timestamp is one of"),
     ("evaluate", lambda: join(evaluate="row"), "evaluate is one of"),

@@ -22,7 +22,7 @@ def _live(spec: JoinOperator, clocks: StreamsClocks, read: TableReader) -> RowsO
         released = read(side, columns, [], clocks.table_horizon(spec, side), keys)
         if released.width:
             yield side, rows_that_match(released, window, keys, clocks.listed_from(spec, side))
-        yield side, read(waiting_name(side), columns, [], None, keys)
+        yield side, read(waiting_name(side), columns, [NUMBER], None, keys)  # released rows are deleted
 
 
 PARTS = MatchEngine(

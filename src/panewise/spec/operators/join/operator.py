@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, get_args
 
 from panewise.choices import check_choice
 from panewise.chrono import Duration, DurationLike
@@ -229,7 +229,8 @@ def _check_kinds(spec: JoinOperator) -> None:
     check_sides(spec)
     match: Any = spec.match
     if not isinstance(match, Match):
-        rule = "a match is an Interval, an AsOf, a SameWindow, LastRows, Latest or WindowedStreams"
+        names = [kind.__name__ for kind in get_args(Match)]
+        rule = f"the classes of matches are {', '.join(names)}"
         raise SpecError(f"match={match!r}", rule, "give one such as Interval('-5 minutes', '1 hour')")
     for name, choices in _CHOICES.items():
         value = getattr(spec, name)
