@@ -61,7 +61,7 @@ def labelled(kind: str, port: str) -> str:
 def kind_of_output(kind: str, number: int) -> str:
     """Returns the kind of an output of an earlier operator of the query.
 
-    >>> numbered("late@left", 0)
+    >>> kind_of_output("late@left", 0)
     '0/late@left'
     """
     return f"{number}/{kind}"
