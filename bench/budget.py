@@ -85,7 +85,7 @@ class Run:
 
 
 def in_worker(stage: Stage, marks: Sequence[Mapping[str, Any]]) -> tuple[str, float, float]:
-    """Returns what the busiest worker of a stage does: the call, its work and its waits for input, in ms."""
+    """Returns what the worker with the most work and waits does: the call, both, in ms."""
     totals = dict[tuple[str, int], list[float]]()
     for mark in marks:
         if mark["call"] in _CALL_OF_STAGE and stage.begin <= mark["begin"] * 1000 < stage.end:

@@ -3,7 +3,7 @@
 It writes a file with a window for each key, in several shards. Then processes of their own import it: into
 one store, as a standalone operator does, and as the pieces of other shards, as the driver of a Spark query
 does. With `--checkpoint` the state of a query is exported, too. With `--fill` a query stores so many windows
-first, and its state is exported.
+first, and its state is exported instead.
 """
 
 import argparse
