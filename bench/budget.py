@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench import budget_marks, data, empty, native, ours, session
 from bench.measure import WARM_UP_BATCHES, progress_of
+from bench.peers import PEERS
 from bench.shapes import SHAPES, output_mode
 
 _ON_DRIVER = ("latestOffset", "getBatch", "walCommit", "commitOffsets", "commitBatch")
@@ -219,7 +220,12 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument(
         "--beside", action="store_true", help="measure Spark's own operator and two stages that count"
     )
-    return parser.parse_args(argv)
+    asked = parser.parse_args(argv)
+    if asked.beside and not PEERS["native"].can(SHAPES[asked.shape]):
+        parser.error(
+            f"--beside --shape {asked.shape} | Spark has no such windows on streams | leave --beside out"
+        )
+    return asked
 
 
 def main() -> None:

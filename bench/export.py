@@ -3,7 +3,7 @@
 It writes a file with a window for each key, in several shards. Then processes of their own import it: into
 one store, as a standalone operator does, and as the pieces of other shards, as the driver of a Spark query
 does. With `--checkpoint` the state of a query is exported, too. With `--fill` a query stores so many windows
-first, and its state is exported instead.
+first, and its state is exported.
 """
 
 import argparse
@@ -101,8 +101,9 @@ def main() -> None:
     """Measures each step, or takes one."""
     parser = argparse.ArgumentParser(prog="python -m bench.export", description="What exported states take.")
     parser.add_argument("--windows", type=int, default=WINDOWS, help="default: %(default)s")
-    parser.add_argument("--checkpoint", help="a checkpoint whose state is exported, too")
-    parser.add_argument(
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--checkpoint", help="a checkpoint whose state is exported, too")
+    source.add_argument(
         "--fill", action="store_true", help="let a query store the windows, and export its state"
     )
     parser.add_argument("--step", nargs="+", help="what a measured process does")

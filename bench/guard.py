@@ -133,7 +133,7 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
         choices=SHAPES,
         nargs="+",
         default=["tumbling"],
-        help="what is measured on Spark; default: tumbling",
+        help="what is measured with --spark; default: tumbling",
     )
     return parser.parse_args(argv)
 

@@ -8,12 +8,12 @@ import polars as pl
 import pytest
 
 from bench import __main__ as plain
-from bench import data, flink, standalone_peers
+from bench import budget, data, flink, standalone_peers
 from bench.joins import compare
 from bench.joins import data as join_data
 from bench.joins import flink as join_flink
 
-PLAIN, JOINS = plain.arguments, compare.arguments
+PLAIN, JOINS, BUDGET = plain.arguments, compare.arguments, budget.arguments
 FLINK, JOINS_FLINK, PEERS = flink.arguments, join_flink.arguments, standalone_peers.arguments
 WARM_UP = "the first 2 batches are warm-up | give such as 1000000 and 3"
 
@@ -43,6 +43,7 @@ def test_what_is_asked_for(arguments: Callable[[list[str]], Any], argv: str, wan
         (PLAIN, "--shape swinging", "invalid choice: 'swinging'"),
         (PLAIN, "--peer flink", "invalid choice: 'flink'"),
         (PLAIN, "--shape over --peer native", "Spark has no such windows on streams | leave --peer out"),
+        (BUDGET, "--beside --shape over", "Spark has no such windows on streams | leave --beside out"),
         (
             PLAIN,
             "--batch-rows 0",
