@@ -9,8 +9,9 @@ table has the number of its place among the tables. All other values are in the 
 Invariant: a manifest names exactly the runs that a state consists of, and has the header of the same step. A
 commit writes it last, and the runtime makes all writes of a commit durable together. A run never changes.
 
-Cost: to load a state takes one read, that of the manifest, unless the specification has changed
-(:mod:`panewise.engine.evolution`). Runs are read when a step needs them. A commit adds one run to each table
+Cost: to load a state takes one read, that of the manifest. Only if its rows must be converted are the runs
+read, too: for another specification or other columns of the input (:mod:`panewise.engine.evolution`).
+Otherwise runs are read when a step needs them. A commit adds one run to each table
 that has changed, with the changed rows, and writes the runs that a step has merged
 (:mod:`panewise.engine.tables.compaction`). Apart from merges, what it writes does not depend on the size of
 the state.

@@ -4,9 +4,10 @@ All shards of a query see the same clocks, ends of input and source positions. A
 store has older ones. So the latest ones are those of all. A family adds the rules of its own fields.
 
 Invariant: what is live in a shard is live under the merged header, and a number that a shard has given is not
-given again. So floors, by which rows have expired, become the lowest one, and none if a shard has none.
-Counters are added, as the numbers of each shard are raised by what the shards before it have counted
-(:mod:`panewise.engine.redistribution`). A field without a rule must be equal in all shards.
+given again. So each floor, by which rows have expired, becomes the lowest one, and none if a shard has none.
+Counters are added, as the numbers of each shard are raised by what the shards before it have counted. If the
+number of shards stays, :mod:`panewise.engine.redistribution` puts the shard's own floors and counters back. A
+field without a rule must be equal in all shards.
 
 Cost: a pass over the headers, with the marks in them. No table is read.
 """

@@ -4,8 +4,9 @@ Tables never change: each step of the engine makes other ones. Invariant: a copy
 that it was read from, or that have got exactly the rows that were added to it. It is enough to compare which
 objects they are.
 
-Cost: a comparison for each table and call. A copy is read in a pass over all rows, of which there are at most
-`MOST`. It is read again only after as many calls as would take as long (:meth:`CopiedTables.is_read`).
+Cost: a comparison for each table and call. A copy is read in one pass over the rows. One that has
+grown beyond `MOST` rows is discarded. After a copy is lost, the engine takes calls first: the more, the more
+rows the last reading had (:meth:`CopiedTables.is_read`).
 """
 
 from abc import ABC, abstractmethod
@@ -115,8 +116,8 @@ class CopiedTables(ABC, Generic[S, C]):
     def is_read(self, state: S) -> bool:
         """Reads the tables of a state, if this is no copy of them. Returns whether it is one then.
 
-        After a large copy was lost, or tables could not be read, some calls are left to the engine first. So
-        reading takes no longer than these steps of the engine, also if that happens again and again.
+        After a copy was lost, or tables could not be read, calls are left to the engine first: one for each
+        `_WORTH` rows of the last reading. So repeated reading takes less time than these steps.
         """
         if self.is_copy_of(state):
             return True
