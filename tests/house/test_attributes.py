@@ -1,4 +1,8 @@
-"""An attribute of an object is set in the module of its class. Other modules call a method that does it."""
+"""An attribute of an object is set in the module of its class. Other modules call a method that does it.
+
+Attributes are found by name. One that a class of the module has, too, is only seen if it is set on a
+parameter whose class is of another module.
+"""
 
 import ast
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
 """Bisection of many ranges of one array at once.
 
-Invariant: in each range [low, high) the position that is looked for is one of low to high, and each round
+Invariant: in each range [low, high) the place that is looked for is one of low to high, and each round
 halves the ranges that are still open. Cost: as many rounds as the logarithm of the longest range, each with a
 few operations of numpy on the open ranges.
 """

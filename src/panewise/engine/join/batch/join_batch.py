@@ -25,7 +25,7 @@ from panewise.engine.ingest.output import Counts
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState, SidesPlan, SidesState
-from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.instants import Instants, shifted_instants
 from panewise.engine.kernels.small_frames import Mask, filter_rows, no_rows, ordered
 from panewise.spec import StreamTime
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
@@ -215,7 +215,7 @@ def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Insta
     horizons = {}
     for side, of_side in watermarks.items():
         late, clock = plan.spec.sides[side].allowed_lateness.us, clocks.sides[side]
-        horizon = less(of_side, late)
+        horizon = shifted_instants(of_side, -late)
         horizon = horizon if clock.floor is None else np.maximum(horizon, clock.floor)
         horizons[side] = np.full_like(of_side, MAX_INSTANT) if clock.ended else horizon
     return _around(horizons)
@@ -246,7 +246,7 @@ def _after_each_row(plan: JoinPlan, before: JoinClocks, rows: _Sequence) -> dict
             mine = rows.left == (side == LEFT)
             if plan.spec.watermark is not None:
                 mine = np.ones_like(mine)
-            reported[1:][mine] = less(rows.times[mine], driven.delay.us)
+            reported[1:][mine] = shifted_instants(rows.times[mine], -driven.delay.us)
         watermarks[side] = np.maximum.accumulate(reported)
     return watermarks
 
@@ -290,8 +290,3 @@ def _late(
         values.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in port.late_schema.items()
     ]
     return late.select(columns)
-
-
-def less(instants: Instants, us: int) -> Instants:
-    """Returns the instants less a length of time, saturating."""
-    return np.where(instants < MIN_INSTANT + us, MIN_INSTANT, instants - us)

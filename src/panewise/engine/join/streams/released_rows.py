@@ -28,14 +28,14 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.batch.join_batch import JoinBatch, less
+from panewise.engine.join.batch.join_batch import JoinBatch
 from panewise.engine.join.by_arrival.arrived_rows import ArrivalWindow, ArrivedRows, Inserted
 from panewise.engine.join.plan import SidePort
 from panewise.engine.join.search.candidate_slices import range_of
 from panewise.engine.join.search.lookups import Lookup
 from panewise.engine.join.search.rows_of_keys import RowsOfKeys, SortedKeys
 from panewise.engine.join.streams.retained_by_size import last_rows
-from panewise.engine.kernels.instants import Instants
+from panewise.engine.kernels.instants import Instants, shifted_instants
 from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
 from panewise.spec.operators.join.columns import OTHER
@@ -109,7 +109,7 @@ class ReleasedRows(ArrivedRows):
         if self.join_window.retention is None:
             return first, last
         watermarks = batch.watermarks.before[self.port.name][rows[NUMBER].to_numpy() - batch.first_number]
-        return np.maximum(first, less(watermarks, self.join_window.retention.us)), last
+        return np.maximum(first, shifted_instants(watermarks, -self.join_window.retention.us)), last
 
 
 def order_of_key(window: JoinWindow) -> list[str]:

@@ -47,7 +47,7 @@ from panewise.spec import (
 _EARLIEST_TIME = "__came:time"
 _FIRST_TIME = "__came:first_time"
 # While windows are merged: the earliest deadline of the windows with pending rows, and of those without.
-_PENDING, _SILENT = ":awaited", ":silent"
+_WITH_PENDING, _SILENT = ":with_pending", ":silent"
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Continuous(Leaf):
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
         deadline, pending = pl.col(self.deadline), pl.col(PENDING) > 0
-        kinds = {PENDING_DEADLINE_SUFFIX: stored, _PENDING: stored & pending, _SILENT: stored & ~pending}
+        kinds = {PENDING_DEADLINE_SUFFIX: stored, _WITH_PENDING: stored & pending, _SILENT: stored & ~pending}
         return [deadline.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
@@ -207,7 +207,7 @@ class Continuous(Leaf):
             .then(self._following(_watermark(now.clocks)))
             .otherwise(silent)
         )
-        return {self.deadline: pl.min_horizontal(pl.col(f"{self.name}{_PENDING}"), coming)}
+        return {self.deadline: pl.min_horizontal(pl.col(f"{self.name}{_WITH_PENDING}"), coming)}
 
 
 def leaf_of_time(trigger: Trigger, name: str) -> Leaf | None:
