@@ -215,7 +215,7 @@ def _horizons(plan: JoinPlan, clocks: JoinClocks, watermarks: Mapping[str, Insta
     horizons = {}
     for side, of_side in watermarks.items():
         late, clock = plan.spec.sides[side].allowed_lateness.us, clocks.sides[side]
-        horizon = shifted_instants(of_side, -late)
+        horizon = np.maximum(of_side, MIN_INSTANT + late) - late
         horizon = horizon if clock.floor is None else np.maximum(horizon, clock.floor)
         horizons[side] = np.full_like(of_side, MAX_INSTANT) if clock.ended else horizon
     return _around(horizons)
