@@ -36,7 +36,7 @@ class WithTables(Protocol):
 
     @property
     def clocks(self) -> Any:
-        """The clocks. Each family has a class of its own for them."""
+        """The clocks. Their class depends on the family."""
 
 
 S = TypeVar("S", bound=WithTables)
