@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, START
-from panewise.engine.kernels.small_frames import filter_rows, group_places
+from panewise.engine.kernels.small_frames import emptied, filter_rows, group_places
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.stored_table import StoredTable
 
@@ -41,7 +41,7 @@ class RowsOfSessions(RowsByKey):
         number = self.shape.identity[1]
         rows = self.all()
         rest = filter_rows(rows, ~rows[number].is_in(numbers.implode()))
-        return replace(self, newest=self.newest.clear(), runs=()).put(rest)
+        return replace(self, newest=emptied(self.newest), runs=()).put(rest)
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         """Returns the rows that are still in a session."""

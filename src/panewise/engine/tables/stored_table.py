@@ -22,6 +22,7 @@ from panewise.engine.columns import END, HASH, PENDING_DEADLINE_SUFFIX, START, T
 from panewise.engine.kernels.small_frames import (
     constant_column,
     distinct,
+    emptied,
     few_pairs,
     filter_rows,
     join_frames,
@@ -190,11 +191,11 @@ class StoredTable:
         # Without runs nothing older can reappear, so a deleted window needs no tombstone.
         if self.runs and not deleted.is_empty():
             rows = vstack_frames([rows, self._dead(put, deleted)])
-        if self.newest.is_empty():
-            return replace(self, newest=rows)
-        identity = self.shape.identity
-        touched = vstack_frames([put[identity], deleted[identity]])
-        return replace(self, newest=vstack_frames([without(self.newest, touched, identity), rows]))
+        if not self.newest.is_empty():
+            identity = self.shape.identity
+            touched = vstack_frames([put[identity], deleted[identity]])
+            rows = vstack_frames([without(self.newest, touched, identity), rows])
+        return replace(self, newest=rows if rows.height else emptied(rows))
 
     def with_stored(self, rows: pl.DataFrame) -> Self:
         """Returns the table with rows that another state stored, tombstones included.
@@ -220,8 +221,7 @@ class StoredTable:
         """
         runs = self._live_runs()
         newest = self._unexpired(self.newest)
-        # Not newest.clear(): a cleared column of one row keeps its value, which may be long.
-        table = replace(self, newest=pl.DataFrame(schema=newest.schema), runs=runs)
+        table = replace(self, newest=emptied(newest), runs=runs)
         if not runs and newest[TOMBSTONE].any():
             newest = filter_rows(newest, ~newest[TOMBSTONE])
         if newest.is_empty():
