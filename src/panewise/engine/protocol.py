@@ -107,16 +107,10 @@ class Stateful(Protocol):
 
 
 class PartitionControl(Protocol):
-    """What only operators with partitions can do (semantics 10.22, 10.23)."""
+    """What only operators with partitions can do (semantics 10.23)."""
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
         """Evicts the partition with these values of its columns, if it exists."""
-
-    def reset(self, before: OperatorState) -> Output:
-        """Returns to an earlier state, except for processing time. Emits what is due at that."""
-
-    def reset_to_initial(self) -> Output:
-        """Returns to the state before the first row, except for processing time."""
 
 
 class Operator(Stateful, Protocol):
@@ -136,7 +130,7 @@ class Operator(Stateful, Protocol):
 
     @property
     def partitions(self) -> "PartitionControl | None":
-        """What can be done with partitions; None if the operator has none."""
+        """The operations on partitions; None if the operator has none."""
 
     @property
     def clocks_are_own(self) -> bool:

@@ -26,11 +26,10 @@ from panewise.engine.policy import events
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Partitions
 from panewise.engine.policy.plan import PolicyPlan
-from panewise.engine.policy.pool import Tuples, bare, comparable
+from panewise.engine.policy.pool import Tuples, comparable
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import OperatorState
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
 from panewise.spec.operators.panes import BOUNDS
@@ -50,7 +49,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
 
     @property
     def partitions(self) -> Self:
-        """What can be done with partitions: the operator itself has the methods."""
+        """The operations on partitions: the operator itself has the methods."""
         return self
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
@@ -100,25 +99,6 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
                 partitions.evict(number)
 
         return self._worked(tuples, evict_found)
-
-    def reset(self, before: OperatorState) -> Output:
-        """Returns to an earlier state (semantics 10.22).
-
-        Processing time does not decrease. Events that are due at it are raised.
-        """
-        assert isinstance(before, PolicyState)
-        self.state = replace(
-            before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time)
-        )
-        self.changed = True
-        return self._work(self._choices(self._overdue()), Partitions.due)
-
-    def reset_to_initial(self) -> Output:
-        """Returns to the state before the first tuple, except for processing time (semantics 10.22)."""
-        everything = self.state.partitions.all()
-        self._store(everything.clear(), bare(self.plan, everything))
-        self.state = PolicyState(partitions=self.state.partitions, clocks=self.state.clocks)
-        return self._nothing
 
     def live(self) -> pl.DataFrame:
         """Returns the stored partitions.
