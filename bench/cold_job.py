@@ -1,7 +1,8 @@
 """Runs one query in a process of its own: ``python -m bench.cold_job RUNNER ROWS``.
 
 Prints one line of JSON: the seconds and the CPU seconds from the start to the first pane, and for each later
-row the seconds from the row to its pane.
+row the seconds from the row to its pane. It also has when each row was written and its pane came, in seconds
+since 1970, and the progress reports of the query.
 """
 
 import json
@@ -109,21 +110,26 @@ def run(runner: Runner, rows: int) -> dict[str, Any]:
         job = Job(folder)
         stream = session.read(spark, data.Events(folder, 1, 1)).withWatermark("ts", "10 seconds")
         first = job.put()
-        began, cpu = time.perf_counter(), _cpu_seconds()
+        began, cpu = time.time(), _cpu_seconds()
         query = runner(stream, job, f"{scratch}/checkpoint")
+        started = time.time()
         job.wait_for(first)
-        measured: dict[str, Any] = {"cold_s": time.perf_counter() - began, "cold_cpu_s": _cpu_seconds() - cpu}
-        measured["latency_s"] = [_seconds_of_row(job) for _ in range(rows)]
+        came = time.time()
+        measured: dict[str, Any] = {"cold_s": came - began, "cold_cpu_s": _cpu_seconds() - cpu}
+        spans = [_span_of_row(job) for _ in range(rows)]
+        measured["latency_s"] = [until - since for since, until in spans]
+        measured |= {"started": started, "spans": [(began, came), *spans]}
+        measured["progress"] = [json.loads(report.json) for report in query.recentProgress]
         query.stop()
     spark.stop()
     return measured
 
 
-def _seconds_of_row(job: Job) -> float:
+def _span_of_row(job: Job) -> tuple[float, float]:
     time.sleep(_PHASE_S * (job.files % 3))
-    began = time.perf_counter()
+    began = time.time()
     job.wait_for(job.put())
-    return time.perf_counter() - began
+    return began, time.time()
 
 
 def _cpu_seconds() -> float:
