@@ -10,7 +10,7 @@ import polars as pl
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.validate import NEVER, InputPort, with_time
+from panewise.engine.ingest.validate import CombinedInput, InputPort, with_time
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.tables.stored_table import StoredTable
@@ -108,9 +108,10 @@ S = TypeVar("S", bound=InputState)
 class UncombinedOperator:
     """An operator that takes no partials."""
 
-    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Raises AssertionError. It is never called, because the ports combine no rows."""
-        raise AssertionError(NEVER)
+    @property
+    def combined_input(self) -> CombinedInput | None:
+        """None: the ports combine no rows."""
+        return None
 
 
 class SingleInput(ABC, Generic[P, S]):

@@ -9,7 +9,7 @@ reasons are computed. The cost is one pass over the columns that are tested.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME, key_columns
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.small_frames import constant_column
 from panewise.errors import SpecError
 from panewise.families import INPUT
@@ -24,8 +25,6 @@ from panewise.spec import Entry, RowInputs, row_driven
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
 FAULTS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
-
-NEVER: Final = "rows of this operator are never pre-aggregated"
 
 Assign: TypeAlias = Callable[[pl.DataFrame], tuple[pl.DataFrame, pl.DataFrame]]
 
@@ -269,6 +268,17 @@ class Port(Protocol):
         """Merges the partials of several readers."""
 
 
+class CombinedInput(Protocol):
+    """What only operators can do whose ports combine rows before they reach the state."""
+
+    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds partials that :meth:`Port.combine` returned.
+
+        An operator with several ports may evaluate them in the next `add_together`, together with those of
+        the other ports. This call then must come before the state is stored.
+        """
+
+
 class UncombinedPort:
     """A port that combines no rows, as the operator needs each of them, in their order."""
 
@@ -278,7 +288,7 @@ class UncombinedPort:
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
         """Raises AssertionError. It is never called, because `can_combine` is False."""
-        raise AssertionError(NEVER)
+        raise AssertionError("rows of this operator are never pre-aggregated")
 
     combine_again = combine
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import polars as pl
 
@@ -144,9 +144,16 @@ class NestedEngine(ABC, Generic[F, S]):
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
         return self._step(lambda: self.first.add_batch(rows))
 
+    @property
+    def combined_input(self) -> Self | None:
+        """The operations on partials: the operator itself has them, if the first operator has."""
+        return None if self.first.combined_input is None else self
+
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials that the port has returned."""
-        return self._one(lambda: self.first.add_combined(partials, port))
+        of_first = self.first.combined_input
+        assert of_first is not None, "only ports of an operator with a combined_input combine rows"
+        return self._one(lambda: of_first.add_combined(partials, port))
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
