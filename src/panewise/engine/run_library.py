@@ -95,7 +95,7 @@ class RunLibrary:
         cache: the decoded runs of this process.
         mirror: the copies of runs on this machine, None if there are none.
         version: the version of the manifest that the next commit writes.
-        table: the number of the table; 0 is the windows, or what takes their place.
+        table: the number of the table; 0 is the first table of the operator.
     """
 
     store: RunStore

@@ -27,7 +27,7 @@ _RUN = "__run"
 
 
 def placed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with their positions in the input, which break ties."""
+    """Returns the rows with ``__place``, their places in the batch, which break ties."""
     return rows if PLACE in rows.columns else rows.with_row_index(PLACE)
 
 

@@ -1,4 +1,9 @@
-"""What operators with one input have in common: clocks and replay marks in the state, and their steps."""
+"""What operators with one input have in common: clocks and replay marks in the state, and their steps.
+
+Invariant: a step replaces the state, and changes no value in it. So a caller that has the state from before a
+step can return to it. Cost: the steps here do not depend on the size of the state; what a family does for its
+rows and clocks adds to them.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping

@@ -1,14 +1,14 @@
-"""Runs: immutable pieces of a window table, sorted by hash.
+"""Runs: immutable pieces of a table, sorted by hash.
 
-Bisection finds a few windows among millions: first by hash, then by the columns that identify them. Equal
+Bisection finds a few rows among millions: first by hash, then by the columns that identify them. Equal
 rows have equal hashes, so rows with other hashes need no comparison. A look-up of m rows in a run of n rows
 costs m bisections in n hashes, and one comparison for each row with an equal hash.
 
-Invariant: a row hides the rows of the same window in older runs. A tombstone (a row whose ``__dead`` is true)
-hides them, too: the window is deleted.
+Invariant: a row hides the rows of the same identity in older runs. A tombstone (a row whose ``__dead`` is
+true) hides them, too: the row is deleted.
 
 The description of a run, a :class:`Run`, shows without a read whether the run may contain rows that a step
-needs. It has the number of rows, the range of the window ends, the earliest times that triggers wait for, and
+needs. It has the number of rows, the range of their ends, the earliest times that triggers wait for, and
 the part of the hashes.
 """
 
@@ -203,12 +203,12 @@ class MemoryLibrary:
 def merge_rows(
     newest_first: Sequence[pl.DataFrame], shape: Shape, horizon: int | None, *, bottom: bool
 ) -> pl.DataFrame:
-    """Merges sorted runs into one, with the newest row of each window that has not expired.
+    """Merges sorted runs into one, with the newest row of each identity that has not expired.
 
     `bottom` says that no older run has rows with these hashes. Then tombstones hide nothing, and are removed.
     """
     # The sort is stable, so of equal hashes the newest row comes first. Only rows whose hash occurs more than
-    # once are compared by the columns that identify a window.
+    # once are compared by the columns that identify a row.
     together = pl.concat(newest_first)
     together = take_rows(together, np.argsort(together[HASH].to_numpy(), kind="stable"))
     hashes = together[HASH].to_numpy()
