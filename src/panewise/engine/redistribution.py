@@ -121,7 +121,7 @@ class Redistribution:
                     if run.name not in stored[shard]:
                         raise missing(run.name)
                     rows = table.shape.in_order(decode(stored[shard][run.name], run.name))
-                    rows = table.shape.stored(rows, run.name)
+                    rows = table.shape.checked_rows(rows, run.name)
                     if horizons[name] is not None:
                         rows = rows.filter(pl.col(END) > horizons[name])
                     yield from self._divided(shard, name, rows, owners)

@@ -143,27 +143,27 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     tests = _time_reasons(rows)
     bad_type = pl.col(BAD_TYPE) if BAD_TYPE in rows.columns else pl.lit(None, dtype=pl.String)
 
-    def not_given(column: str, reason: str) -> None:
+    def refuse_nulls(column: str, reason: str) -> None:
         if rows[column].null_count():
             tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), reason))
 
     keys = () if spec.null_keys else spec.keys
     for key in keys:
-        not_given(key, f"key {key} is null (null_keys=False)")
+        refuse_nulls(key, f"key {key} is null (null_keys=False)")
     floats = [key for key in keys if rows.schema[key].is_float()]
     tests += [
         (pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats
     ]
     for column in (spec.position.partition, spec.position.offset) if spec.position else ():
-        not_given(column, "position is null")
+        refuse_nulls(column, "position is null")
     if BAD_TYPE in rows.columns:
         tests.append((bad_type.is_not_null(), BAD_TYPE))
     if spec.max_future_skew is not None:
-        horizon = saturating_add(processing_time, spec.max_future_skew.us)
-        tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
+        latest = saturating_add(processing_time, spec.max_future_skew.us)
+        tests.append(((pl.col(TIME) > latest).fill_null(False), "event time is too far ahead"))
     inputs = None if spec.watermark is None else row_driven(spec.watermark)
     if inputs is not None and inputs.column is not None:
-        not_given(inputs.column, f"input {inputs.column} is null")
+        refuse_nulls(inputs.column, f"input {inputs.column} is null")
         tests.append(
             (~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown")
         )

@@ -104,7 +104,7 @@ class Clocks:
 
         `latest` has the highest event time of the rows of each input.
         """
-        after = self.inputs.row_driven(inputs, latest, self.processing_time)
+        after = self.inputs.reported_by_rows(inputs, latest, self.processing_time)
         watermark = highest([self.watermark, after.least(inputs, self.processing_time)])
         return replace(self, watermark=watermark, inputs=after)
 

@@ -6,7 +6,7 @@ objects they are.
 
 Cost: a comparison for each table and call. A copy is read in one pass over the rows. One that has
 grown beyond `MOST` rows is discarded. After a copy is lost, the engine takes calls first: the more, the more
-rows the last reading had (:meth:`CopiedTables.is_read`).
+rows the last reading had (:meth:`CopiedTables.ensure_copy_of`).
 """
 
 from abc import ABC, abstractmethod
@@ -127,8 +127,8 @@ class CopiedTables(ABC, Generic[S, C]):
         else:
             self._tables = list(state.tables.values())
 
-    def is_read(self, state: S) -> bool:
-        """Reads the tables of a state, if this is no copy of them. Returns whether it is one then.
+    def ensure_copy_of(self, state: S) -> bool:
+        """Makes this a copy of the tables of a state, if it is none. Returns whether it is one now.
 
         After a copy was lost, or tables could not be read, calls are left to the engine first: one for each
         `_WORTH` rows of the last reading. So repeated reading takes less time than these steps.

@@ -1,6 +1,6 @@
 """Rows that are looked up by key and a range of time.
 
-Rows are only added, and expire. A subclass may drop further rows when runs are made. Invariant: a run is
+Rows are only added, and expire. A subclass may remove further rows when runs are made. Invariant: a run is
 sorted by the hash of the key, then by time, then by arrival. So the rows of a key within a range of time are
 a slice of each run. Bisection finds it, whose cost grows only with the logarithm of the rows of the key.
 

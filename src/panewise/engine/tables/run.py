@@ -66,11 +66,11 @@ class Shape:
         lacking = {name: dtype for name, dtype in self.schema.items() if name not in rows.columns}
         return rows.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in lacking.items())
 
-    def completed(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def with_carries(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows of the table, with carries of 0 if an older release, which had none, wrote them.
 
         >>> shape = Shape({"__sum:v": pl.Int64(), "__carry:v": pl.Int64()}, [], [])
-        >>> shape.completed(pl.DataFrame({"__sum:v": [5]})).row(0, named=True)
+        >>> shape.with_carries(pl.DataFrame({"__sum:v": [5]})).row(0, named=True)
         {'__sum:v': 5, '__carry:v': 0}
         """
         missing = [name for name in self.schema if CARRY in name and name not in rows.columns]
@@ -88,9 +88,9 @@ class Shape:
         names = [name for name in self.schema if name in rows.columns]
         return rows[[*names, *(name for name in rows.columns if name not in self.schema)]]
 
-    def stored(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
-        """Returns the rows of a stored run, :meth:`completed`, after checking their columns."""
-        rows = self.completed(rows)
+    def checked_rows(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
+        """Returns the rows of a stored run, :meth:`with_carries`, after checking their columns."""
+        rows = self.with_carries(rows)
         if list(rows.schema.items()) != [*self.schema.items(), (TOMBSTONE, pl.Boolean())]:
             raise StateError(f"run {name} with other columns", "a run has the columns of its table", REMEDY)
         return rows

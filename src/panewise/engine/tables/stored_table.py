@@ -174,8 +174,8 @@ class StoredTable:
         later = deadline.min().alias(PENDING_DEADLINE_SUFFIX)
         deadlines = [self.newest.select(later).item()]
         for run in self._live_runs():
-            if run.mark is None or after is None or run.mark > after:
-                deadlines.append(run.mark)
+            if run.event_deadline is None or after is None or run.event_deadline > after:
+                deadlines.append(run.event_deadline)
             else:
                 deadlines.append(self.library.read(run, self.shape).frame.select(later).item())
         return lowest(deadlines)

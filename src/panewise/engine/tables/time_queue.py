@@ -3,7 +3,7 @@
 Invariant: each run is sorted by time. So the rows of a run that are due are a slice of it, which two
 bisections find. Nothing is looked up by key, so nothing is hashed. Due rows cost a merge of the slices of the
 runs. Apart from merges of runs, a row is written once and read once. A row expires when the horizon reaches
-it. A subclass may drop further rows when runs are made.
+it. A subclass may remove further rows when runs are made.
 """
 
 from dataclasses import dataclass, replace
