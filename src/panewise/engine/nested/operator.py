@@ -138,7 +138,7 @@ class NestedEngine(ABC, Generic[F, S]):
 
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows of a port."""
-        return self._one(lambda: self.first.add(rows, port))
+        return self._single_output(lambda: self.first.add(rows, port))
 
     def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
@@ -153,7 +153,7 @@ class NestedEngine(ABC, Generic[F, S]):
         """Adds partials that the port has returned."""
         of_first = self.first.combined_input
         assert of_first is not None, "only ports of an operator with a combined_input combine rows"
-        return self._one(lambda: of_first.add_combined(partials, port))
+        return self._single_output(lambda: of_first.add_combined(partials, port))
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
@@ -165,17 +165,17 @@ class NestedEngine(ABC, Generic[F, S]):
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
     ) -> Output:
         """Moves the clocks. `source` is the input that reports the watermark; None: all do."""
-        return self._one(lambda: self.first.advance(processing_time, watermark, source))
+        return self._single_output(lambda: self.first.advance(processing_time, watermark, source))
 
     def finish(self, port: str | None = None) -> Output:
         """Ends the input of a port, or of all ports."""
-        return self._one(lambda: self.first.finish(port))
+        return self._single_output(lambda: self.first.finish(port))
 
     def evaluate_all(self) -> Output:
         """Evaluates what the first operator stores once, after a change of its specification."""
-        return self._one(self.first.evaluate_all)
+        return self._single_output(self.first.evaluate_all)
 
-    def _one(self, step: Callable[[], Output]) -> Output:
+    def _single_output(self, step: Callable[[], Output]) -> Output:
         (output,) = self._step(lambda: [step()])
         return output
 
