@@ -61,4 +61,4 @@ def test_faults_are_found() -> None:
 
 
 def test_the_page_is_short() -> None:
-    assert len((SRC / "README.md").read_text(encoding="utf-8").splitlines()) <= 115
+    assert len((SRC / "README.md").read_text(encoding="utf-8").splitlines()) <= 125

@@ -7,17 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.stores import WindowStore, timed_layout
-from panewise.stores.keys import encode_int64, encode_key
+from panewise.stores.keys import decode_int64, encode_int64, encode_key
 from panewise.stores.memory_map import MemoryMap
-from panewise.stores.timed_layout import TimedLayout
+from panewise.stores.ordered_map import prefix_end
+from panewise.stores.timed_layout import BY_TIME, TimedLayout
 from tests.engine.effort import examples
 
 KEYS = st.integers(-3, 6)
 TIMES = st.integers(-4, 8)
 
 
-def filled(entries: set[tuple[int, int, int]], rest: int) -> tuple[TimedLayout, Any]:
-    layout, found = TimedLayout(rest), MemoryMap[bytes]()
+def filled(
+    entries: set[tuple[int, int, int]], rest: int, *, rest_first: bool = False
+) -> tuple[TimedLayout, Any]:
+    layout, found = TimedLayout(rest, rest_first=rest_first), MemoryMap[bytes]()
     for time, key, number in entries:
         by_time, by_key = layout.places(
             encode_int64(time), encode_key(key), encode_int64(number) if rest else b""
@@ -27,6 +30,7 @@ def filled(entries: set[tuple[int, int, int]], rest: int) -> tuple[TimedLayout, 
     return layout, found
 
 
+@pytest.mark.parametrize("rest_first", [False, True])
 @examples(200)
 @given(
     entries=st.sets(st.tuples(TIMES, KEYS, st.integers(0, 3)), max_size=60),
@@ -36,23 +40,39 @@ def filled(entries: set[tuple[int, int, int]], rest: int) -> tuple[TimedLayout, 
     misses=st.integers(1, 4),
 )
 def test_entries_of_a_range_of_keys(
-    entries: Any, keys: tuple[int, int], times: tuple[int, int], backward: bool, misses: int
+    entries: Any, keys: tuple[int, int], times: tuple[int, int], backward: bool, misses: int, rest_first: bool
 ) -> None:
     """semantics 34.8, 34.10, 34.14: however many entries of other keys are read before a search."""
-    layout, found = filled(entries, 8)
+    layout, found = filled(entries, 8, rest_first=rest_first)
     encoded = encode_key(keys[0]), encode_key(keys[1])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timed_layout, "_MISSES", misses)
         rows = [
-            (time, key, int(data))
-            for time, key, _, data in layout.read_keys(found.snapshot(), encoded, times, backward)
+            (time, key, decode_int64(rest))
+            for time, key, rest, _ in layout.read_keys(found.snapshot(), encoded, times, backward)
         ]
-    expected = sorted(
+    expected = [
         (time, encode_key(key), number)
-        for time, key, number in entries
+        for time, key, number in sorted(
+            entries, key=lambda entry: (entry[0], entry[2], entry[1]) if rest_first else entry
+        )
         if keys[0] <= key <= keys[1] and times[0] <= time <= times[1]
-    )
+    ]
     assert rows == (expected[::-1] if backward else expected)
+
+
+@pytest.mark.parametrize("rest_first", [False, True])
+@given(entries=st.sets(st.tuples(TIMES, KEYS, st.integers(0, 3)), max_size=10))
+def test_an_entry_is_read_from_its_place(entries: set[tuple[int, int, int]], rest_first: bool) -> None:
+    layout, found = filled(entries, 8, rest_first=rest_first)
+    read = {layout.entry(place, data) for place, data in found.snapshot().scan(BY_TIME, prefix_end(BY_TIME))}
+    assert read == {
+        (time, encode_key(key), encode_int64(number), b"%d" % number) for time, key, number in entries
+    }
+    assert all(
+        found.get(layout.by_key(layout.places(encode_int64(time), key, rest)[0])) == b""
+        for time, key, rest, _ in read
+    )
 
 
 class Counted:
@@ -68,11 +88,12 @@ class Counted:
             yield entry
 
 
+@pytest.mark.parametrize("rest_first", [False, True])
 @pytest.mark.parametrize("backward", [False, True])
-def test_other_keys_are_skipped(backward: bool) -> None:
+def test_other_keys_are_skipped(backward: bool, rest_first: bool) -> None:
     """A key among 2,000 at each of 20 times: some searches a time instead of 2,000 entries."""
     entries = {(time, key, 0) for time in range(20) for key in range(2_000)}
-    layout, found = filled(entries, 0)
+    layout, found = filled(entries, 8 if rest_first else 0, rest_first=rest_first)
     counted = Counted(found.snapshot())
     keys = encode_key(1_000), encode_key(1_001)
     rows = list(layout.read_keys(counted, keys, (0, 19), backward))  # type: ignore[arg-type]

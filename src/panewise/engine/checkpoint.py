@@ -51,7 +51,7 @@ _CLOCKS = ("processing_time", "watermark", "inputs")  # header fields that the r
 class StoredOperator:
     """An operator whose state is in a run store.
 
-    `manifest` is that of the last commit, and `loaded` the header of the state when it was loaded or
+    `manifest` is that of the last commit, and `stored_header` the header of the state when it was loaded or
     committed. There is a library for each table. `change` is what the specification has changed since the
     last commit.
     """
@@ -59,7 +59,7 @@ class StoredOperator:
     operator: Operator
     manifest: Manifest
     libraries: tuple[RunLibrary, ...]
-    loaded: dict[str, Any]
+    stored_header: dict[str, Any]
     change: Continuation | None = None
     converted: bool = False  # whether the state is to be stored again
 
@@ -100,13 +100,13 @@ class StoredOperator:
             for (name, table), own_library in zip(state.tables.items(), libraries, strict=True)
         }
         changed = change if change.changes and manifest.header else None
-        loaded = cls(operator, manifest, libraries, {}, changed, bool(how.tables) or changed is not None)
+        stored = cls(operator, manifest, libraries, {}, changed, bool(how.tables) or changed is not None)
         if how.tables or change.changes:
             tables = {name: converted(table, name, how) for name, table in tables.items()}
-            loaded.manifest = replace(manifest, spec=spec_document(operator.spec))
+            stored.manifest = replace(manifest, spec=spec_document(operator.spec))
         operator.replace_state(state.with_tables(tables))
-        loaded.loaded = operator.header()
-        return loaded
+        stored.stored_header = operator.header()
+        return stored
 
     def evaluated(self) -> Iterator[Output]:
         """Yields what a change of the specification emits at once (semantics 47.4); nothing without one."""
@@ -117,14 +117,14 @@ class StoredOperator:
     def changed(self) -> bool:
         """Whether there is anything to commit.
 
-        If only the clocks have moved there is not, as the runtime gives them again. With a watermark driven
-        by rows there is, as nothing else is left of these rows, here and in other shards. After a change of
-        the specification there is, unless nothing has been stored.
+        If only the clocks have moved, there is nothing to commit: the runtime gives them again. A watermark
+        driven by rows is an exception, because nothing else is left of these rows, here or in other shards.
+        A change of the specification is committed, unless nothing has been stored yet.
         """
         if self.operator.changed or self.converted:
             return True
         given_again = () if self.operator.clocks_are_own else _CLOCKS
-        return self._differs({*self.operator.header(), *self.loaded} - {*given_again})
+        return self._differs({*self.operator.header(), *self.stored_header} - {*given_again})
 
     @property
     def moved(self) -> bool:
@@ -133,7 +133,7 @@ class StoredOperator:
 
     def _differs(self, names: set[str]) -> bool:
         now = self.operator.header()
-        return any(bool(now.get(name) != self.loaded.get(name)) for name in names)
+        return any(bool(now.get(name) != self.stored_header.get(name)) for name in names)
 
     def commit(self, timer: int | None = None, more: Mapping[str, Any] | None = None) -> None:
         """Writes what has changed since the last commit. `timer` and `more` are stored for the runtime."""
@@ -147,9 +147,9 @@ class StoredOperator:
             for (name, table), library in zip(state.tables.items(), self.libraries, strict=True)
         }
         self.operator.replace_state(state.with_tables(tables))
-        self.loaded = self.operator.header()
+        self.stored_header = self.operator.header()
         runs = tuple(run for table in tables.values() for run in table.runs)
-        header = {**self.loaded, "types": types_of_tables(state), "timer": timer, **(more or {})}
+        header = {**self.stored_header, "types": types_of_tables(state), "timer": timer, **(more or {})}
         self.manifest = self.manifest.following(runs, header)
         self.libraries[0].store.put_manifest(self.manifest.encode())
         self.change, self.converted = None, False

@@ -184,7 +184,8 @@ class EngineParts:
         compile: returns the plan of a specification. It builds no operator and no state. It raises SpecError
             if a column is missing or occurs twice, or has a type that the specification cannot use.
         operator: returns an operator that has taken no step. It raises what `compile` raises.
-        tables: returns the names of the tables that `inspect` reads, each at the place of its number on disk.
+        tables: returns the names of the tables in the order of their numbers on disk, at least up to the last
+            one that `inspect` reads.
         inspect: returns what a stored state contains, or the part of it that the reader returns, given a
             specification and the header.
         current_results: returns the current results of an operator's windows; None if it has none.

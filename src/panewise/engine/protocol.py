@@ -12,7 +12,7 @@ import polars as pl
 
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Output
-from panewise.engine.ingest.validate import Port
+from panewise.engine.ingest.validate import CombinedInput, Port
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.families import INPUT
@@ -107,16 +107,10 @@ class Stateful(Protocol):
 
 
 class PartitionControl(Protocol):
-    """What only operators with partitions can do (semantics 10.22, 10.23)."""
+    """What only operators with partitions can do (semantics 10.23)."""
 
     def evict(self, partition: Mapping[str, Any]) -> Output:
         """Evicts the partition with these values of its columns, if it exists."""
-
-    def reset(self, before: OperatorState) -> Output:
-        """Returns to an earlier state, except for processing time. Emits what is due at that."""
-
-    def reset_to_initial(self) -> Output:
-        """Returns to the state before the first row, except for processing time."""
 
 
 class Operator(Stateful, Protocol):
@@ -135,8 +129,12 @@ class Operator(Stateful, Protocol):
         """The plan."""
 
     @property
-    def partitions(self) -> "PartitionControl | None":
-        """What can be done with partitions; None if the operator has none."""
+    def partitions(self) -> PartitionControl | None:
+        """The operations on partitions; None if the operator has none."""
+
+    @property
+    def combined_input(self) -> CombinedInput | None:
+        """The operations on partials; None if no port of the operator combines rows."""
 
     @property
     def clocks_are_own(self) -> bool:
@@ -165,9 +163,6 @@ class Operator(Stateful, Protocol):
 
     def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
-
-    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Adds partials that :meth:`Port.combine` returned."""
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]

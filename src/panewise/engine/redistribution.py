@@ -9,6 +9,7 @@ that table in one shard.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -87,13 +88,17 @@ class Redistribution:
         counts = {manifest.shards for manifest in self.manifests.values()}
         return not counts <= {len(self.shards)} or not {*self.manifests} <= {*self.shards}
 
+    @cached_property
+    def _merged_header(self) -> dict[str, Any]:
+        return merged_header([manifest.header for manifest in self.manifests.values()], self.rules)
+
     def header(self, shard: int) -> dict[str, Any]:
         """Returns the header of a new shard.
 
         If all rows stay in their shards, it has the floors that this shard had, and its counters if it had
         any. Otherwise it has floors only if each of the old shards has stored something.
         """
-        header = merged_header([manifest.header for manifest in self.manifests.values()], self.rules)
+        header = dict(self._merged_header)
         if self.moves:
             have_all = {manifest.shards for manifest in self.manifests.values()} == {len(self.manifests)}
             return header if have_all else with_floor_of(header, {}, self.rules)
@@ -116,7 +121,7 @@ class Redistribution:
                     if run.name not in stored[shard]:
                         raise missing(run.name)
                     rows = table.shape.in_order(decode(stored[shard][run.name], run.name))
-                    rows = table.shape.stored(rows, run.name)
+                    rows = table.shape.checked_rows(rows, run.name)
                     if horizons[name] is not None:
                         rows = rows.filter(pl.col(END) > horizons[name])
                     yield from self._divided(shard, name, rows, owners)
@@ -198,7 +203,10 @@ def _offsets(manifests: Mapping[int, Manifest], counters: Sequence[str]) -> dict
 
 
 def _with_added_aggregates(spec: Specification, manifests: Sequence[Manifest]) -> Specification:
-    """Returns the specification as it continues the state of all shards, without another change of it."""
+    """Returns the specification with the marks of aggregates that were added to the state earlier.
+
+    Refuses a changed specification, and shards with different marks.
+    """
     for manifest in manifests:
         check_same(manifest, spec, manifest.shards)
     specs = [continued(manifest, spec, manifest.shards).spec for manifest in manifests]

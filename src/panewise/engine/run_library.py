@@ -95,7 +95,7 @@ class RunLibrary:
         cache: the decoded runs of this process.
         mirror: the copies of runs on this machine, None if there are none.
         version: the version of the manifest that the next commit writes.
-        table: the number of the table; 0 is the windows, or what takes their place.
+        table: the number of the table; 0 is the first table of the operator.
     """
 
     store: RunStore
@@ -104,7 +104,8 @@ class RunLibrary:
     version: int = 0
     table: int = 0
     _fresh: dict[str, RunRows] = field(default_factory=dict)
-    _found: dict[str, Run] = field(default_factory=dict)
+    # Descriptions that replace those of the manifest, by the names of the runs.
+    _corrected: dict[str, Run] = field(default_factory=dict)
     _named: int = 0
 
     def read(self, run: Run, shape: Shape) -> RunRows:
@@ -115,7 +116,7 @@ class RunLibrary:
         """
         if run.name in self._fresh:
             return self._fresh[run.name]
-        run = self._found.get(run.name, run)
+        run = self._corrected.get(run.name, run)
         address = _address(run, shape)
         known = None if address is None else self.cache.get(address) or self._from_mirror(address, shape)
         return self._from_store(run, shape) if known is None else known
@@ -147,7 +148,7 @@ class RunLibrary:
         for run in before:  # before new runs are stored, which need the memory that this frees
             if run.name not in remaining:
                 self.store.drop_run(run.name)
-                self._forget(self._found.get(run.name, run), table.shape)
+                self._forget(self._corrected.get(run.name, run), table.shape)
         return replace(table, runs=tuple(self._put(run, table.shape) for run in table.runs))
 
     def _put(self, run: Run, shape: Shape) -> Run:
@@ -157,7 +158,7 @@ class RunLibrary:
         """
         rows = self._fresh.pop(run.name, None)
         if rows is None:
-            return self._found.get(run.name, run)
+            return self._corrected.get(run.name, run)
         short = rows.frame.estimated_size() <= _SHORT
         table = None if short else own_text(rows.frame)
         if table is not None:
@@ -193,7 +194,7 @@ class RunLibrary:
         copy = None if self.mirror is None else self.mirror.read(address)
         if copy is None:
             return None
-        copy = shape.completed(copy)
+        copy = shape.with_carries(copy)
         rows = RunRows(copy) if HASH in copy.columns else RunRows.with_hashes(copy, shape)
         self.cache.put(address, rows)
         return rows
@@ -205,10 +206,10 @@ class RunLibrary:
     def _from_store(self, run: Run, shape: Shape) -> RunRows:
         stored = self.store.run(run.name)
         table = decode_table(stored, run.name)
-        frame = shape.stored(frame_of_table(table), run.name)
+        frame = shape.checked_rows(frame_of_table(table), run.name)
         rows = RunRows.with_hashes(frame, shape)
         if checksum(stored) != run.checksum:
-            run = self._found[run.name] = _described_again(run, rows, checksum(stored))
+            run = self._corrected[run.name] = _described_again(run, rows, checksum(stored))
         short = rows.frame.estimated_size() <= _SHORT
         content: StreamBytes | pa.Table | None = checked_stream(stored) if short else None
         if not short and shares_text(frame):

@@ -80,7 +80,7 @@ def restored(
 
 def _restored(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeOver) -> pl.DataFrame:
     """Returns the saved rows of a table as its newest rows."""
-    marked = table.shape.completed(rows).with_columns(pl.lit(False).alias(TOMBSTONE))
+    marked = table.shape.with_carries(rows).with_columns(pl.lit(False).alias(TOMBSTONE))
     return converted_rows(table, marked, name, how) if name in how.tables else marked
 
 

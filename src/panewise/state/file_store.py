@@ -59,7 +59,7 @@ class FileRunStore:
         _OPEN.add(self)
         try:
             self._prepare()
-            self._file = self._found()
+            self._file = self._file_at_path()
         except BaseException:
             self._database.close()
             raise
@@ -95,7 +95,7 @@ class FileRunStore:
             StateError: if they cannot be written.
         """
         with self._explained("write"):
-            if self._found() != self._file:
+            if self._file_at_path() != self._file:
                 raise FileNotFoundError(None, "the file is no longer there")
             self._database.execute("BEGIN IMMEDIATE")
             try:
@@ -156,8 +156,8 @@ class FileRunStore:
         """
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._database))
 
-    def _found(self) -> tuple[int, int]:
-        """Returns what identifies the file at the path. SQLite writes on into a file that was deleted."""
+    def _file_at_path(self) -> tuple[int, int]:
+        """Returns device and inode of the file at the path. SQLite would write on into a deleted file."""
         with self._explained("write"):
             status = self.path.stat()
         return status.st_dev, status.st_ino

@@ -17,7 +17,9 @@ REMEDY: Final = "restore the checkpoint from a copy, or start from a new one"
 # have them, so they stay, also where they are not the words of the glossary.
 SINCE: Final = "since"
 REPORTS: Final = "told"
-_OPTIONAL = ("deadline", "mark", "checksum")
+_OPTIONAL = ("deadline", "event_deadline", "checksum")
+# Attributes of runs that have another name in a stored manifest.
+_STORED_NAMES: Final = {"earliest_since": "waiting", "event_deadline": "mark"}
 _NAME = re.compile(r"[0-9]{1,19}(\.[0-9]{1,9})?-[0-9]{1,19}")
 _CHECKSUM = re.compile(r"[0-9a-f]{32}")
 
@@ -33,10 +35,11 @@ class Run:
         rows: how many rows it has.
         low: the least end of its windows.
         high: the greatest end of its windows.
-        waiting: the least F (semantics 16.3) of its open windows with pending rows; None if there is none.
+        earliest_since: the least F (semantics 16.3) of its open windows with pending rows; None if there is
+            none.
         part: the part of the hashes to which its rows belong; None for an undivided run.
         deadline: the earliest deadline of a trigger in processing time; None if there is none.
-        mark: the earliest watermark that a trigger waits for; None if there is none.
+        event_deadline: the earliest watermark that a trigger waits for; None if there is none.
         checksum: the checksum of the stored bytes (:func:`panewise.state.run_format.checksum`). None before
             the run is stored, and in a manifest of format 1.
     """
@@ -45,10 +48,10 @@ class Run:
     rows: int
     low: int
     high: int
-    waiting: int | None = None
+    earliest_since: int | None = None
     part: int | None = None
     deadline: int | None = None
-    mark: int | None = None
+    event_deadline: int | None = None
     checksum: str | None = None
 
 
@@ -73,7 +76,11 @@ class Manifest:
     def encode(self) -> str:
         """Returns the manifest as JSON text."""
         runs = [
-            {name: value for name, value in vars(run).items() if value is not None or name not in _OPTIONAL}
+            {
+                _STORED_NAMES.get(name, name): value
+                for name, value in vars(run).items()
+                if value is not None or name not in _OPTIONAL
+            }
             for run in self.runs
         ]
         fields = vars(self) | {"runs": runs}
@@ -106,11 +113,17 @@ class Manifest:
         names = [run["name"] for run in fields["runs"]]
         if len(set(names)) < len(names):
             raise _no_manifest(f"a manifest with two runs {max(names, key=names.count)!r}")
-        return cls(**(fields | {"runs": tuple(Run(**run) for run in fields["runs"])}))
+        return cls(**(fields | {"runs": tuple(map(_run, fields["runs"]))}))
 
     def following(self, runs: tuple[Run, ...], header: dict[str, Any]) -> "Manifest":
         """Returns the manifest of the next version, with these runs and this header."""
         return replace(self, version=self.version + 1, runs=runs, header=header)
+
+
+def _run(stored: Mapping[str, Any]) -> Run:
+    """Returns the description of a run in a manifest."""
+    fields = {name: stored[key] for name, key in _STORED_NAMES.items() if key in stored}
+    return Run(**fields, **{key: value for key, value in stored.items() if key not in _STORED_NAMES.values()})
 
 
 def newest_record(texts: Iterable[str]) -> Manifest | None:

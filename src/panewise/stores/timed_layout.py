@@ -18,7 +18,7 @@ from panewise.stores.ordered_map import OrderedMap, Snapshot, prefix_end
 BY_TIME, BY_KEY = b"t", b"k"
 EVERY_KEY = (b"", b"\xff")  # below and above all encoded keys
 _EVERY_REST = b"\xff" * 9  # above all rests
-_KEY = 9  # where the key begins in an entry by time, if no rest precedes it
+_KEY = 9  # where the key begins in a place by time, if no rest precedes it
 _MISSES = 64  # entries of other keys that are read before a search, which costs as much as some entries
 _MOST_LATE = 1 << 16
 
@@ -36,6 +36,7 @@ class TimedLayout:
 
     def __init__(self, rest: int, prefix: bytes = BY_TIME, *, rest_first: bool = False) -> None:
         self._rest, self._prefix, self._rest_first = rest, prefix, rest_first
+        self._key = _KEY + rest if rest_first else _KEY  # where the key begins in a place by time
 
     def places(self, time: bytes, key: bytes, rest: bytes = b"") -> tuple[bytes, bytes]:
         """Returns both places of an entry: by time, and by key."""
@@ -45,10 +46,16 @@ class TimedLayout:
     def by_key(self, place: bytes) -> bytes:
         """Returns the place by key of an entry, given the one by time."""
         if self._rest_first:
-            at = _KEY + self._rest
-            return BY_KEY + place[at:] + place[1:at]
+            return BY_KEY + place[self._key :] + place[1 : self._key]
         end = len(place) - self._rest
         return BY_KEY + place[_KEY:end] + place[1:_KEY] + place[end:]
+
+    def entry(self, place: bytes, data: bytes) -> TimedEntry:
+        """Returns the entry of a place by time."""
+        if self._rest_first:
+            return decode_int64(place, 1), place[self._key :], place[_KEY : self._key], data
+        end = len(place) - self._rest
+        return decode_int64(place, 1), place[_KEY:end], place[end:], data
 
     def read_key(
         self,
@@ -80,7 +87,8 @@ class TimedLayout:
     ) -> Iterator[TimedEntry]:
         """Yields the entries of a range of keys from the first to the last of two times, as `read_key` does.
 
-        After some entries of other keys it searches for the range of keys at that time, or at the next one.
+        They are in the order of their places by time. After some entries of other keys it searches for the
+        range of keys at that time, or at the next one; if rests precede keys, also at that rest, or the next.
         So the cost depends on the times and on what is found, and not on the entries of other keys.
         """
         if keys[0] > keys[1] or times[0] > times[1]:
@@ -89,34 +97,34 @@ class TimedLayout:
         while end is None or start < end:
             misses = 0
             for place, data in opened.scan(start, end, backward=backward):
-                split = len(place) - self._rest
-                key = place[_KEY:split]
+                entry = self.entry(place, data)
+                key = entry[1]
                 if keys[0] <= key <= keys[1]:
-                    misses, rest = 0, place[split:]
-                    if rest <= last_rest:
-                        yield decode_int64(place, 1), key, rest, data
+                    misses = 0
+                    if entry[2] <= last_rest:
+                        yield entry
                     continue
                 misses += 1
                 if misses == _MISSES:
-                    start, end = _search(place[:_KEY], key, keys, (start, end), backward)
+                    start, end = _search(place[: self._key], key, keys, (start, end), backward)
                     break
             else:
                 return
 
 
 def _search(
-    time: bytes, key: bytes, keys: tuple[bytes, bytes], rest: tuple[bytes, bytes | None], backward: bool
+    before: bytes, key: bytes, keys: tuple[bytes, bytes], rest: tuple[bytes, bytes | None], backward: bool
 ) -> tuple[bytes, bytes | None]:
     """Returns the range to scan after an entry whose key is not in the range of keys.
 
-    `time` is what its place begins with. If the keys are still ahead, they follow at the same time.
+    `before` is what precedes the key in its place. If the keys are still ahead, they follow after the same.
     """
     start, end = rest
     if backward:
-        return start, prefix_end(time + keys[1]) if key > keys[1] else time
+        return start, prefix_end(before + keys[1]) if key > keys[1] else before
     if key < keys[0]:
-        return time + keys[0], end
-    following = prefix_end(time)
+        return before + keys[0], end
+    following = prefix_end(before)
     assert following is not None, "a place by time does not begin with bytes of 255 only"
     return following, end
 

@@ -26,6 +26,7 @@ from panewise.stores.value_codec import decode_value, encode_value
 WindowLike: TypeAlias = tuple[InstantLike, InstantLike]
 
 _BY_WINDOW = b"w"
+_NO_KEY = b""  # in a plain storage, and in what the places of a window begin with
 _LAYOUT = TimedLayout(8, _BY_WINDOW, rest_first=True)
 
 
@@ -67,8 +68,8 @@ class _Storage(Store):
         place = _BY_WINDOW if window is None else _place(window)
 
         def read(opened: Snapshot) -> Iterator[StoredWindow]:
-            for entry, data in opened.scan(place, prefix_end(place), backward=backward):
-                yield _entry(entry, data)
+            for by_time, data in opened.scan(place, prefix_end(place), backward=backward):
+                yield _entry(by_time, data)
 
         return self._entries(read)
 
@@ -286,9 +287,9 @@ def _place(window: WindowLike) -> bytes:
     if start > end:
         fault, rule = f"window={window!r}", "a window does not end before it starts"
         raise InputError(fault, rule, "give (start, end)")
-    return _BY_WINDOW + encode_int64(end) + encode_int64(start)
+    return _LAYOUT.places(encode_int64(end), _NO_KEY, encode_int64(start))[0]
 
 
 def _entry(place: bytes, data: bytes) -> StoredWindow:
-    key = decode_key(place, 17)[0] if len(place) > 17 else None
-    return StoredWindow(decode_int64(place, 9), decode_int64(place, 1), key, decode_value(data))
+    end, key, start, value = _LAYOUT.entry(place, data)
+    return StoredWindow(decode_int64(start), end, decode_key(key)[0] if key else None, decode_value(value))

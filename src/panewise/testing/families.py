@@ -24,9 +24,8 @@ def _no_call(operator: Any, op: str, partition: Mapping[str, Any]) -> Any:
 class TestingParts:
     """The events that only operators of this family have, and how they are played.
 
-    The ops "checkpoint" and "reset" are played by the runtimes: an operator that has them has a
-    :class:`panewise.engine.protocol.PartitionControl` in the engine, and methods `checkpoint()` and `reset()`
-    in the oracle.
+    In the engine the ops "checkpoint", "reset" and "reset_to_initial" are played by the runtime, as the life
+    cycle of standalone operators plays them. In the oracle all ops are methods.
 
     Attributes:
         ops: the ops with the fields of their events.
@@ -65,14 +64,10 @@ def parts_for_tests(spec: Specification) -> TestingParts:
 
 
 def _with_partitions(operator: "Operator", op: str, partition: Mapping[str, Any]) -> Any:
-    partitions = operator.partitions
-    assert partitions is not None
-    match op:
-        case "evict":
-            return partitions.evict(dict(partition))
-        case "reset_to_initial":
-            return partitions.reset_to_initial()
-    return operator.advance()  # a drain: nothing is outstanding (semantics 10.21)
+    if op == "drain":
+        return operator.advance()  # nothing is outstanding (semantics 10.21)
+    assert op == "evict" and operator.partitions is not None
+    return operator.partitions.evict(dict(partition))
 
 
 def _of_oracle(interpreter: Any, op: str, partition: Mapping[str, Any]) -> Any:

@@ -28,7 +28,7 @@ def test_offsets_are_received_one_by_one(most: int, batches: list[list[int]]) ->
             apart.receive([(offset, offset)])
         together.receive((offset, offset) for offset in batch)
         assert together == apart
-        assert len(together.runs()) <= most
+        assert len(together.intervals()) <= most
 
 
 def test_a_run_is_received_as_a_whole() -> None:

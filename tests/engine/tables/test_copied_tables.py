@@ -52,11 +52,11 @@ class _Copy(CopiedTables[Any, int]):
 def test_a_copy_follows_the_tables_that_got_its_rows() -> None:
     copy, state = _Copy(10), _state()
     assert not copy.is_copy_of(state)
-    assert copy.is_read(state)
+    assert copy.ensure_copy_of(state)
     state = _state()
     assert not copy.is_copy_of(state)
     copy.follow(state)
-    assert copy.is_read(state)
+    assert copy.ensure_copy_of(state)
     assert copy.reads == 1
 
 
@@ -81,7 +81,7 @@ def test_a_state_takes_the_clocks_that_wait_in_a_copy() -> None:
 def test_a_large_copy_is_not_read_after_each_step() -> None:
     """Otherwise late rows, each of which is a step of the engine, would read the whole state each."""
     copy = _Copy(5_000)
-    were_read = [copy.is_read(_state()) for _ in range(12)]
+    were_read = [copy.ensure_copy_of(_state()) for _ in range(12)]
     assert were_read == [True, *[False] * 4] * 2 + [True, False]
 
 
@@ -89,14 +89,14 @@ def test_tables_that_cannot_be_read_are_not_read_for_each_message() -> None:
     """A NaN among many stored rows would otherwise make each message as slow as a read of all of them."""
     copy, state = _Copy(5_000), _state()
     copy.error = True
-    assert [copy.is_read(state) for _ in range(12)] == [False] * 12
+    assert [copy.ensure_copy_of(state) for _ in range(12)] == [False] * 12
     assert copy.reads == 3
     assert copy.size == 0
 
 
 def test_a_copy_that_is_too_large_is_discarded() -> None:
     copy, state = _Copy(MOST + 1), _state()
-    assert copy.is_read(state)
+    assert copy.ensure_copy_of(state)
     copy.follow(state)
     assert not copy.is_copy_of(state)
     assert copy.size == 0

@@ -133,9 +133,9 @@ def test_a_run_has_its_ends_and_its_longest_wait() -> None:
         pl.Series(FIRED, [None, 3, 1]), pl.Series(PENDING, [1, 1, 0])
     )
     told = RunRows.sorted_by_hash(rows, SHAPE).described("a", 4)
-    assert (told.rows, told.low, told.high, told.waiting, told.part) == (3, 10, 60, 3, 4)
+    assert (told.rows, told.low, told.high, told.earliest_since, told.part) == (3, 10, 60, 3, 4)
     idle = RunRows.sorted_by_hash(rows.with_columns(pl.lit(0).alias(PENDING)), SHAPE).described("b", None)
-    assert idle.waiting is None
+    assert idle.earliest_since is None
 
 
 def test_parts_are_disjoint_and_together_everything() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import Self
 
 import polars as pl
 
@@ -46,8 +47,13 @@ class CogroupSides(WindowsOfSides):
         """Returns nothing, as the windows are those of the operator that follows."""
         return pl.DataFrame()
 
+    @property
+    def combined_input(self) -> Self:
+        """The operations on partials: the operator itself has them."""
+        return self
+
     def add_combined(self, partials: pl.DataFrame, port: str = LEFT) -> Output:
-        """Takes partials that the port returned. Those of both sides have one evaluation (semantics 43.6)."""
+        """Takes partials for the next `add_together`: both sides have one evaluation (semantics 43.6)."""
         self._partials = {**self._partials, port: partials}
         return self._nothing[port]
 

@@ -18,7 +18,7 @@ import polars as pl
 
 from panewise.engine.columns import END, START
 from panewise.engine.deduplicate.plan import DeduplicatePlan, group_horizon, taken_until
-from panewise.engine.deduplicate.state import GROUPS, WAITING
+from panewise.engine.deduplicate.state import GROUPS, WAITING, DeduplicateState
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.merged_header import HeaderRules
@@ -44,7 +44,7 @@ def inspect(spec: DeduplicateOperator, header: Mapping[str, Any], read: TableRea
 PARTS: Final = EngineParts(
     compile=with_one_input(DeduplicatePlan),
     operator=with_one_input(on_call("panewise.engine.deduplicate.operator:DeduplicateEngine")),
-    tables=lambda spec: (GROUPS, WAITING),
+    tables=lambda spec: DeduplicateState.TABLES,
     inspect=inspect,
     header_rules=lambda spec: HeaderRules({"arrived": max}),
 )

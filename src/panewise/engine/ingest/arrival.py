@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from panewise.engine.columns import PLACE, TIME
-from panewise.engine.ingest.offsets import Offsets, Stretch
+from panewise.engine.ingest.offsets import OffsetInterval, Offsets
 from panewise.engine.kernels.small_frames import ordered
 from panewise.errors import StateError
 from panewise.spec import Entry, Position
@@ -23,11 +23,11 @@ MARK = "__mark"
 # With unordered positions: the first offset of the interval that ends at the mark. Null if the mark is the
 # floor.
 FROM = "__from"
-_RUN = "__run"
+_INTERVAL = "__interval"
 
 
 def placed(rows: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows with their positions in the input, which break ties."""
+    """Returns the rows with ``__place``, their places in the batch, which break ties."""
     return rows if PLACE in rows.columns else rows.with_row_index(PLACE)
 
 
@@ -110,16 +110,18 @@ class Marks:
         """Returns what rows add to the marks.
 
         For each (source, partition) this is the highest offset or, for positions that are not ordered, the
-        runs of consecutive offsets.
+        intervals of consecutive offsets.
         """
         by, offset = list(position.columns[:-1]), pl.col(position.offset)
         if position.ordered:
             return rows.group_by(by, maintain_order=True).agg(offset.max().alias(MARK))
         offsets = rows.select(*by, offset.cast(pl.Int64).alias(MARK)).unique().sort(*by, MARK)
-        # A run begins where the offset is not the one after that of the row before.
+        # An interval begins where the offset is not the one after that of the row before.
         begins = (pl.col(MARK) != pl.col(MARK).shift(1).over(by) + 1).fill_null(True)
-        runs = offsets.with_columns(begins.cum_sum().alias(_RUN)).group_by([*by, _RUN], maintain_order=True)
-        return runs.agg(pl.col(MARK).first().alias(FROM), pl.col(MARK).last()).drop(_RUN)
+        intervals = offsets.with_columns(begins.cum_sum().alias(_INTERVAL)).group_by(
+            [*by, _INTERVAL], maintain_order=True
+        )
+        return intervals.agg(pl.col(MARK).first().alias(FROM), pl.col(MARK).last()).drop(_INTERVAL)
 
     def _unseen(self, position: Position, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows whose offsets are in no interval and above the floor."""
@@ -131,16 +133,16 @@ class Marks:
         ]
         return rows.filter(pl.Series(fresh, dtype=pl.Boolean))
 
-    def _received(self, position: Position, runs: pl.DataFrame) -> "Marks":
-        """Returns the marks after runs of offsets are received, for positions that are not ordered."""
+    def _received(self, position: Position, received: pl.DataFrame) -> "Marks":
+        """Returns the marks after intervals of offsets are received, for positions that are not ordered."""
         known = self._offsets(position)
-        arrived: dict[tuple[Any, ...], list[Stretch]] = {}
-        for *origin, first, last in runs.rows():
+        arrived: dict[tuple[Any, ...], list[OffsetInterval]] = {}
+        for *origin, first, last in received.rows():
             arrived.setdefault(tuple(origin), []).append((first, last))
         for of_source, intervals in arrived.items():
             known.setdefault(of_source, Offsets(position.remember or 1)).receive(intervals)
         rows = [(*origin, *interval) for origin, offsets in known.items() for interval in offsets.rows()]
-        table = pl.DataFrame(rows, schema=runs.schema, orient="row")
+        table = pl.DataFrame(rows, schema=received.schema, orient="row")
         return Marks(table.sort(*position.columns[:-1], FROM))
 
     def _offsets(self, position: Position) -> dict[tuple[Any, ...], Offsets]:

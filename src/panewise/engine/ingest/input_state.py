@@ -1,4 +1,9 @@
-"""What operators with one input have in common: clocks and replay marks in the state, and their steps."""
+"""What operators with one input have in common: clocks and replay marks in the state, and their steps.
+
+Invariant: a step replaces the state, and changes no value in it. So a caller that has the state from before a
+step can return to it. Cost: the steps here do not depend on the size of the state; what a family does for its
+rows and clocks adds to them.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -10,7 +15,7 @@ import polars as pl
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.arrival import Marks
 from panewise.engine.ingest.output import Counts, Output
-from panewise.engine.ingest.validate import NEVER, InputPort, with_time
+from panewise.engine.ingest.validate import CombinedInput, InputPort, with_time
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.progress.multi_input import InputWatermark, InputWatermarks, latest_of
 from panewise.engine.tables.stored_table import StoredTable
@@ -108,9 +113,10 @@ S = TypeVar("S", bound=InputState)
 class UncombinedOperator:
     """An operator that takes no partials."""
 
-    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
-        """Raises AssertionError. It is never called, because the ports combine no rows."""
-        raise AssertionError(NEVER)
+    @property
+    def combined_input(self) -> CombinedInput | None:
+        """None: the ports combine no rows."""
+        return None
 
 
 class SingleInput(ABC, Generic[P, S]):

@@ -6,7 +6,7 @@ removed, and the floor rises to its end. The floor also rises over received offs
 
 The offsets of a batch are received in ascending order, so each is above every floor that the batch has made.
 Therefore a batch has the same effect as its rows one by one. Cost: a look-up is a binary search among at most
-`most` intervals. A batch costs a sort of its runs, and a search and an insertion for each.
+`most` intervals. A batch costs a sort of its own intervals, and a search and an insertion for each.
 """
 
 from bisect import bisect_right
@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-Stretch: TypeAlias = tuple[int, int]  # the first and the last of consecutive offsets
+OffsetInterval: TypeAlias = tuple[int, int]  # the first and the last of consecutive offsets
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Offsets:
     >>> offsets = Offsets(2)
     >>> offsets.receive([(5, 6), (9, 9)]), offsets.receive([(2, 2)])
     (None, None)
-    >>> offsets.floor, offsets.runs(), offsets.has(7), offsets.has(1)
+    >>> offsets.floor, offsets.intervals(), offsets.has(7), offsets.has(1)
     (2, [(5, 6), (9, 9)], False, True)
     """
 
@@ -35,13 +35,13 @@ class Offsets:
     first: list[int] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
 
-    def runs(self) -> list[Stretch]:
+    def intervals(self) -> list[OffsetInterval]:
         """Returns the intervals, in ascending order."""
         return list(zip(self.first, self.last, strict=True))
 
     def rows(self) -> list[tuple[int | None, int]]:
         """Returns the floor, with None as its first offset, and the intervals."""
-        return [*([] if self.floor is None else [(None, self.floor)]), *self.runs()]
+        return [*([] if self.floor is None else [(None, self.floor)]), *self.intervals()]
 
     def load(self, first: int | None, last: int) -> None:
         """Adds one of :meth:`rows`, which come in ascending order."""
@@ -58,12 +58,12 @@ class Offsets:
         place = bisect_right(self.first, offset) - 1
         return place >= 0 and offset <= self.last[place]
 
-    def receive(self, runs: Iterable[Stretch]) -> None:
-        """Receives the offsets of these runs, in ascending order.
+    def receive(self, intervals: Iterable[OffsetInterval]) -> None:
+        """Receives the offsets of these intervals, in ascending order.
 
         Offsets that already count as received change nothing.
         """
-        for start, end in united(runs):
+        for start, end in united(intervals):
             at = start
             # Each round moves `at` past offsets that count as received, or receives offsets from `at` on.
             while at <= end:
@@ -83,7 +83,7 @@ class Offsets:
         until = end if following is None else min(end, following - 1)
         touches = self.floor == at - 1 or (place >= 0 and self.last[place] == at - 1)
         # Only the first offset begins an interval, or extends the next one to the left. The others extend the
-        # interval that then contains it, so a run has the same effect as its offsets one by one.
+        # interval that then contains it, so an interval has the same effect as its offsets one by one.
         if not touches and following != at + 1:
             self.first.insert(place + 1, at)
             self.last.insert(place + 1, at)
@@ -113,16 +113,16 @@ class Offsets:
             self.last[place] = reached
 
 
-def united(runs: Iterable[Stretch]) -> list[Stretch]:
-    """Returns the runs in ascending order. Runs that overlap or directly follow each other become one.
+def united(intervals: Iterable[OffsetInterval]) -> list[OffsetInterval]:
+    """Returns the intervals in ascending order. Those that overlap or directly follow each other become one.
 
     >>> united([(4, 5), (1, 2), (3, 3), (9, 9)])
     [(1, 5), (9, 9)]
     """
-    runs_in_order: list[Stretch] = []
-    for start, end in sorted(runs):
-        if runs_in_order and start <= runs_in_order[-1][1] + 1:
-            runs_in_order[-1] = (runs_in_order[-1][0], max(end, runs_in_order[-1][1]))
+    merged: list[OffsetInterval] = []
+    for start, end in sorted(intervals):
+        if merged and start <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            runs_in_order.append((start, end))
-    return runs_in_order
+            merged.append((start, end))
+    return merged

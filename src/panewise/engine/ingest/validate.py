@@ -9,7 +9,7 @@ reasons are computed. The cost is one pass over the columns that are tested.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, Self, TypeAlias
+from typing import Protocol, Self, TypeAlias
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from panewise.chrono import MIN_INSTANT, saturating_add
 from panewise.engine.columns import ONE_KEY, PLACE, REASON, ROW, TIME, key_columns
 from panewise.engine.ingest import arrival
 from panewise.engine.ingest.late_output import late_schema
+from panewise.engine.ingest.output import Output
 from panewise.engine.kernels.small_frames import constant_column
 from panewise.errors import SpecError
 from panewise.families import INPUT
@@ -24,8 +25,6 @@ from panewise.spec import Entry, RowInputs, row_driven
 
 BAD_TIME, OUT_OF_RANGE, BAD_TYPE = "__bad_time", "__out_of_range", "__bad_type"
 FAULTS = (BAD_TIME, OUT_OF_RANGE, BAD_TYPE)  # flags of rows whose columns were not typed
-
-NEVER: Final = "rows of this operator are never pre-aggregated"
 
 Assign: TypeAlias = Callable[[pl.DataFrame], tuple[pl.DataFrame, pl.DataFrame]]
 
@@ -144,27 +143,27 @@ def _reasons(spec: Entry, rows: pl.DataFrame, processing_time: int) -> list[tupl
     tests = _time_reasons(rows)
     bad_type = pl.col(BAD_TYPE) if BAD_TYPE in rows.columns else pl.lit(None, dtype=pl.String)
 
-    def not_given(column: str, reason: str) -> None:
+    def refuse_nulls(column: str, reason: str) -> None:
         if rows[column].null_count():
             tests.append((pl.col(column).is_null() & (bad_type.is_null() | (bad_type != column)), reason))
 
     keys = () if spec.null_keys else spec.keys
     for key in keys:
-        not_given(key, f"key {key} is null (null_keys=False)")
+        refuse_nulls(key, f"key {key} is null (null_keys=False)")
     floats = [key for key in keys if rows.schema[key].is_float()]
     tests += [
         (pl.col(key).is_nan().fill_null(False), f"key {key} is NaN (null_keys=False)") for key in floats
     ]
     for column in (spec.position.partition, spec.position.offset) if spec.position else ():
-        not_given(column, "position is null")
+        refuse_nulls(column, "position is null")
     if BAD_TYPE in rows.columns:
         tests.append((bad_type.is_not_null(), BAD_TYPE))
     if spec.max_future_skew is not None:
-        horizon = saturating_add(processing_time, spec.max_future_skew.us)
-        tests.append(((pl.col(TIME) > horizon).fill_null(False), "event time is too far ahead"))
+        latest = saturating_add(processing_time, spec.max_future_skew.us)
+        tests.append(((pl.col(TIME) > latest).fill_null(False), "event time is too far ahead"))
     inputs = None if spec.watermark is None else row_driven(spec.watermark)
     if inputs is not None and inputs.column is not None:
-        not_given(inputs.column, f"input {inputs.column} is null")
+        refuse_nulls(inputs.column, f"input {inputs.column} is null")
         tests.append(
             (~pl.col(inputs.column).is_in(inputs.names).fill_null(True), f"input {inputs.column} is unknown")
         )
@@ -269,6 +268,17 @@ class Port(Protocol):
         """Merges the partials of several readers."""
 
 
+class CombinedInput(Protocol):
+    """What only operators can do whose ports combine rows before they reach the state."""
+
+    def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
+        """Adds partials that :meth:`Port.combine` returned.
+
+        An operator with several ports may evaluate them in the next `add_together`, together with those of
+        the other ports. This call then must come before the state is stored.
+        """
+
+
 class UncombinedPort:
     """A port that combines no rows, as the operator needs each of them, in their order."""
 
@@ -278,7 +288,7 @@ class UncombinedPort:
 
     def combine(self, valid: pl.DataFrame) -> pl.DataFrame:
         """Raises AssertionError. It is never called, because `can_combine` is False."""
-        raise AssertionError(NEVER)
+        raise AssertionError("rows of this operator are never pre-aggregated")
 
     combine_again = combine
 

@@ -107,7 +107,7 @@ class RecordPairs(CopiedTables[JoinState, JoinClocks]):
         clocks = self.clocks_of(state)
         horizon = clocks.horizon(self._spec, port)
         late = horizon is not None and (time < horizon or horizon == MAX_INSTANT)
-        if late or not self.is_read(state):
+        if late or not self.ensure_copy_of(state):
             return None
         at, pair = self._at[port], self._pair
         key = tuple([row[at[name]] for name in self._keys[port]])

@@ -115,6 +115,15 @@ def no_rows(columns: Mapping[str, pl.DataType]) -> pl.DataFrame:
     return _no_rows(tuple(columns.items()))
 
 
+def emptied(frame: pl.DataFrame) -> pl.DataFrame:
+    """Returns a frame with the same columns, without rows.
+
+    Unlike `frame.clear()` it keeps no memory of the frame. A cleared column of one row keeps its value, which
+    may be long.
+    """
+    return no_rows(frame.schema)
+
+
 def typed(frame: pl.DataFrame, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
     """Returns the columns of a schema, in its order and with its types."""
     columns = (frame.get_column(name) for name in schema)

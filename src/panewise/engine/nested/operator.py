@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import polars as pl
 
@@ -138,15 +138,22 @@ class NestedEngine(ABC, Generic[F, S]):
 
     def add(self, rows: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds a batch of rows of a port."""
-        return self._one(lambda: self.first.add(rows, port))
+        return self._single_output(lambda: self.first.add(rows, port))
 
     def add_batch(self, rows: Mapping[str, pl.DataFrame]) -> list[Output]:
         """Adds a batch with rows of one port or several. Returns an output for each port in it."""
         return self._step(lambda: self.first.add_batch(rows))
 
+    @property
+    def combined_input(self) -> Self | None:
+        """The operations on partials: the operator itself has them, if the first operator has."""
+        return None if self.first.combined_input is None else self
+
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials that the port has returned."""
-        return self._one(lambda: self.first.add_combined(partials, port))
+        of_first = self.first.combined_input
+        assert of_first is not None, "only ports of an operator with a combined_input combine rows"
+        return self._single_output(lambda: of_first.add_combined(partials, port))
 
     def add_together(
         self, valid: Mapping[str, pl.DataFrame], latest: Mapping[str, Mapping[str, int]]
@@ -158,17 +165,17 @@ class NestedEngine(ABC, Generic[F, S]):
         self, processing_time: int | None = None, watermark: int | None = None, source: str | None = None
     ) -> Output:
         """Moves the clocks. `source` is the input that reports the watermark; None: all do."""
-        return self._one(lambda: self.first.advance(processing_time, watermark, source))
+        return self._single_output(lambda: self.first.advance(processing_time, watermark, source))
 
     def finish(self, port: str | None = None) -> Output:
         """Ends the input of a port, or of all ports."""
-        return self._one(lambda: self.first.finish(port))
+        return self._single_output(lambda: self.first.finish(port))
 
     def evaluate_all(self) -> Output:
         """Evaluates what the first operator stores once, after a change of its specification."""
-        return self._one(self.first.evaluate_all)
+        return self._single_output(self.first.evaluate_all)
 
-    def _one(self, step: Callable[[], Output]) -> Output:
+    def _single_output(self, step: Callable[[], Output]) -> Output:
         (output,) = self._step(lambda: [step()])
         return output
 

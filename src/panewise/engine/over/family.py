@@ -48,7 +48,7 @@ from panewise.engine.columns import END, key_columns
 from panewise.engine.family_parts import EngineParts, Inspection, TableReader, on_call, with_one_input
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.over.plan import OverPlan, passed_until
-from panewise.engine.over.state import WAITING
+from panewise.engine.over.state import WAITING, OverState
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import OverOperator
 from panewise.state.manifest import checked
@@ -64,7 +64,7 @@ def inspect(spec: OverOperator, header: Mapping[str, Any], read: TableReader) ->
 PARTS: Final = EngineParts(
     compile=with_one_input(OverPlan),
     operator=with_one_input(on_call("panewise.engine.over.operator:OverEngine")),
-    tables=lambda spec: (WAITING,),
+    tables=lambda spec: OverState.TABLES,
     inspect=inspect,
     record_rows=on_call("panewise.engine.over.records:record_rows"),
 )

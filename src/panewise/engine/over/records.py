@@ -84,7 +84,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
         """Adds a valid row that is not late. Returns what is emitted; None if the engine must add it."""
         clocks = self.clocks_of(state)
         late = self._timed and clocks.watermark is not None and time < clocks.watermark
-        if clocks.finished or late or not self.is_read(state):
+        if clocks.finished or late or not self.ensure_copy_of(state):
             return None
         try:
             for place in self._floats:
@@ -106,7 +106,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
     def _advanced(self, state: OverState, clocks: Clocks) -> Panes | None:
         """Emits the rows that pass at these clocks; None if the engine must do it."""
         until = passed_until(self._plan.spec, clocks)
-        if clocks.finished or not self.is_read(state):
+        if clocks.finished or not self.ensure_copy_of(state):
             return None
         waiting, due = self._waiting, []
         while until is not None and waiting and waiting[0][0] <= until:

@@ -16,7 +16,7 @@ from panewise.engine.family_parts import EngineParts, Inspection, TableReader, o
 from panewise.engine.ingest.input_state import read_clocks
 from panewise.engine.merged_header import HeaderRules
 from panewise.engine.policy.plan import PolicyPlan
-from panewise.engine.policy.state import PARTITIONS
+from panewise.engine.policy.state import PARTITIONS, PolicyState
 from panewise.engine.progress.clocks import Clocks
 from panewise.spec import StreamWindow
 from panewise.state.manifest import checked
@@ -33,7 +33,7 @@ def inspect(spec: StreamWindow, header: Mapping[str, Any], read: TableReader) ->
 PARTS: Final = EngineParts(
     compile=with_one_input(PolicyPlan),
     operator=with_one_input(on_call("panewise.engine.policy.operator:PolicyEngine")),
-    tables=lambda spec: (PARTITIONS,),
+    tables=lambda spec: PolicyState.TABLES,
     inspect=inspect,
     header_rules=lambda spec: HeaderRules({"tally": max}),
 )

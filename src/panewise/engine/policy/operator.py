@@ -26,18 +26,17 @@ from panewise.engine.policy import events
 from panewise.engine.policy.listeners import ListenerLog
 from panewise.engine.policy.partitions import Partitions
 from panewise.engine.policy.plan import PolicyPlan
-from panewise.engine.policy.pool import Tuples, bare, comparable
+from panewise.engine.policy.pool import Tuples, comparable
 from panewise.engine.policy.state import PolicyState
 from panewise.engine.policy.validate import is_marker, split
 from panewise.engine.progress.clocks import Clocks
-from panewise.engine.protocol import OperatorState
 from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.spec import StreamWindow
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.operators.policy.events import counts_all
 from panewise.spec.operators.policy.policies import DeltaPolicy
 
-_Work = Callable[[Partitions], None]
+_Policies = Callable[[Partitions], None]
 
 
 class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
@@ -50,7 +49,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
 
     @property
     def partitions(self) -> Self:
-        """What can be done with partitions: the operator itself has the methods."""
+        """The operations on partitions: the operator itself has the methods."""
         return self
 
     def horizons(self, clocks: Clocks) -> dict[str, int | None]:
@@ -70,7 +69,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         ordered = arrival.in_order(self.plan.entry, arrival.placed(valid))
         fresh = self.state.marks.without_replays(self.plan.entry, ordered)
         self.raise_marks(self.state.marks.after(self.plan.entry, ordered))
-        output, replays = self._process(fresh), ordered.height - fresh.height
+        output, replays = self._added_rows(fresh), ordered.height - fresh.height
         return replace(output, counts=output.counts + Counts(rows_in=replays, replays=replays))
 
     def advance(
@@ -86,7 +85,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         """Ends the input: every partition is purged, and raises FINAL."""
         if self.state.clocks.finished:
             return self._nothing
-        output = self._all(self._begun(Partitions.finish))
+        output = self._run_on_all(self._with_only_partition(Partitions.finish))
         self.state = replace(self.state, clocks=replace(self.state.clocks, finished=True))
         return output
 
@@ -95,30 +94,11 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         stored = self.state.partitions.find(self.plan.named(partition))
         tuples = self._tuples(self._choices(stored), self._no_rows())
 
-        def evict_found(partitions: Partitions) -> None:
+        def evict_partition(partitions: Partitions) -> None:
             for number in tuples.numbers_of(self.plan, stored):
                 partitions.evict(number)
 
-        return self._worked(tuples, evict_found)
-
-    def reset(self, before: OperatorState) -> Output:
-        """Returns to an earlier state (semantics 10.22).
-
-        Processing time does not decrease. Events that are due at it are raised.
-        """
-        assert isinstance(before, PolicyState)
-        self.state = replace(
-            before, clocks=replace(before.clocks, processing_time=self.state.clocks.processing_time)
-        )
-        self.changed = True
-        return self._work(self._choices(self._overdue()), Partitions.due)
-
-    def reset_to_initial(self) -> Output:
-        """Returns to the state before the first tuple, except for processing time (semantics 10.22)."""
-        everything = self.state.partitions.all()
-        self._store(everything.clear(), bare(self.plan, everything))
-        self.state = PolicyState(partitions=self.state.partitions, clocks=self.state.clocks)
-        return self._nothing
+        return self._run(tuples, evict_partition)
 
     def live(self) -> pl.DataFrame:
         """Returns the stored partitions.
@@ -131,7 +111,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         output = self.state.partitions.all().select(*keys, *bounds, pending, pl.lit(False).alias("closed"))
         return output.sort(self.plan.spec.partition_by, nulls_last=False) if keys else output
 
-    def _process(self, rows: pl.DataFrame) -> Output:
+    def _added_rows(self, rows: pl.DataFrame) -> Output:
         if self.state.clocks.finished:
             own_columns = {REASON: pl.lit("finished"), **NO_WINDOWS}
             late = rows.select(late_columns(self.plan.late_schema, own_columns, self.state.clocks))
@@ -166,7 +146,7 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
                 else:
                     partitions.insert(*next(following))
 
-        return self._worked(tuples, self._begun(process) if markers.any() else process)
+        return self._run(tuples, self._with_only_partition(process) if markers.any() else process)
 
     def _compared(self, tuples: pl.DataFrame) -> list[Any]:
         """Returns for each tuple the value that the trigger compares, None if it compares none."""
@@ -181,8 +161,8 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
             return self._nothing
         overdue = self._overdue()
         if not self.plan.spec.partition_by and overdue.is_empty() and self.state.partitions.all().is_empty():
-            return self._all(self._begun(Partitions.due))
-        return self._nothing if overdue.is_empty() else self._work(self._choices(overdue), Partitions.due)
+            return self._run_on_all(self._with_only_partition(Partitions.due))
+        return self._nothing if overdue.is_empty() else self._run_on(self._choices(overdue), Partitions.due)
 
     def _choices(self, stored: pl.DataFrame) -> pl.DataFrame:
         """Returns the partitions to load: all if a listener may evict any of them, else those affected."""
@@ -195,23 +175,23 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
         now = self.state.clocks.processing_time
         return self.state.partitions.select(pl.col(END) <= now, lambda run: run.low <= now)
 
-    def _begun(self, work: _Work) -> _Work:
-        """Returns the work, preceded by the creation of the only partition of an operator without keys.
+    def _with_only_partition(self, policies: _Policies) -> _Policies:
+        """Returns the policies, preceded by the creation of the only partition of an operator without keys.
 
-        The number of this partition is 0. With keys, the work is returned as it is.
+        The number of this partition is 0. With keys, the policies are returned as they are.
         """
         if self.plan.spec.partition_by:
-            return work
+            return policies
 
         def begin_and(partitions: Partitions) -> None:
             if not partitions.live:
                 partitions.begin(0)
-            work(partitions)
+            policies(partitions)
 
         return begin_and
 
-    def _all(self, work: _Work) -> Output:
-        return self._work(self.state.partitions.all(), work)
+    def _run_on_all(self, policies: _Policies) -> Output:
+        return self._run_on(self.state.partitions.all(), policies)
 
     def _no_rows(self) -> pl.DataFrame:
         one_key = {key: pl.Int8() for key in self.plan.keys if key == ONE_KEY}
@@ -220,16 +200,16 @@ class PolicyEngine(UncombinedOperator, SingleInput[PolicyPlan, PolicyState]):
     def _tuples(self, stored: pl.DataFrame, rows: pl.DataFrame) -> Tuples:
         return Tuples.from_stored(self.plan, stored, rows, self.state.clocks.processing_time)
 
-    def _work(self, stored: pl.DataFrame, work: _Work) -> Output:
-        return self._worked(self._tuples(stored, self._no_rows()), work)
+    def _run_on(self, stored: pl.DataFrame, policies: _Policies) -> Output:
+        return self._run(self._tuples(stored, self._no_rows()), policies)
 
-    def _worked(self, tuples: Tuples, work: _Work) -> Output:
+    def _run(self, tuples: Tuples, policies: _Policies) -> Output:
         """Runs the policies, stores the partitions that remain, and returns the panes of the events."""
         plan, now = self.plan, self.state.clocks.processing_time
         log = events.log_of(plan, tuples, now)
-        partitions = Partitions(plan.spec, tuples.pool(plan), log, now, self.state.tally)
+        partitions = Partitions(plan.spec, tuples.values(plan), log, now, self.state.tally)
         tuples.into(partitions)
-        work(partitions)
+        policies(partitions)
         panes = events.panes_of(plan, log, tuples, now)
         listeners = log.states if isinstance(log, ListenerLog) else {}
         self._store(tuples.put(plan, partitions, listeners), tuples.removed(plan, partitions))

@@ -36,8 +36,8 @@ class Partition:
         low: the place of its oldest tuple.
         high: the place after its newest tuple.
         acted: the processing time at which a time policy last acted, or at which the partition began.
-        used: the number of its last insertion.
-        fed: the processing time of its last insertion.
+        last_insertion: the number of its last insertion.
+        last_insertion_time: the processing time of its last insertion.
         untriggered: the insertions since the last TRIGGER by count.
         reference: the reference value of a trigger by delta; None before the first tuple.
         full: whether INITIAL_FULL has been raised.
@@ -48,8 +48,8 @@ class Partition:
     low: int
     high: int
     acted: int
-    used: int = 0
-    fed: int = 0
+    last_insertion: int = 0
+    last_insertion_time: int = 0
     untriggered: int = 0
     reference: Any = None
     full: bool = False
@@ -99,7 +99,7 @@ class Log:
 
 
 @dataclass
-class Pool:
+class TupleValues:
     """What the policies read of the tuples of a step.
 
     Attributes:
@@ -116,7 +116,7 @@ class Pool:
 class Partitions:
     """The partitions that a step concerns, in the order of their last insertions."""
 
-    def __init__(self, spec: StreamWindow, pool: Pool, log: Log, now: int, tally: int) -> None:
+    def __init__(self, spec: StreamWindow, pool: TupleValues, log: Log, now: int, tally: int) -> None:
         self._spec, self._pool, self._log, self._now = spec, pool, log, now
         self.tally = tally  # insertions so far
         self.live = log.live
@@ -129,7 +129,9 @@ class Partitions:
     def begin(self, number: int) -> Partition:
         """Creates a partition, and returns it."""
         at = self._pool.following[number]
-        partition = Partition(number, at, at, self._now, used=self.tally, fed=self._now)
+        partition = Partition(
+            number, at, at, self._now, last_insertion=self.tally, last_insertion_time=self._now
+        )
         self.live[number] = partition
         if self._spec.kind == "sliding" and isinstance(self._spec.evict, TimePolicy):
             self._fill(partition)
@@ -202,7 +204,7 @@ class Partitions:
         if isinstance(spec.trigger, TimePolicy):
             instants.append(partition.acted + spec.trigger.duration.us)
         if isinstance(spec.partition_eviction, PartitionAge):
-            instants.append(partition.fed + spec.partition_eviction.duration.us)
+            instants.append(partition.last_insertion_time + spec.partition_eviction.duration.us)
         return min(instants)
 
     def _into_tumbling(self, partition: Partition) -> None:
@@ -274,7 +276,7 @@ class Partitions:
                 self._trigger(partition)
         if (
             isinstance(spec.partition_eviction, PartitionAge)
-            and now - partition.fed >= spec.partition_eviction.duration.us
+            and now - partition.last_insertion_time >= spec.partition_eviction.duration.us
         ):
             self._leave(partition, "PARTITION_EVICTION")
 
@@ -307,7 +309,8 @@ class Partitions:
 
     def _enter(self, partition: Partition, at: int) -> None:
         self.tally += 1
-        partition.used, partition.fed, partition.changed = self.tally, self._now, True
+        partition.last_insertion, partition.last_insertion_time = self.tally, self._now
+        partition.changed = True
         partition.high = self._pool.following[partition.number] = at + 1
         self._log.total += 1
         self._log.add("INSERTION", partition, at, at + 1)

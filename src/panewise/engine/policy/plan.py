@@ -1,4 +1,8 @@
-"""The plan of policy windows: their specification, compiled for the types of the input columns."""
+"""The plan of policy windows: their specification, compiled for the types of the input columns.
+
+Invariant: the columns of the table follow from the specification and these types alone. So a stored state
+fits the plan of a later start. Cost: a plan is compiled once for an operator.
+"""
 
 import math
 from collections.abc import Mapping
@@ -37,6 +41,9 @@ from panewise.spec.type_checks import check_types
 class PolicyPlan(UncombinedPort, InputPort):
     """The compiled policies.
 
+    Attributes:
+        output_keys: the expressions of the keys, as outputs show them.
+
     The table has one row for each partition. The end of the row is the first processing time at which
     something is due in the partition. So the table finds the partitions that a reading of the clock concerns
     without looking at the others. The rules of tuples are applied after validation, because markers need not
@@ -46,6 +53,10 @@ class PolicyPlan(UncombinedPort, InputPort):
     def __init__(self, spec: StreamWindow, schema: Mapping[str, pl.DataType]) -> None:
         super().__init__(spec.tuples, schema)
         self.spec = spec
+        # As a key -0.0 is 0.0 (semantics 15.2).
+        self.output_keys = [
+            output_key(key, self.schema[key]) if key in self.schema else pl.col(key) for key in self.keys
+        ]
         check_types(spec, types_of(self.schema))
         deltas = [policy for policy in (spec.evict, spec.trigger) if isinstance(policy, DeltaPolicy)]
         check_units([policy.column for policy in deltas], self.schema)
@@ -61,14 +72,6 @@ class PolicyPlan(UncombinedPort, InputPort):
         }
         self.table_schema = {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self._bookkeeping()}
         self.shape = Shape(self.table_schema, self.keys, self.keys)
-
-    @property
-    def output_keys(self) -> list[pl.Expr]:
-        """The expressions of the keys, in which -0.0 is 0.0 (semantics 15.2)."""
-        return [
-            output_key(key, self.schema[key]).alias(key) if key in self.schema else pl.col(key)
-            for key in self.keys
-        ]
 
     def named(self, partition: Mapping[str, Any]) -> pl.DataFrame:
         """Returns the key of the partition with these values of the `partition_by` columns, as one row.

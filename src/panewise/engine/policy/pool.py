@@ -29,15 +29,15 @@ from panewise.engine.columns import (
 )
 from panewise.engine.kernels.small_frames import expand_ranges, join_frames
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.policy.partitions import Partition, Partitions, Pool
+from panewise.engine.policy.partitions import Partition, Partitions, TupleValues
 from panewise.engine.policy.plan import PolicyPlan, comparable_type
 from panewise.spec.operators.policy.policies import DeltaPolicy
 
 _NUMBER, _TUPLE, _AT = "__number", "__tuple", "__at"
 # The columns of the table that store a field of a partition.
 _FIELDS = {
-    USED: "used",
-    FED: "fed",
+    USED: "last_insertion",
+    FED: "last_insertion_time",
     ACTED: "acted",
     UNTRIGGERED: "untriggered",
     FULL: "full",
@@ -93,7 +93,7 @@ class Tuples:
         firsts = np.searchsorted(pool[_NUMBER].to_numpy(), np.arange(keys.height)).astype(np.intp)
         return cls(keys, stored, numbers.to_list(), pool[_TUPLE], pool[ARRIVED], firsts)
 
-    def pool(self, plan: PolicyPlan) -> Pool:
+    def values(self, plan: PolicyPlan) -> TupleValues:
         """Returns the values that the policies read. New tuples of a partition follow its stored ones."""
         evict = plan.spec.evict
         values = []
@@ -101,7 +101,7 @@ class Tuples:
             values = comparable(self.tuples.struct.field(evict.column)).to_list()
         following = self.firsts.copy()
         following[self.stored[_NUMBER].to_numpy()] += self.stored[TUPLES].list.len().to_numpy()
-        return Pool(self.arrived.to_list() if plan.times_tuples else [], values, following.tolist())
+        return TupleValues(self.arrived.to_list() if plan.times_tuples else [], values, following.tolist())
 
     def into(self, partitions: Partitions) -> None:
         """Adds the stored partitions to those that the policies work on."""

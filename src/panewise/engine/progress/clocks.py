@@ -44,6 +44,8 @@ class Clocks:
             `watermark` is not used.
         counted: whether watermarks are numbers of rows: of the rows received of the key or, without `by_key`,
             of all rows (semantics 8.1, 9.6).
+        floor: the horizon at the last change of the allowed lateness (semantics 47.5), below which the
+            horizon never falls; None without such a change.
     """
 
     processing_time: int = 0
@@ -102,7 +104,7 @@ class Clocks:
 
         `latest` has the highest event time of the rows of each input.
         """
-        after = self.inputs.row_driven(inputs, latest, self.processing_time)
+        after = self.inputs.reported_by_rows(inputs, latest, self.processing_time)
         watermark = highest([self.watermark, after.least(inputs, self.processing_time)])
         return replace(self, watermark=watermark, inputs=after)
 

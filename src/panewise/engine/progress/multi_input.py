@@ -51,7 +51,7 @@ class InputWatermarks:
         known[source] = InputWatermark(watermark if before is None else max(before, watermark), reported_at)
         return InputWatermarks(tuple(known.items()), self.since)
 
-    def row_driven(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "InputWatermarks":
+    def reported_by_rows(self, inputs: RowInputs, latest: Mapping[str, int], now: int) -> "InputWatermarks":
         """Returns the inputs after all inputs that have rows in a batch have reported their watermarks.
 
         `latest` has the highest event time of the rows of each input.

@@ -1,12 +1,12 @@
-"""A copy of the tables of an operator as Python objects, which is read again once the tables are others.
+"""A copy of the tables of an operator as Python objects. It is read again when the operator has other tables.
 
-Tables never change: each step of the engine makes other ones. Invariant: a copy is used only with the tables
-that it was read from, or that have got exactly the rows that were added to it. It is enough to compare which
-objects they are.
+Tables never change: each step of the engine makes new ones. Invariant: a copy is used only with the tables
+from which it was read, or with tables to which exactly the rows were added that were added to the copy. So it
+is enough to compare whether the tables are the same objects.
 
-Cost: a comparison for each table and call. A copy is read in one pass over the rows. One that has
-grown beyond `MOST` rows is discarded. After a copy is lost, the engine takes calls first: the more, the more
-rows the last reading had (:meth:`CopiedTables.is_read`).
+Cost: a comparison for each table and call. A copy is read in one pass over the rows. A copy with more than
+`MOST` rows is discarded. After a copy was lost, some calls are left to the engine before tables are read
+again: one for each `_WORTH` rows of the last reading.
 """
 
 from abc import ABC, abstractmethod
@@ -61,8 +61,8 @@ class CopiedTables(ABC, Generic[S, C]):
     def __init__(self) -> None:
         self.clocks: C | None = None
         self._tables: list[StoredTable] | None = None
-        self._last_read = 0  # rows
-        self._calls = 0  # without a copy since then
+        self._last_read = 0  # how many rows the last reading had
+        self._calls = 0  # how many calls found no copy since the last reading
         self.size = 0
         self.clear()
 
@@ -121,14 +121,17 @@ class CopiedTables(ABC, Generic[S, C]):
         return self._tables is not None and all(map(is_, self._tables, state.tables.values()))
 
     def follow(self, state: S) -> None:
-        """Notes that the tables of a state have what was added. A large copy is discarded."""
+        """Notes that the rows that were added to the copy are in the tables of a state, too.
+
+        A copy with more than `MOST` rows is discarded.
+        """
         if self.size > MOST:
             self.forget()
         else:
             self._tables = list(state.tables.values())
 
-    def is_read(self, state: S) -> bool:
-        """Reads the tables of a state, if this is no copy of them. Returns whether it is one then.
+    def ensure_copy_of(self, state: S) -> bool:
+        """Makes this a copy of the tables of a state, if it is none. Returns whether it is one now.
 
         After a copy was lost, or tables could not be read, calls are left to the engine first: one for each
         `_WORTH` rows of the last reading. So repeated reading takes less time than these steps.

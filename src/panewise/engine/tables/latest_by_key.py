@@ -4,10 +4,10 @@ All further look-ups are at instants after `settled`. So a row is *superseded* o
 key are at or before `settled`: each look-up finds these instead. A key that is never updated stays, with its
 latest rows. The times may be arrival numbers.
 
-Superseded rows are dropped when runs are made or merged. In a run the rows of a key are neighbours, in the
+Superseded rows are removed when runs are made or merged. In a run the rows of a key are neighbours, in the
 order of time. So one comparison of each row with the row `latest` places after it finds the superseded rows.
 
-Invariant: no row is dropped that a look-up after `settled` reads. Rows may stay that none reads: until their
+Invariant: no row is removed that a look-up after `settled` reads. Rows may stay that none reads: until their
 run is merged, or if keys have equal hashes. Cost: a merge is linear in its rows.
 """
 
@@ -69,7 +69,7 @@ class LatestByKey(RowsByKey):
         """Returns for each row the number of its group: neighbours with equal keys.
 
         If two keys have the same hash, their rows may alternate, so that a key has several groups. Then fewer
-        rows are dropped, which is harmless.
+        rows are removed, which is harmless.
         """
         places = np.arange(rows.height - 1)
         same = rows[HASH].to_numpy()[1:] == rows[HASH].to_numpy()[:-1]
@@ -77,7 +77,7 @@ class LatestByKey(RowsByKey):
         return np.append(0, np.cumsum(~same))
 
     def _spent(self, rows: pl.DataFrame, groups: Places, deletes: str) -> Mask:
-        """Returns for each row whether it only deletes rows, all of which the merge drops.
+        """Returns for each row whether it only deletes rows, all of which the merge removes.
 
         The merge has no older runs below it. If another key has the same hash, rows of the key may remain, so
         the deleting row remains, too.

@@ -1,6 +1,6 @@
 """Rows that are looked up by key and a range of time.
 
-Rows are only added, and expire. A subclass may drop further rows when runs are made. Invariant: a run is
+Rows are only added, and expire. A subclass may remove further rows when runs are made. Invariant: a run is
 sorted by the hash of the key, then by time, then by arrival. So the rows of a key within a range of time are
 a slice of each run. Bisection finds it, whose cost grows only with the logarithm of the rows of the key.
 
@@ -19,7 +19,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.columns import END, HASH
 from panewise.engine.kernels.bisection import bisect_left
 from panewise.engine.kernels.hashing import Hashes, hash_order, row_hashes
-from panewise.engine.kernels.small_frames import expand_ranges, take_rows, vstack_frames
+from panewise.engine.kernels.small_frames import emptied, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Line, Places, order
 from panewise.engine.tables.compaction import Merge
 from panewise.engine.tables.run import RunRows, Shape, part_range
@@ -151,7 +151,7 @@ class RowsByKey(AddedRows):
     def sealed(self) -> Self:
         """Returns the table with the newest rows in a run, after the merges that are due."""
         newest = self._unexpired(self.newest)
-        table = replace(self, newest=newest.clear(), runs=self._live_runs())
+        table = replace(self, newest=emptied(newest), runs=self._live_runs())
         if newest.is_empty():
             return table
         rows = self._merging(sorted_rows(newest, self.shape).frame, bottom=not table.runs)

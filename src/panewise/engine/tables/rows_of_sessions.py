@@ -1,8 +1,8 @@
 """Rows by key and time that expire with their session.
 
 When a session expires or is deleted, its rows stay until a merge of runs reads them. The merge looks up the
-sessions of the keys of its rows, and drops rows that are in no session. Invariant: only rows of stored
-sessions are looked up, so rows that no merge has dropped yet have no effect.
+sessions of the keys of its rows, and removes rows that are in no session. Invariant: only rows of stored
+sessions are looked up, so rows that no merge has removed yet have no effect.
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, START
-from panewise.engine.kernels.small_frames import filter_rows, group_places
+from panewise.engine.kernels.small_frames import emptied, filter_rows, group_places
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.stored_table import StoredTable
 
@@ -24,7 +24,7 @@ class RowsOfSessions(RowsByKey):
     """A table whose rows belong to the sessions of another table.
 
     Attributes:
-        sessions: the table of the sessions; None if no row may be dropped. Its keys are in the order of those
+        sessions: the table of the sessions; None if no row may be removed. Its keys are in the order of those
             of the rows.
         keys: the names of the keys in that table.
     """
@@ -41,7 +41,7 @@ class RowsOfSessions(RowsByKey):
         number = self.shape.identity[1]
         rows = self.all()
         rest = filter_rows(rows, ~rows[number].is_in(numbers.implode()))
-        return replace(self, newest=self.newest.clear(), runs=()).put(rest)
+        return replace(self, newest=emptied(self.newest), runs=()).put(rest)
 
     def _merging(self, rows: pl.DataFrame, *, bottom: bool) -> pl.DataFrame:
         """Returns the rows that are still in a session."""

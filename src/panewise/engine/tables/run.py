@@ -1,14 +1,14 @@
-"""Runs: immutable pieces of a window table, sorted by hash.
+"""Runs: immutable pieces of a table, sorted by hash.
 
-Bisection finds a few windows among millions: first by hash, then by the columns that identify them. Equal
+Bisection finds a few rows among millions: first by hash, then by the columns that identify them. Equal
 rows have equal hashes, so rows with other hashes need no comparison. A look-up of m rows in a run of n rows
 costs m bisections in n hashes, and one comparison for each row with an equal hash.
 
-Invariant: a row hides the rows of the same window in older runs. A tombstone (a row whose ``__dead`` is true)
-hides them, too: the window is deleted.
+Invariant: a row hides the rows of the same identity in older runs. A tombstone (a row whose ``__dead`` is
+true) hides them, too: the row is deleted.
 
 The description of a run, a :class:`Run`, shows without a read whether the run may contain rows that a step
-needs. It has the number of rows, the range of the window ends, the earliest times that triggers wait for, and
+needs. It has the number of rows, the range of their ends, the earliest times that triggers wait for, and
 the part of the hashes.
 """
 
@@ -66,11 +66,11 @@ class Shape:
         lacking = {name: dtype for name, dtype in self.schema.items() if name not in rows.columns}
         return rows.with_columns(pl.lit(None, dtype=dtype).alias(name) for name, dtype in lacking.items())
 
-    def completed(self, rows: pl.DataFrame) -> pl.DataFrame:
+    def with_carries(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns rows of the table, with carries of 0 if an older release, which had none, wrote them.
 
         >>> shape = Shape({"__sum:v": pl.Int64(), "__carry:v": pl.Int64()}, [], [])
-        >>> shape.completed(pl.DataFrame({"__sum:v": [5]})).row(0, named=True)
+        >>> shape.with_carries(pl.DataFrame({"__sum:v": [5]})).row(0, named=True)
         {'__sum:v': 5, '__carry:v': 0}
         """
         missing = [name for name in self.schema if CARRY in name and name not in rows.columns]
@@ -88,9 +88,9 @@ class Shape:
         names = [name for name in self.schema if name in rows.columns]
         return rows[[*names, *(name for name in rows.columns if name not in self.schema)]]
 
-    def stored(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
-        """Returns the rows of a stored run, :meth:`completed`, after checking their columns."""
-        rows = self.completed(rows)
+    def checked_rows(self, rows: pl.DataFrame, name: str) -> pl.DataFrame:
+        """Returns the rows of a stored run, :meth:`with_carries`, after checking their columns."""
+        rows = self.with_carries(rows)
         if list(rows.schema.items()) != [*self.schema.items(), (TOMBSTONE, pl.Boolean())]:
             raise StateError(f"run {name} with other columns", "a run has the columns of its table", REMEDY)
         return rows
@@ -203,12 +203,12 @@ class MemoryLibrary:
 def merge_rows(
     newest_first: Sequence[pl.DataFrame], shape: Shape, horizon: int | None, *, bottom: bool
 ) -> pl.DataFrame:
-    """Merges sorted runs into one, with the newest row of each window that has not expired.
+    """Merges sorted runs into one, with the newest row of each identity that has not expired.
 
     `bottom` says that no older run has rows with these hashes. Then tombstones hide nothing, and are removed.
     """
     # The sort is stable, so of equal hashes the newest row comes first. Only rows whose hash occurs more than
-    # once are compared by the columns that identify a window.
+    # once are compared by the columns that identify a row.
     together = pl.concat(newest_first)
     together = take_rows(together, np.argsort(together[HASH].to_numpy(), kind="stable"))
     hashes = together[HASH].to_numpy()

@@ -1,13 +1,13 @@
-"""The windows that an operator stores: an immutable value, made of the newest rows and of runs.
+"""A table of the state: an immutable value, made of the newest rows and of runs.
 
 A change adds rows to the newest rows. Sealing writes these as a run, and merges runs of similar length
 (:mod:`panewise.engine.tables.compaction`). A look-up searches the newest rows, and then the runs, the
-youngest first, and stops when each window is found. In a run it bisects by hash.
+youngest first, and stops when each row is found. In a run it bisects by hash.
 
-Invariant: of several rows of a window the newest is valid, and windows that end at the horizon or before it
-have expired. A look-up of m windows costs m bisections for each run, and the number of runs grows with the
-logarithm of the number of stored windows. A change costs as much as the windows that it changes, and the
-newest rows.
+Invariant: of several rows with the same identity the newest is valid, and rows whose ``__end`` is at the
+horizon or before it have expired. A look-up of m rows costs m bisections for each run, and the number of runs
+grows with the logarithm of the number of stored rows. A change costs as much as the rows that it changes, and
+the newest rows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,6 +23,7 @@ from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import (
     constant_column,
     distinct,
+    emptied,
     few_pairs,
     filter_rows,
     join_frames,
@@ -47,20 +48,20 @@ from panewise.engine.tables.run import (
 from panewise.state import Run
 
 Stretches: TypeAlias = list[tuple[int, int]]  # ranges of time, closed at both ends; may be empty
-_AT = "__at"  # the place of a window among those that are looked up
+_AT = "__at"  # the place of a row among those that are looked up
 _PASSES = "__passes"
 
 
 @dataclass(frozen=True)
 class StoredTable:
-    """The window table.
+    """A table. Subclasses say so where rows are only added.
 
     Attributes:
         shape: the columns of the table.
         library: reads and writes the rows of the runs.
         newest: the rows that are in no run yet; with ``__dead``, which marks tombstones.
         runs: the runs in order of age, the oldest first.
-        horizon: windows that end at it or before it have expired, even if runs still contain rows of them.
+        horizon: rows that end at it or before it have expired, even if runs still contain them.
         optional: whether the states of earlier releases lack the table, which is then empty. The optional
             tables of an operator are its last ones.
     """
@@ -78,18 +79,18 @@ class StoredTable:
 
     @classmethod
     def nothing(cls, shape: Shape) -> Self:
-        """Returns a table without windows, in memory."""
+        """Returns a table without rows, in memory."""
         return cls(shape, MemoryLibrary(), pl.DataFrame(schema={**shape.schema, TOMBSTONE: pl.Boolean()}))
 
     def find(self, wanted: pl.DataFrame) -> pl.DataFrame:
-        """Returns the wanted windows that are stored.
+        """Returns the wanted rows that are stored.
 
-        `wanted` has each window once, by the columns of the identity.
+        `wanted` has each row once, by the columns of the identity.
         """
         return self.look_up(wanted).rows
 
     def look_up(self, wanted: pl.DataFrame) -> FoundRows:
-        """Returns the wanted windows that are stored, each with its place in `wanted`."""
+        """Returns the wanted rows that are stored, each with its place in `wanted`."""
         results = [self._found_in_newest(wanted)]
         if self._live_runs():
             left = Wanted.from_rows(wanted.select_seq(self.shape.identity), self.shape.by)
@@ -97,9 +98,9 @@ class StoredTable:
         return self._all_alive(results)
 
     def of_keys(self, rows: pl.DataFrame, keys: list[str], starts: Stretches | None = None) -> pl.DataFrame:
-        """Returns the stored windows of the keys of the rows. The table must be hashed by the keys alone.
+        """Returns the stored rows of the keys of some rows. The table must be hashed by the keys alone.
 
-        With `starts` these are only the windows that start in one of the given ranges.
+        With `starts` these are only the rows that start in one of the given ranges.
         """
         different = distinct(rows, keys)
         newest = semi_join(self.newest, different, keys)
@@ -112,7 +113,7 @@ class StoredTable:
     def of_wanted(self, wanted: Wanted) -> FoundRows:
         """Returns all stored rows of the wanted keys, the newest first, each with the place of its key.
 
-        The result includes rows that a newer row of their window hides. `wanted` has the columns from which
+        The result includes rows that a newer row hides. `wanted` has the columns from which
         the hashes are made.
         """
         keys = self.shape.by
@@ -129,8 +130,8 @@ class StoredTable:
         return pl.concat([newer, without(older, newer, self.shape.identity)])
 
     def select(self, test: pl.Expr, may: Callable[[Run], bool]) -> pl.DataFrame:
-        """Returns the stored windows that pass a test. Only runs for which `may` returns true are read."""
-        if self.horizon is not None:  # runs may still contain expired windows
+        """Returns the stored rows that pass a test. Only runs for which `may` returns true are read."""
+        if self.horizon is not None:  # runs may still contain expired rows
             test = test & (pl.col(END) > self.horizon)
         frames = [_passing(self.newest, test)]
         runs = self._live_runs()
@@ -142,18 +143,18 @@ class StoredTable:
         return self._alive_rows(vstack_frames(frames))
 
     def may_end_in(self, ends: Sequence[tuple[int | None, int]]) -> bool:
-        """Returns whether a window can end in one of these ranges (low < end <= high; None: no bound)."""
+        """Returns whether a row can end in one of these ranges (low < end <= high; None: no bound)."""
         low, high = self.newest[END].min(), self.newest[END].max()
         if isinstance(low, int) and isinstance(high, int) and any_overlaps(low, high, ends):
             return True
         return any(any_overlaps(run.low, run.high, ends) for run in self._live_runs())
 
     def all(self) -> pl.DataFrame:
-        """Returns all stored windows."""
+        """Returns all stored rows."""
         return self.select(pl.lit(True), lambda run: True)
 
     def next_end(self, after: int | None) -> int | None:
-        """Returns a lower bound of the first window end after an instant, None if there is no such end."""
+        """Returns a lower bound of the first end of a row after an instant, None if there is no such end."""
         ends = [_next_end(self.newest, after)]
         for run in self._live_runs():
             if after is None or run.low > after:
@@ -173,29 +174,29 @@ class StoredTable:
         later = deadline.min().alias(PENDING_DEADLINE_SUFFIX)
         deadlines = [self.newest.select(later).item()]
         for run in self._live_runs():
-            if run.mark is None or after is None or run.mark > after:
-                deadlines.append(run.mark)
+            if run.event_deadline is None or after is None or run.event_deadline > after:
+                deadlines.append(run.event_deadline)
             else:
                 deadlines.append(self.library.read(run, self.shape).frame.select(later).item())
         return lowest(deadlines)
 
     def changed(self, put: pl.DataFrame, deleted: pl.DataFrame | None = None) -> Self:
-        """Returns the table with the windows `put` added or replaced, and without the windows `deleted`.
+        """Returns the table with the rows `put` added or replaced, and without the rows `deleted`.
 
-        A window in both is put.
+        A row in both is put.
         """
         deleted = self.shape.no_rows if deleted is None else deleted
         if put.is_empty() and deleted.is_empty():
             return self
         rows = put.hstack([constant_column(TOMBSTONE, False, pl.Boolean(), put.height)])
-        # Without runs nothing older can reappear, so a deleted window needs no tombstone.
+        # Without runs nothing older can reappear, so a deleted row needs no tombstone.
         if self.runs and not deleted.is_empty():
             rows = vstack_frames([rows, self._dead(put, deleted)])
-        if self.newest.is_empty():
-            return replace(self, newest=rows)
-        identity = self.shape.identity
-        touched = vstack_frames([put[identity], deleted[identity]])
-        return replace(self, newest=vstack_frames([without(self.newest, touched, identity), rows]))
+        if not self.newest.is_empty():
+            identity = self.shape.identity
+            touched = vstack_frames([put[identity], deleted[identity]])
+            rows = vstack_frames([without(self.newest, touched, identity), rows])
+        return replace(self, newest=rows if rows.height else emptied(rows))
 
     def with_stored(self, rows: pl.DataFrame) -> Self:
         """Returns the table with rows that another state stored, tombstones included.
@@ -206,23 +207,22 @@ class StoredTable:
         return replace(self, newest=both.unique(self.shape.identity, keep="last", maintain_order=True))
 
     def _dead(self, put: pl.DataFrame, deleted: pl.DataFrame) -> pl.DataFrame:
-        """Returns tombstones for deleted windows that runs may contain. Expired windows need none."""
+        """Returns tombstones for deleted rows that runs may contain. Expired rows need none."""
         left = without(self._unexpired(deleted), put, self.shape.identity)
         return left.with_columns_seq(pl.lit(True).alias(TOMBSTONE))
 
     def expired(self, horizon: int | None) -> Self:
-        """Returns the table without the windows that end at the horizon or before it."""
+        """Returns the table without the rows that end at the horizon or before it."""
         return self if horizon == self.horizon else replace(self, horizon=horizon)
 
     def sealed(self) -> Self:
         """Returns the table with the newest rows in a run, after the merges that are due.
 
-        The stored windows are the same as before.
+        The stored rows are the same as before.
         """
         runs = self._live_runs()
         newest = self._unexpired(self.newest)
-        # Not newest.clear(): a cleared column of one row keeps its value, which may be long.
-        table = replace(self, newest=pl.DataFrame(schema=newest.schema), runs=runs)
+        table = replace(self, newest=emptied(newest), runs=runs)
         if not runs and newest[TOMBSTONE].any():
             newest = filter_rows(newest, ~newest[TOMBSTONE])
         if newest.is_empty():
@@ -260,7 +260,7 @@ class StoredTable:
         return len(np.unique(which)) == run.rows  # the newest run may contain a tombstone twice
 
     def _live_runs(self) -> tuple[Run, ...]:
-        """Returns the runs that may contain windows that have not expired."""
+        """Returns the runs that may contain rows that have not expired."""
         return (
             self.runs if self.horizon is None else tuple(run for run in self.runs if run.high > self.horizon)
         )

@@ -3,7 +3,7 @@
 Invariant: each run is sorted by time. So the rows of a run that are due are a slice of it, which two
 bisections find. Nothing is looked up by key, so nothing is hashed. Due rows cost a merge of the slices of the
 runs. Apart from merges of runs, a row is written once and read once. A row expires when the horizon reaches
-it. A subclass may drop further rows when runs are made.
+it. A subclass may remove further rows when runs are made.
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ import polars as pl
 
 from panewise.chrono import MAX_INSTANT
 from panewise.engine.columns import END, HASH
-from panewise.engine.kernels.small_frames import filter_rows, ordered, vstack_frames
+from panewise.engine.kernels.small_frames import emptied, filter_rows, ordered, vstack_frames
 from panewise.engine.tables.compaction import FAN_IN, allowance, similar
 from panewise.engine.tables.run import RunRows
 from panewise.engine.tables.stored_table import AddedRows
@@ -54,7 +54,7 @@ class TimeQueue(AddedRows):
     def sealed(self) -> Self:
         """Returns the queue with the newest rows in a run, after the merges that are due."""
         newest = self._merging(self._ordered(self._unexpired(self.newest)), bottom=False)
-        table = replace(self, newest=newest.clear(), runs=self._live_runs())
+        table = replace(self, newest=emptied(newest), runs=self._live_runs())
         if newest.is_empty():
             return table
         table = replace(table, runs=(*table.runs, table.write_run(_indexed(newest))))

@@ -101,7 +101,11 @@ class Due:
 
     def may(self, run: Run) -> bool:
         """Returns whether a run can contain such a window, by the description of the run."""
-        reached = ((run.waiting, self.since), (run.deadline, self.now), (run.mark, self.watermark))
+        reached = (
+            (run.earliest_since, self.since),
+            (run.deadline, self.now),
+            (run.event_deadline, self.watermark),
+        )
         if any(first is not None and limit is not None and first <= limit for first, limit in reached):
             return True
         return any_overlaps(run.low, run.high, self.ends)

@@ -28,8 +28,8 @@ from typing import Final
 from panewise.engine.family_parts import Division, EngineParts, division_by_keys, on_call, with_one_input
 from panewise.engine.protocol import Operator
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windows.sliding.slices import BLOCKS, SLICES
-from panewise.engine.windows.state import HEADER_RULES, WINDOWS
+from panewise.engine.windows.sliding.slices import BLOCKS
+from panewise.engine.windows.state import HEADER_RULES, WindowOperatorState
 
 
 def division(operator: Operator) -> dict[str, Division]:
@@ -45,7 +45,7 @@ take_over = on_call("panewise.engine.windows.evolution:take_over")
 PARTS: Final = EngineParts(
     compile=with_one_input(WindowPlan),
     operator=with_one_input(on_call("panewise.engine.windows.operator:WindowEngine")),
-    tables=lambda spec: (WINDOWS, SLICES, BLOCKS),
+    tables=lambda spec: WindowOperatorState.TABLES,
     inspect=on_call("panewise.engine.windows.inspection:inspect"),
     current_results=on_call("panewise.engine.windows.changed_results:WindowResults"),
     take_over=take_over,

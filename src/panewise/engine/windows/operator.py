@@ -10,7 +10,7 @@ due.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import polars as pl
 
@@ -143,6 +143,11 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         return isinstance(earliest, int) and any(
             horizon is not None and earliest < horizon for horizon in horizons
         )
+
+    @property
+    def combined_input(self) -> Self:
+        """The operations on partials: the operator itself has them."""
+        return self
 
     def add_combined(self, partials: pl.DataFrame, port: str = INPUT) -> Output:
         """Adds partials per key and ``__slice`` of valid rows, which :meth:`WindowPlan.combine` returned."""

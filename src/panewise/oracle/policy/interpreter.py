@@ -121,6 +121,7 @@ class PolicyInterpreter:
             raise InputError("a reset without a checkpoint", rule, "make a checkpoint before it")
         self._begin()
         self._restore(*deepcopy(self._checkpoint))
+        self._create_only_partition()
         self._act_on_time()
         return self._output
 

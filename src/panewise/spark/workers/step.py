@@ -133,7 +133,8 @@ def _apart(operator: Operator, name: str, port: Port, batch: PortBatch) -> Itera
     if batch.partials:
         several = len(batch.partials) > 1
         merged = port.combine_again(pl.concat(batch.partials)) if several else batch.partials[0]
-        yield operator.add_combined(merged, name)
+        assert operator.combined_input is not None, "a port combines rows only for such an operator"
+        yield operator.combined_input.add_combined(merged, name)
 
 
 def _concatenated(frames: list[pl.DataFrame]) -> pl.DataFrame:

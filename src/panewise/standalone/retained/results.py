@@ -110,7 +110,7 @@ class Results:
 
     def completed(self, partial: pl.DataFrame | None) -> pl.DataFrame | None:
         """Returns a partial that an older release may have stored, with all its columns."""
-        return None if partial is None else self._shape.completed(partial)
+        return None if partial is None else self._shape.with_carries(partial)
 
     def has_value(self, partial: pl.DataFrame, value: dict[str, Any] | None) -> bool:
         """Returns whether the results of a partial have this value. NaN is equal to NaN."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -29,6 +28,7 @@ COUNTS = ("rows_in", "applied", "replays", "late", "invalid", "partially_late")
 
 
 AS_NULL: AddedAggregates = "null"
+_RETURNS = ("reset", "reset_to_initial")  # ops that return to an earlier state
 
 
 def play(script: Script) -> list[dict[str, Any]]:
@@ -65,8 +65,11 @@ def _in_memory(script: Script, columns: Schemas) -> _EventPlayer:
         if event.op == "checkpoint":
             checkpoint = save(operator)
             return operator, ()
-        if event.op == "reset":
-            return operator, [_reset(operator, restore(spec, columns, checkpoint).state)]
+        if event.op in _RETURNS:
+            now = operator.state.clocks.processing_time
+            returns = event.op == "reset"
+            operator = restore(spec, columns, checkpoint) if returns else operator_for(spec, columns)
+            return operator, _returned(operator, event.op, now)
         if event.op == "restart":
             operator = restore(spec, columns, save(operator))
             return operator, ()
@@ -88,14 +91,12 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
         if event.spec is not None:
             spec, added = event.spec, event.added_aggregates
         now = load().operator.state.clocks.processing_time
-        store = deepcopy(checkpoint) if event.op == "reset" else store
-        cache = Cache() if event.op in ("restart", "reset") else cache
+        if event.op in _RETURNS:
+            store = deepcopy(checkpoint) if event.op == "reset" else MemoryRunStore()
+        cache = Cache() if event.op in ("restart", *_RETURNS) else cache
         stored = load()
-        if event.op == "reset":
-            before: Any = stored.operator.state
-            clocks = replace(before.clocks, processing_time=now)
-            stored.operator.replace_state(replace(before, clocks=clocks))
-            outputs: _Outputs = [_reset(stored.operator, before)]
+        if event.op in _RETURNS:
+            outputs = _returned(stored.operator, event.op, now)
         elif event.op == "change":
             outputs = list(stored.evaluated())
         else:
@@ -108,10 +109,15 @@ def _stored(script: Script, columns: Schemas) -> _EventPlayer:
     return play_event
 
 
-def _reset(operator: Operator, before: Any) -> Output:
-    """Returns to an earlier state. Only operators with partitions have the op "reset"."""
-    assert operator.partitions is not None
-    return operator.partitions.reset(before)
+def _returned(operator: Operator, op: str, now: int) -> _Outputs:
+    """Continues at a processing time with an operator that has an earlier state, or has taken no step.
+
+    This is what the life cycle of a standalone operator does.
+    """
+    if op == "reset":
+        return [operator.advance(processing_time=now)]
+    operator.replace_state(operator.with_header({**operator.header(), "processing_time": now}))
+    return ()
 
 
 def _step(operator: Operator, script: Script, event: Event) -> _Outputs:
