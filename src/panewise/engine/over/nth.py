@@ -48,7 +48,7 @@ def nth(layout: Layout, what: RowFunction, ranges: Ranges, *, from_end: bool) ->
         ranges: the bounds of the first, second, ... range of each frame, in order.
         from_end: whether rows are counted from the end of the frame.
     """
-    name = next((name for name, other in layout.plan.lists() if other == what), None)
+    name = layout.plan.lists.get(what)
     if name is None:
         return _of_ranges(layout, what, ranges, from_end=from_end)[0]
     stored = layout.running[name].gather(pl.Series(layout.code[layout.targets].astype(np.uint32)))
@@ -93,7 +93,7 @@ def lists(layout: Layout) -> list[pl.Series]:
     """Returns the columns of `running` with lists of values: by key, null if there is none."""
     columns = []
     number, plan = layout.number, layout.plan
-    for name, what in plan.lists():
+    for what, name in plan.lists.items():
         own = number >= np.repeat(layout.folded_before, layout.total)
         covered = layout.counted(what, own & (number < np.repeat(layout.folded, layout.total))).places
         new = pl.DataFrame(

@@ -85,7 +85,7 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         if self.plan.ahead:
             recent = self.state.recent.all()
             last = pl.col(ROW_NUMBER) > pl.col(ROW_NUMBER).max().over(self.plan.keys) - self.plan.ahead
-            if self.plan.waits_for_values:
+            if self.plan.waiting_for_values:
                 counts = self.state.running.all().select(*self.plan.keys, ROW_COUNT, UNEMITTED)
                 recent = join_frames(recent, counts, self.plan.keys)
                 last = pl.col(ROW_NUMBER) >= pl.col(ROW_COUNT) - pl.col(UNEMITTED)

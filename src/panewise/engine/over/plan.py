@@ -82,6 +82,7 @@ class OverPlan(UncombinedPort, InputPort):
         ]
         self.defaults = {what.name: _default(what, self.schema) for what, _ in self.functions}
         self.ranks = any(what.fn in ("rank", "dense_rank") for what, _ in self.functions)
+        self._set_stored_values()
         self._set_frames(spec)
         self._set_reach(spec)
         self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
@@ -89,6 +90,22 @@ class OverPlan(UncombinedPort, InputPort):
         self.read = {name: self.schema[name] for column in spec.columns for name in column.what.columns}
         self.waiting, self.recent, self.running = self._tables()
         self.passed, self.blocks = self._tables_of_ranges()
+
+    def _set_stored_values(self) -> None:
+        """Sets which functions look back or ahead to values, and where `running` stores these."""
+        functions = list(enumerate(self.functions))
+        needs_list = [self._needs_list(what, frame) for what, frame in self.functions]
+        # The column with a list of values, for each function that needs one.
+        self.lists = {what: f"__values{n}" for n, (what, _) in functions if needs_list[n]}
+        # The column with the value, for each other `nth_value` over a frame without a start.
+        self.firsts = {
+            what: f"__nth{n}"
+            for n, (what, frame) in functions
+            if frame is not None and frame.start is None and not needs_list[n]
+        }
+        # The functions that look ahead to a number of values. Rows wait for these, so not only the number of
+        # rows after them decides which are emitted.
+        self.waiting_for_values = [what for what, _ in self.functions if what.fn == "lead" and what.skips]
 
     def _set_frames(self, spec: OverOperator) -> None:
         jobs = jobs_of(spec, self.schema)
@@ -109,9 +126,6 @@ class OverPlan(UncombinedPort, InputPort):
         # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_back > 0 or (self.ahead > 0 and any(frame.start == 0 for frame in ranges))
-        # Whether rows wait for values, so that not only the number of rows after them decides which are
-        # emitted.
-        self.waits_for_values = bool(self.waiting_for_values())
         # Whether the frames without a start of a row that waits for later rows may lack peers that are
         # emitted.
         self.lacks_peers = self.ahead > 0 and any(
@@ -126,7 +140,7 @@ class OverPlan(UncombinedPort, InputPort):
     @property
     def numbers_slots(self) -> bool:
         """Whether slots of `recent` are the numbers of rows. Otherwise they are a ring of the last rows."""
-        return self.looks_back or self.waits_for_values or self.lacks_peers
+        return self.looks_back or self.lacks_peers or bool(self.waiting_for_values)
 
     @property
     def runs(self) -> bool:
@@ -147,29 +161,6 @@ class OverPlan(UncombinedPort, InputPort):
         """
         others = {*self.spec.descending, *self.spec.nulls_last}
         return list(takewhile(lambda name: name not in others, self.sort_columns))
-
-    def firsts(self) -> list[tuple[str, RowFunction]]:
-        """Returns each `nth_value` over a frame without a start, with its column in `running`.
-
-        Those of :meth:`lists` are not among them.
-        """
-        return [
-            (f"__nth{n}", what)
-            for n, (what, frame) in enumerate(self.functions)
-            if frame is not None and frame.start is None and not self._needs_list(what, frame)
-        ]
-
-    def waiting_for_values(self) -> list[RowFunction]:
-        """Returns the functions that look ahead to a number of values."""
-        return [what for what, _ in self.functions if what.fn == "lead" and what.skips]
-
-    def lists(self) -> list[tuple[str, RowFunction]]:
-        """Returns each function for which `running` has a list of values, with the column of the list."""
-        return [
-            (f"__values{n}", what)
-            for n, (what, frame) in enumerate(self.functions)
-            if self._needs_list(what, frame)
-        ]
 
     def _needs_list(self, what: RowFunction, frame: Frame | None) -> bool:
         """Returns whether the value of a function may be in any earlier row, which values determine."""
@@ -236,13 +227,13 @@ class OverPlan(UncombinedPort, InputPort):
             for job in self.unbounded
             for name, dtype in job.aggregation.schema.items()
         }
-        values = {name: self.schema[what.columns[0]] for name, what in self.firsts()}
-        lists: Dtypes = {name: pl.List(self.schema[what.columns[0]]) for name, what in self.lists()}
-        if not counted and not parts and not values and not lists and not self.waits_for_values:
+        values = {name: self.schema[what.columns[0]] for what, name in self.firsts.items()}
+        lists: Dtypes = {name: pl.List(self.schema[what.columns[0]]) for what, name in self.lists.items()}
+        if not counted and not parts and not values and not lists and not self.waiting_for_values:
             return {}
         counts = [ROW_COUNT]
         counts += [TIME_COUNT] if self.ranks else []
-        counts += [UNEMITTED] if self.waits_for_values else []
+        counts += [UNEMITTED] if self.waiting_for_values else []
         return {**dict.fromkeys(counts, pl.Int64()), **parts, **values, **lists}
 
 

@@ -23,7 +23,7 @@ from panewise.engine.over.values import firsts
 def running(layout: Layout, folded: list[pl.Series]) -> pl.DataFrame:
     """Returns the rows of the table `running`. `folded` are the partials of frames without a start."""
     columns = [pl.Series(ROW_COUNT, layout.count), *folded, *firsts(layout), *lists(layout)]
-    if layout.plan.waits_for_values:
+    if layout.plan.waiting_for_values:
         columns.append(pl.Series(UNEMITTED, layout.passed - layout.emitted_until))
     if layout.plan.ranks:
         columns.append(pl.Series(TIME_COUNT, _peers(layout)))

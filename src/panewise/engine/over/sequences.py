@@ -180,7 +180,7 @@ class Layout:
     @cached_property
     def first_unemitted(self) -> Numbers:
         """By key, the position of its first row that earlier steps have not emitted."""
-        if self.plan.waits_for_values:
+        if self.plan.waiting_for_values:
             unemitted: Numbers = self.running[UNEMITTED].fill_null(0).to_numpy()
         else:
             unemitted = np.minimum(self.plan.ahead, self.stored_count)
@@ -192,7 +192,7 @@ class Layout:
         if self.step.finished:
             return self.passed
         until: Numbers = self.passed - self.plan.ahead
-        for what in self.plan.waiting_for_values():
+        for what in self.plan.waiting_for_values:
             until = np.minimum(until, self._values_until(what))
         return np.maximum(until, self.first_unemitted)
 

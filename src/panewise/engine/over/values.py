@@ -106,7 +106,8 @@ def _nth(layout: Layout, what: RowFunction, frame: Frame | None) -> pl.Series:
     """
     assert frame is not None
     assert what.n is not None
-    if what not in [other for _, other in layout.plan.firsts()]:
+    name = layout.plan.firsts.get(what)
+    if name is None:
         from_end = layout.plan.from_end
         return nth(layout, what, ranges_of(layout, frame), from_end=from_end).values.alias(what.name)
     low, high = bounds(layout, frame)
@@ -116,18 +117,14 @@ def _nth(layout: Layout, what: RowFunction, frame: Frame | None) -> pl.Series:
     reached = place < np.maximum(low, high)  # whether the frame has n rows
     inside = reached & (place >= layout.start[code])
     values_there = values_at(layout, what, np.where(inside, place, 0), inside)
-    known = layout.running[_stored(layout, what)].gather(pl.Series(code.astype(np.uint32)))
+    known = layout.running[name].gather(pl.Series(code.astype(np.uint32)))
     return values_there.zip_with(pl.Series(inside | ~reached), known).alias(what.name)
-
-
-def _stored(layout: Layout, what: RowFunction) -> str:
-    return next(name for name, other in layout.plan.firsts() if other == what)
 
 
 def firsts(layout: Layout) -> list[pl.Series]:
     """Returns the columns that store `nth_value` without a start: by key, null until it has n rows."""
     remembered = []
-    for name, what in layout.plan.firsts():
+    for what, name in layout.plan.firsts.items():
         assert what.n is not None
         place = layout.first_new + (min(what.n, FAR) - 1 - layout.count_before)
         inside = (layout.count_before < what.n) & (layout.count >= what.n)

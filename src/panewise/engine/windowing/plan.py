@@ -141,7 +141,7 @@ class WindowPlan(InputPort):
         by = [*self.keys, SLICE]
         return grouped(partials, by, self.aggregation.merging(partials))
 
-    @property
+    @cached_property
     def slide(self) -> Slide:
         """The sliding windows of the specification, which must have such windows."""
         assert isinstance(self.spec.window, Sliding), self.spec.window
