@@ -50,10 +50,10 @@ class RowBuffer:
     def partials(self) -> list[PartialColumn]:
         """The columns that the window table has for the row buffer."""
         dtype, merge = pl.List(pl.Struct(self.stored)), pl.col(ROW_BUFFER).explode(empty_as_null=False)
-        lift, passing = pl.struct(*self.stored), not self.lasting
-        rows = PartialColumn(ROW_BUFFER, dtype, lift, merge, [], passing=passing)
+        lift, since_firing = pl.struct(*self.stored), not self.lasting
+        rows = PartialColumn(ROW_BUFFER, dtype, lift, merge, [], since_firing=since_firing)
         new = PartialColumn(
-            NEW_ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(NEW_ROWS).sum(), 0, passing=True
+            NEW_ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(NEW_ROWS).sum(), 0, since_firing=True
         )
         return [rows, new] if self.counted else [rows]
 

@@ -37,7 +37,7 @@ from panewise.spec import Global
 from panewise.state import Run
 
 FLIP, EXPIRED, EARLY = "__flip", "__expired", "__early"
-READY, CLOSES, FIRE, REQUESTED, EMITTED = "__wants", "__closes", "__fire", "__requested", "__sent"
+READY, CLOSES, FIRE, REQUESTED, EMITTED = "__ready", "__closes", "__fire", "__requested", "__emitted"
 NOW = "__now"
 T = TypeVar("T")
 
@@ -290,7 +290,7 @@ def _updates(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
 def _cleared(plan: WindowPlan, fired: pl.Expr) -> list[pl.Expr]:
     """Returns the partials after the firings; none if a firing leaves all of them as they are."""
     discards = plan.spec.accumulation == "discarding"
-    if not (discards or plan.can_close or any(part.passing for part in plan.aggregation.partials)):
+    if not (discards or plan.can_close or any(part.since_firing for part in plan.aggregation.partials)):
         return []
     closes = pl.col(CLOSES)
     return plan.aggregation.cleared((fired & discards) | closes, fired | closes)

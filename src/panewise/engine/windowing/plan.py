@@ -79,8 +79,8 @@ class WindowPlan(InputPort):
         # The trigger as a tree; None if it needs no columns.
         self.tree = None if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
         self.trigger = self.tree or SimpleTrigger(spec.trigger)
-        self.passing = self.tree.passing if self.tree else []
-        self.aggregation = _aggregation(spec, self.schema, self.passing)
+        self.transient = self.tree.transient if self.tree else []
+        self.aggregation = _aggregation(spec, self.schema, self.transient)
         self.ordered = self.aggregation.ordered or (self.tree is not None and self.tree.ordered)
         self.periodic = is_periodic(spec.trigger)  # whether windows store the time of their first pending row
         self.retracting = spec.accumulation == "retracting"
@@ -92,12 +92,14 @@ class WindowPlan(InputPort):
         own: dict[str, pl.DataType] = {KEY_WATERMARK: pl.Int64()} if self.by_key else {}
         own = {**(self.tree.columns if self.tree else {}), **own}
         # How a new window is merged with a stored one, unless the trigger has a state that is merged, too.
-        self.pairs = None if self.tree else window_table.pairs_of(self.aggregation, periodic=self.periodic)
+        self.row_by_row_merge = (
+            None if self.tree else window_table.row_by_row_merge(self.aggregation, periodic=self.periodic)
+        )
         self.any_order = self.tree is None and window_table.any_order(self.aggregation)
         self.table_schema = window_table.table_schema(
             self.key_types, self.aggregation, own, live=self.compares
         )
-        self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.passing}}
+        self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.transient}}
         self.no_windows = pl.DataFrame(schema=self.table_schema)
         self.identity = [*self.keys, START, END]
         # Windows are hashed by their keys alone if a step reads all those of a key.
@@ -147,6 +149,12 @@ class WindowPlan(InputPort):
         assert isinstance(self.spec.window, Sliding), self.spec.window
         return Slide(self.spec.window, self.keys)
 
+    @property
+    def order_matters(self) -> bool:
+        """Whether the order of a batch's rows matters even if none of them is before a horizon."""
+        more = self.can_close or self.by_key or self.spec.max_windows is not None
+        return self.ties_matter or more or isinstance(self.spec.window, Custom)
+
     @cached_property
     def ties_matter(self) -> bool:
         """Whether rows of the same event time must keep their order even if the late output is not used."""
@@ -186,12 +194,12 @@ class WindowPlan(InputPort):
 
 
 def _aggregation(
-    spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[PartialColumn]
+    spec: WindowOperator, schema: dict[str, pl.DataType], transient: Sequence[PartialColumn]
 ) -> Aggregation:
     """Returns the aggregates compiled for the kind of windows, and for an evictor if there is one."""
     if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):
-        return ArrivalOrderAggregation(spec.measures, schema, passing)
+        return ArrivalOrderAggregation(spec.measures, schema, transient)
     contents = contents_of(spec, schema)
     if contents is None or spec.evictor is None:
-        return Aggregation(spec.measures, schema, passing, contents)
-    return EvictingAggregation(spec.measures, schema, passing, contents)
+        return Aggregation(spec.measures, schema, transient, contents)
+    return EvictingAggregation(spec.measures, schema, transient, contents)

@@ -26,7 +26,7 @@ from panewise.engine.windowing import (
 )
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.window_table import TriggerContext, paired
+from panewise.engine.windowing.window_table import TriggerContext, merged_row_by_row
 from panewise.engine.windowing.windows_of_slices import SliceTable, windows_of_slices
 from panewise.engine.windows.sliding.slices import Slices
 
@@ -236,13 +236,17 @@ def _into_windows(
         born=clocks.processing_time,
         open_=~clocks.complete_windows(plan.spec, pieces),
     )
-    # The fastest way that is right: row by row (`paired`) if each window occurs once and the trigger has no
-    # state; otherwise in groups (`merged_windows`).
+    # The fastest way that is right: row by row if each window occurs once and the trigger has no state;
+    # otherwise in groups.
     if plan.any_order and not once:
         new, once = merged_windows(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
     known = stored.look_up(wanted if once else wanted.unique(maintain_order=True))
-    touched = paired(plan.aggregation, plan.pairs, known, new) if plan.pairs and once else None
+    touched = (
+        merged_row_by_row(plan.aggregation, plan.row_by_row_merge, known, new)
+        if plan.row_by_row_merge and once
+        else None
+    )
     if touched is None:
         touched = (
             merged_windows(plan, known.rows, new, plan.identity) if known.rows.height or not once else new

@@ -35,7 +35,7 @@ from panewise.engine.windows.sliding.intake import of_sliding
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES, Slices
 from panewise.engine.windows.state import WindowOperatorState
 from panewise.families import INPUT
-from panewise.spec import Custom, RowInputs, WindowOperator, merging
+from panewise.spec import RowInputs, WindowOperator, merging
 
 T = TypeVar("T")
 _RANK = "__rank"
@@ -129,13 +129,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
 
         Without this test, sorting would be a fifth of the work on sessions.
         """
-        if (
-            self.plan.ties_matter
-            or self.plan.can_close
-            or self.plan.by_key
-            or self.plan.spec.max_windows is not None
-            or isinstance(self.plan.spec.window, Custom)
-        ):
+        if self.plan.order_matters:
             return True
         # Windows end after their rows, so no row is late if none is before a horizon.
         horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
