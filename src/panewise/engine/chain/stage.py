@@ -85,14 +85,14 @@ def _processed(
     plan: StagePlan, state: StageState, panes: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, dict[str, StoredTable]]:
     rows = plan.rows(panes)
-    touched = _touched(plan, rows)
+    affected = _affected(plan, rows)
     contributions, stored = (
-        _put(plan, state.contributions, rows, touched)
+        _put(plan, state.contributions, rows, affected)
         if plan.stores_contributions
         else (state.contributions, rows)
     )
     results = _results(plan, stored)
-    evaluated = _evaluated(plan, touched, results, state.windows.find(touched[plan.identity]), clocks)
+    evaluated = _evaluated(plan, affected, results, state.windows.find(affected[plan.identity]), clocks)
     windows = state.windows.changed(evaluated.select(plan.once("after", lambda: _after(plan))))
     return _emitted_panes(plan, evaluated, clocks.processing_time), {
         "contributions": contributions,
@@ -100,26 +100,26 @@ def _processed(
     }
 
 
-def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
+def _affected(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows of the stage that received panes, and whether a `+` pane among these is ON_TIME."""
     on_time = plan.once("on time", lambda: ((pl.col(OP) == "+") & (pl.col("timing") == "ON_TIME")).any())
     return rows.group_by(plan.identity, maintain_order=True).agg(on_time.alias(ON_TIME))
 
 
 def _put(
-    plan: StagePlan, table: StoredTable, rows: pl.DataFrame, touched: pl.DataFrame
+    plan: StagePlan, table: StoredTable, rows: pl.DataFrame, affected: pl.DataFrame
 ) -> tuple[StoredTable, pl.DataFrame]:
     """Adds `+` panes to the contributions, and removes those that `-` panes retract.
 
-    Returns the table, and the contributions of the touched windows.
+    Returns the table, and the contributions of the affected windows.
     """
     columns = list(plan.contributions.schema)
     plus, minus = (rows.filter(pl.col(OP) == op)[columns] for op in ("+", "-"))
-    # A cell may contain several windows of the stage. Only the contributions of the touched ones are
+    # A cell may contain several windows of the stage. Only the contributions of the affected ones are
     # returned.
     before = table.of_keys(rows.select(plan.cell).unique(maintain_order=True), plan.cell)
     others = before.join(rows, on=plan.origin, how="anti", nulls_equal=True)
-    now = pl.concat([others, plus]).join(touched, on=plan.identity, how="semi", nulls_equal=True)
+    now = pl.concat([others, plus]).join(affected, on=plan.identity, how="semi", nulls_equal=True)
     return table.changed(plus, minus), now
 
 
@@ -133,10 +133,10 @@ def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _evaluated(
-    plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks
+    plan: StagePlan, affected: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the touched windows, with their results, their stored rows, and whether they emit a pane."""
-    windows = touched
+    """Returns the affected windows, with their results, their stored rows, and whether they emit a pane."""
+    windows = affected
     for more in (results, known):
         windows = windows.join(more, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
     complete, last = clocks.complete(plan.spec, pl.col(END)), clocks.expired(plan.spec, pl.col(END))

@@ -144,7 +144,7 @@ def next_due(
     operator uses no watermark from outside, because then rows or the clock move its watermark.
     """
     spec = plan.spec
-    if clocks.by_key or clocks.counted or spec.time == "processing":
+    if clocks.by_key or clocks.by_row_number or spec.time == "processing":
         return None
     deadline = windows.next_event_deadline(clocks.watermark)
     if isinstance(spec.window, Global):
@@ -246,13 +246,13 @@ def _after_firings(
     plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
     if plan.compares:
-        news = emitted.select(plan.once("news", lambda: _news(plan)))
-        marked = decided.join(news, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
+        panes = emitted.select(plan.once("emitted columns", lambda: _emitted_columns(plan)))
+        marked = decided.join(panes, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
         decided = marked.with_columns(pl.col(EMITTED).fill_null(False))
     return with_values(decided, _of_trigger(plan, "updates", clocks, partial(_updates, plan)))
 
 
-def _news(plan: WindowPlan) -> list[pl.Expr]:
+def _emitted_columns(plan: WindowPlan) -> list[pl.Expr]:
     """Returns the panes that are emitted, as columns beside those of the live panes."""
     identity = [pl.col(name) for name in plan.identity]
     panes = [pl.col(name).alias(f"__new:{name}") for name in plan.aggregation.result_types | LIVE_PANE]

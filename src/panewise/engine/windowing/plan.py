@@ -1,4 +1,11 @@
-"""The compiled specification: everything about an operator that does not change while it runs."""
+"""The compiled specification: everything about an operator that does not change while it runs.
+
+Invariant: a plan depends on the specification and the types of the input alone. So whoever has both, on any
+worker, compiles the same plan. It changes once: when the state turns out to have closed windows
+(:meth:`WindowPlan.with_closed_windows`). Cost: linear in the aggregates and in the nodes of the trigger, once
+in a process unless the specification has functions of the user. What the clocks do not change is built at its
+first use.
+"""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -71,7 +78,7 @@ class WindowPlan(InputPort):
         self.by_key = Clocks.initial(spec).by_key  # whether each key has a watermark of its own
         # Whether the watermark advances after each row, and not after each batch.
         self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
-        self.counted = counted(spec.window)  # whether watermarks and times are row numbers
+        self.by_row_number = counted(spec.window)  # whether watermarks and times are row numbers
         # Whether the windows of a row depend on the clock of the operator, which then assigns them.
         self.needs_clock = spec.time == "processing"
 
@@ -95,7 +102,7 @@ class WindowPlan(InputPort):
         self.row_by_row_merge = (
             None if self.tree else window_table.row_by_row_merge(self.aggregation, periodic=self.periodic)
         )
-        self.any_order = self.tree is None and window_table.any_order(self.aggregation)
+        self.merges_in_any_order = self.tree is None and window_table.merges_in_any_order(self.aggregation)
         self.table_schema = window_table.table_schema(
             self.key_types, self.aggregation, own, live=self.compares
         )
@@ -103,19 +110,18 @@ class WindowPlan(InputPort):
         self.no_windows = pl.DataFrame(schema=self.table_schema)
         self.identity = [*self.keys, START, END]
         # Windows are hashed by their keys alone if a step reads all those of a key.
-        together = merging(spec.window) or self.by_key or spec.max_windows is not None
-        self.shape = Shape(self.table_schema, self.identity, self.keys if together else self.identity)
+        read_by_key = merging(spec.window) or self.by_key or spec.max_windows is not None
+        self.shape = Shape(self.table_schema, self.identity, self.keys if read_by_key else self.identity)
 
     def _set_slices(self, spec: WindowOperator) -> None:
         self.slicing = slicing_of(spec.window)
         self.assign = assigning(spec, self.slicing)
-        together = (
-            self.by_key or not self.made_when_complete
-        )  # whether a step reads all slices of the keys of its rows
-        sliced = {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
-        self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
+        # Slices are hashed by their keys alone if a step reads all those of the keys of its rows.
+        read_by_key = self.by_key or not self.made_when_complete
+        sliced = {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self.slice_aggregation.schema}
+        self.slice_shape = Shape(sliced, self.identity, self.keys if read_by_key else self.identity)
         # Whether a window may contain several slices.
-        self.joins_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
+        self.has_several_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
 
     def _set_sliding(self, spec: WindowOperator) -> None:
         """Sets the attributes that only sliding windows use."""
@@ -127,10 +133,10 @@ class WindowPlan(InputPort):
         # partials, they are not, as the slices do not show which rows have fired.
         self.rebuilt_from_slices = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
         self.in_arrival_order = isinstance(self.aggregation, ArrivalOrderAggregation)
-        self.pieces = self.aggregation  # the aggregation of slices
+        self.slice_aggregation = self.aggregation
         # Partials that are never merged with those of a stored window need not be mergeable.
         if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
-            self.aggregation = range_aggregation(self.pieces)
+            self.aggregation = range_aggregation(self.slice_aggregation)
 
     def with_closed_windows(self) -> Self:
         """Returns the plan for a state that has closed windows."""
@@ -160,7 +166,7 @@ class WindowPlan(InputPort):
         """Whether rows of the same event time must keep their order even if the late output is not used."""
         spec = self.spec
         if (
-            self.counted
+            self.by_row_number
             or self.ordered
             or spec.evaluate == "record"
             or bool(spec.order)
@@ -188,7 +194,7 @@ class WindowPlan(InputPort):
             and spec.drop_by == "window"
             and spec.time == "event"
             and not self.by_key
-            and not self.counted
+            and not self.by_row_number
             and spec.max_windows is None
         )
 

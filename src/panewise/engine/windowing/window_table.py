@@ -186,7 +186,7 @@ def merged_row_by_row(
     return vstack_frames([both[known.rows.columns], filter_rows(new, pl.Series(others))])
 
 
-def any_order(aggregation: Aggregation) -> bool:
+def merges_in_any_order(aggregation: Aggregation) -> bool:
     """Returns whether the pieces of a window may be merged with each other first, with the same result.
 
     A sum of floats depends on the order of its additions, so floats must be added to the stored window one

@@ -41,7 +41,7 @@ _TAKEN_OVER = [pl.coalesce(FIRED, BORN).alias(BORN)]
 _TAKEN_OVER_IF_PERIODIC = [pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN)]
 
 
-def of_sessions(
+def apply_to_sessions(
     plan: WindowPlan,
     stored: StoredTable,
     rows: pl.DataFrame,
@@ -63,7 +63,7 @@ def of_sessions(
     changed = pl.Series(~np.isin(known[SESSION].to_numpy(), same))
     columns = list(plan.table_schema)
     return Intake(
-        touched=_renewed(plan, merged.hstack([is_same]), clocks),
+        affected=_renewed(plan, merged.hstack([is_same]), clocks),
         replaced=known[columns],
         merged_away=filter_rows(known, changed)[columns],
         late=late_output_of_sessions(assigned.late, clocks, late_columns),
