@@ -61,19 +61,21 @@ class StagePlan:
         self.panes = PaneFormat(self.spec, keys, results)
         self.pane_schema = self.panes.schema
         self.no_panes = pl.DataFrame(schema=self.pane_schema)
-        end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
-        self._as_rows = [
-            *(output_key(key, panes[key]) for key in self.keys),
-            pl.col("window_start").fill_null(MIN_INSTANT).alias(START),
-            end.fill_null(MAX_INSTANT).alias(END),
-        ]
 
     def rows(self, panes: pl.DataFrame) -> pl.DataFrame:
         """Returns panes as rows of the stage (semantics 30.1).
 
         As a key -0.0 becomes 0.0. A global window gets the least and the greatest instant as its bounds.
         """
-        return panes.with_columns(self._as_rows)
+        return panes.with_columns(self.once("rows", self._as_rows))
+
+    def _as_rows(self) -> list[pl.Expr]:
+        end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
+        return [
+            *(output_key(key, self.windows.schema[key]) for key in self.keys),
+            pl.col("window_start").fill_null(MIN_INSTANT).alias(START),
+            end.fill_null(MAX_INSTANT).alias(END),
+        ]
 
 
 class ChainPlan:

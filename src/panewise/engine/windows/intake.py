@@ -174,8 +174,7 @@ def _missed(
     plan: WindowPlan, rows: pl.DataFrame, slices: SliceTable | Overlaps, closed: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame | None:
     """Returns :func:`fixed_lateness.missed`; None if no window of the batch has expired or is closed."""
-    # With windows of rows, no row finds its window expired.
-    marked = clocks.by_key and not clocks.by_row_number
+    marked = clocks.by_key and not clocks.by_row_number  # no row finds its window of rows expired
     if not marked and not slices.any_expired and closed.is_empty():
         return None
     return fixed_lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
