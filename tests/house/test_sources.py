@@ -32,7 +32,7 @@ LONGER = {
     "engine/aggregate/results.py": {"result"},
     "engine/ingest/validate.py": {"_reasons"},
     "engine/join/interval/method.py": {"from_batch"},
-    "engine/windows/intake.py": {"of_rows"},
+    "engine/windows/intake.py": {"apply_rows"},
     "engine/windows/operator.py": {"_batch_by_key"},
     "engine/windows/records.py": {"_pane_columns"},
     "spark/builders/apply_spec.py": {"apply"},

@@ -40,7 +40,9 @@ def completeness_of(aggregate: Aggregate, index: int) -> list[PartialColumn]:
     name = completeness_name(index)
     always = pl.repeat(True, pl.len(), dtype=pl.Boolean)
     return [
-        PartialColumn(name, pl.Boolean(), pl.len() > 0, pl.col(name).all(), True, pair=and_, single=always)
+        PartialColumn(
+            name, pl.Boolean(), pl.len() > 0, pl.col(name).all(), True, merge_two=and_, single=always
+        )
     ]
 
 

@@ -37,7 +37,7 @@ class Aggregation:
     Args:
         aggregates: the aggregates of the specification.
         schema: the types of the columns.
-        passing: partials that are lifted and merged like the others, but that windows do not store.
+        transient: partials that are lifted and merged like the others, but that windows do not store.
         contents: the row buffer of the windows, if they have one.
     """
 
@@ -45,7 +45,7 @@ class Aggregation:
         self,
         aggregates: tuple[Aggregate, ...],
         schema: dict[str, pl.DataType],
-        passing: Sequence[PartialColumn] = (),
+        transient: Sequence[PartialColumn] = (),
         contents: RowBuffer | None = None,
     ) -> None:
         self.aggregates = aggregates
@@ -57,7 +57,7 @@ class Aggregation:
         for index, aggregate in enumerate(aggregates):
             needed += [*partials_of(aggregate, index, schema), *completeness_of(aggregate, index)]
         self.partials: list[PartialColumn] = list({column.name: column for column in needed}.values())
-        self.passing = list(passing)
+        self.transient = list(transient)
         # Building expressions takes as long as computing them for few rows.
         self._expressions = dict[tuple[str, frozenset[str]], list[pl.Expr]]()
         self.ordered = any(a.ordered for a in aggregates)
@@ -82,7 +82,7 @@ class Aggregation:
 
     @property
     def _all_columns(self) -> list[PartialColumn]:
-        return [*self.partials, *self.passing]
+        return [*self.partials, *self.transient]
 
     def lift(self, rows: pl.DataFrame, by: list[str]) -> pl.DataFrame:
         """Returns the partials of each group of rows, in the order of the first rows of the groups.
@@ -90,7 +90,7 @@ class Aggregation:
         The rows must be in arrival order.
         """
         rows = rows.with_columns(self._copies) if self._copies else rows
-        beyond = leaving_of_rows(self.partials, rows)
+        beyond = columns_that_may_leave(self.partials, rows)
         return self._typed(grouped(rows, by, self._chosen("lift", beyond)), self._all_columns)
 
     def singles(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -109,14 +109,14 @@ class Aggregation:
 
     def merging(self, partials: pl.DataFrame) -> list[pl.Expr]:
         """Returns the expressions that merge groups of these partials. A group is in arrival order."""
-        beyond = leaving(self.partials, partials, partials.height)
+        beyond = columns_that_need_carries(self.partials, partials, partials.height)
         return self._chosen("merge", beyond)
 
     def _chosen(self, which: Literal["lift", "merge"], beyond: set[str]) -> list[pl.Expr]:
-        """Returns the expressions that :func:`chosen` chooses, each under the name of its partial."""
+        """Returns the expressions of :func:`exact_or_fitting`, each under the name of its partial."""
         key = which, frozenset(beyond)
         if key not in self._expressions:
-            columns = ((column.name, chosen(column, beyond)) for column in self._all_columns)
+            columns = ((column.name, exact_or_fitting(column, beyond)) for column in self._all_columns)
             self._expressions[key] = [
                 (column.lift if which == "lift" else column.merge).alias(name) for name, column in columns
             ]
@@ -132,9 +132,9 @@ class Aggregation:
     def cleared(self, where: pl.Expr, fired: pl.Expr) -> list[pl.Expr]:
         """Returns the partial columns, with the partial of no rows where `where` is true.
 
-        Partials of rows since the last firing (`PartialColumn.passing`) are emptied where `fired` is true.
+        Those of rows since the last firing (`PartialColumn.since_firing`) are emptied where `fired` is true.
         """
-        empty = [(column, fired if column.passing else where) for column in self.partials]
+        empty = [(column, fired if column.since_firing else where) for column in self.partials]
         return [
             pl.when(at).then(pl.lit(p.empty, dtype=p.dtype)).otherwise(pl.col(p.name)).alias(p.name)
             for p, at in empty
@@ -189,7 +189,7 @@ def fits(values: pl.Series, count: int, limit: int) -> bool:
     return greatest(values) * count < limit
 
 
-def leaving_of_rows(columns: Sequence[PartialColumn], rows: pl.DataFrame) -> set[str]:
+def columns_that_may_leave(columns: Sequence[PartialColumn], rows: pl.DataFrame) -> set[str]:
     """Returns the input columns whose sums, over any of the rows, may leave the range of their type."""
     return {
         column.sums
@@ -200,7 +200,9 @@ def leaving_of_rows(columns: Sequence[PartialColumn], rows: pl.DataFrame) -> set
     }
 
 
-def leaving(columns: Sequence[PartialColumn], partials: pl.DataFrame, count: int) -> set[str]:
+def columns_that_need_carries(
+    columns: Sequence[PartialColumn], partials: pl.DataFrame, count: int
+) -> set[str]:
     """Returns the input columns whose sums need carries when up to `count` of the partials are merged.
 
     A sum needs a carry if it may leave the range of its type, or if a partial has left it already.
@@ -217,13 +219,13 @@ def leaving(columns: Sequence[PartialColumn], partials: pl.DataFrame, count: int
     }
 
 
-def chosen(column: PartialColumn, leaving: Collection[str]) -> PartialColumn | Fitting:
+def exact_or_fitting(column: PartialColumn, may_leave: Collection[str]) -> PartialColumn | Fitting:
     """Returns the object whose `lift` and `merge` are used: `fitting`, or the partial itself.
 
-    `leaving` has the columns whose sums may leave the range of their type. Their partials need the exact
+    `may_leave` has the columns whose sums may leave the range of their type. Their partials need the exact
     expressions, which the partial itself has.
     """
-    return column if column.fitting is None or column.sums in leaving else column.fitting
+    return column if column.fitting is None or column.sums in may_leave else column.fitting
 
 
 def _is_carry(column: PartialColumn) -> bool:

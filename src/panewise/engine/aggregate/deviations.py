@@ -8,7 +8,13 @@ from collections.abc import Callable
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import PartialColumn, Side, mean_of_sides, merged_mean, of_deviations
+from panewise.engine.aggregate.partials import (
+    Operand,
+    PartialColumn,
+    mean_of_operands,
+    merged_mean,
+    of_deviations,
+)
 
 
 def deviation_partials(column: str) -> list[PartialColumn]:
@@ -18,27 +24,27 @@ def deviation_partials(column: str) -> list[PartialColumn]:
 
 
 def _partial(
-    column: str, value: pl.Expr, power: int, moved: Callable[[Side, str, pl.Expr], pl.Expr]
+    column: str, value: pl.Expr, power: int, moved: Callable[[Operand, str, pl.Expr], pl.Expr]
 ) -> PartialColumn:
     n, mean = f"__n:{column}", f"__mean:{column}"
 
-    def of_sides(this: Side, other: Side) -> pl.Expr:
-        center = mean_of_sides(n, mean, this, other)
+    def of_operands(this: Operand, other: Operand) -> pl.Expr:
+        center = mean_of_operands(n, mean, this, other)
         return moved(this, column, center) + moved(other, column, center)
 
     lift = ((value - value.mean()) ** power).sum()
     merged = moved(pl.col, column, merged_mean(n, mean)).sum()
     single = value - value  # NaN for an infinite value
-    return of_deviations(f"__m{power}:{column}", n, lift, merged, of_sides, single)
+    return of_deviations(f"__m{power}:{column}", n, lift, merged, of_operands, single)
 
 
-def _third(side: Side, column: str, mean: pl.Expr) -> pl.Expr:
+def _third(side: Operand, column: str, mean: pl.Expr) -> pl.Expr:
     n, m2, m3 = (side(f"__{name}:{column}") for name in ("n", "m2", "m3"))
     d = side(f"__mean:{column}") - mean
     return m3 + 3 * d * m2 + n * d**3
 
 
-def _fourth(side: Side, column: str, mean: pl.Expr) -> pl.Expr:
+def _fourth(side: Operand, column: str, mean: pl.Expr) -> pl.Expr:
     n, m2, m3, m4 = (side(f"__{name}:{column}") for name in ("n", "m2", "m3", "m4"))
     d = side(f"__mean:{column}") - mean
     return m4 + 4 * d * m3 + 6 * d**2 * m2 + n * d**4

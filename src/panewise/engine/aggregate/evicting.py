@@ -22,10 +22,10 @@ class EvictingAggregation(Aggregation):
         self,
         aggregates: tuple[Aggregate, ...],
         schema: dict[str, pl.DataType],
-        passing: Sequence[PartialColumn],
+        transient: Sequence[PartialColumn],
         contents: RowBuffer,
     ) -> None:
-        super().__init__(aggregates, schema, passing, contents)
+        super().__init__(aggregates, schema, transient, contents)
         self._of_rows = Aggregation(aggregates, schema)
         self._contents = contents
         self._after = contents.spec.evictor is not None and contents.spec.evictor.after

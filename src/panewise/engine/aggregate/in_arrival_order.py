@@ -32,9 +32,9 @@ class ArrivalOrderAggregation(Aggregation):
         self,
         aggregates: tuple[Aggregate, ...],
         schema: dict[str, pl.DataType],
-        passing: Sequence[PartialColumn],
+        transient: Sequence[PartialColumn],
     ) -> None:
-        super().__init__(aggregates, schema, passing)
+        super().__init__(aggregates, schema, transient)
         partials, self.results = [rows_partial()], list[pl.Expr]()
         listed = list[Aggregate]()
         for index, aggregate in enumerate(aggregates):

@@ -16,7 +16,7 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.aggregate import rankings, rows_in_order, several_ranks
-from panewise.engine.aggregate.partials import PartialColumn, Side, SideMerge, extreme, of_own
+from panewise.engine.aggregate.partials import Operand, OperandMerge, PartialColumn, extreme, of_own
 from panewise.engine.aggregate.types import result_type
 from panewise.spec import Aggregate
 
@@ -70,11 +70,11 @@ def _edge(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> Pa
     lift, limit, before = rows.last(), arrivals.max(), gt
     if aggregate.fn == "first":
         lift, limit, before = rows.first(), arrivals.min(), lt
-    merge_sides = _first_by(
+    merge_operands = _first_by(
         name, lambda earlier, later: before(_arrival_number(earlier), _arrival_number(later))
     )
     merge = stored.filter(arrivals == limit).first()
-    return PartialColumn(name, dtype, lift, merge, None, merge_sides=merge_sides)
+    return PartialColumn(name, dtype, lift, merge, None, merge_operands=merge_operands)
 
 
 def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
@@ -103,7 +103,7 @@ def _extreme_row(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]
         )
 
     lift = rows.filter(ranks == extreme(fn, ranks, kind)).first()
-    return PartialColumn(name, dtype, lift, merge, None, merge_sides=_first_by(name, before))
+    return PartialColumn(name, dtype, lift, merge, None, merge_operands=_first_by(name, before))
 
 
 def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
@@ -123,22 +123,22 @@ def _top_rows(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -
         )
         return stored.list.eval(rankings.best(aggregate, ordered))
 
-    merge_sides = of_own(name, lambda earlier, other: best(pl.concat_list(earlier, other)))
+    merge_operands = of_own(name, lambda earlier, other: best(pl.concat_list(earlier, other)))
     lift, merge = best(rows.filter(known).implode()), best(pl.col(name).explode().implode())
-    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides)
+    return PartialColumn(name, dtype, lift, merge, [], merge_operands=merge_operands)
 
 
 def _rank(row: pl.Expr) -> pl.Expr:
     return row.struct.field("rank")
 
 
-def _first_by(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> SideMerge:
+def _first_by(name: str, before: Callable[[pl.Expr, pl.Expr], pl.Expr]) -> OperandMerge:
     """Returns the merge that takes one of two partials: the one that comes first by `before`.
 
     A null is the partial of no rows.
     """
 
-    def both(earlier: Side, other: Side) -> pl.Expr:
+    def both(earlier: Operand, other: Operand) -> pl.Expr:
         mine, others = earlier(name), other(name)
         return pl.when(others.is_null() | before(mine, others)).then(mine).otherwise(others)
 

@@ -8,9 +8,10 @@ column has these expressions:
 - ``merge``: partials of one group -> partial, in a ``group_by().agg`` over partials in arrival order;
 - ``empty``: the partial of no rows;
 - ``single`` (if it is simple): the partial of each row alone, as an expression over rows;
-- ``pair`` (if it is simple): the merge of an earlier and a later partial, row by row;
-- ``merge_sides``: as ``pair``, for two partials of at least one row each. It may also read other columns of
-  the two partials. Only columns that grow with their rows have neither ``pair`` nor ``merge_sides``.
+- ``merge_two`` (if it is simple): the merge of an earlier and a later partial, row by row;
+- ``merge_operands``: as ``merge_two``, for two partials of at least one row each. It may also read other
+  columns of the two partials. Only columns that grow with their rows have neither ``merge_two`` nor
+  ``merge_operands``.
 
 Invariant: merging is associative, and the partial of no rows is its neutral element. So the result does not
 depend on where batches are cut.
@@ -29,9 +30,9 @@ from panewise.engine.columns import ROWS
 from panewise.engine.kernels.sorting import Places
 from panewise.spec import Aggregate
 
-Pair: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
-Side: TypeAlias = Callable[[str], pl.Expr]  # returns a partial of one of two partials, by its name
-SideMerge: TypeAlias = Callable[[Side, Side], pl.Expr]
+MergeOfTwo: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
+Operand: TypeAlias = Callable[[str], pl.Expr]  # returns a partial of one of two partials, by its name
+OperandMerge: TypeAlias = Callable[[Operand, Operand], pl.Expr]
 RangeFunction: TypeAlias = Callable[[pl.DataFrame, Places, Places], pl.Series]
 
 
@@ -57,28 +58,30 @@ class PartialColumn:
     )
     limit: int = 0  # of such a partial: sums with a smaller absolute value fit its type, unscaled if decimal
     fitting: Fitting | None = None  # of such a partial: a faster lift and merge for sums that fit their type
-    pair: Pair | None = None  # as `merge`, for an earlier and a later partial
-    merge_sides: SideMerge | None = None  # as `pair`, for partials that contain rows; used if `pair` is None
+    merge_two: MergeOfTwo | None = None  # as `merge`, for an earlier and a later partial
+    merge_operands: OperandMerge | None = (
+        None  # as `merge_two`, for partials that contain rows; used if `merge_two` is None
+    )
     single: pl.Expr | None = None  # as `lift`, for each row alone
     over_ranges: RangeFunction | None = None  # computes the partial over ranges of pieces, without merging
-    passing: bool = False  # emptied at every firing in any mode: contains only what is new since the last one
+    since_firing: bool = False  # of rows since the last firing only: emptied at each firing, in any mode
 
 
-def added(name: str, dtype: pl.DataType, lift: pl.Expr, single: pl.Expr) -> PartialColumn:
+def additive_partial(name: str, dtype: pl.DataType, lift: pl.Expr, single: pl.Expr) -> PartialColumn:
     """Returns a partial whose partials are added, 0 without rows."""
     empty = 0.0 if dtype.is_float() else 0
-    return PartialColumn(name, dtype, lift, pl.col(name).sum(), empty, pair=add, single=single)
+    return PartialColumn(name, dtype, lift, pl.col(name).sum(), empty, merge_two=add, single=single)
 
 
 def rows_partial() -> PartialColumn:
     """Returns the partial with the number of rows."""
-    return added(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.repeat(1, pl.len(), dtype=pl.Int64))
+    return additive_partial(ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.repeat(1, pl.len(), dtype=pl.Int64))
 
 
 def count_partial(column: str) -> PartialColumn:
     """Returns the partial with the number of non-null values."""
     value = pl.col(column)
-    return added(
+    return additive_partial(
         f"__n:{column}", pl.Int64(), value.count().cast(pl.Int64), value.is_not_null().cast(pl.Int64)
     )
 
@@ -86,7 +89,7 @@ def count_partial(column: str) -> PartialColumn:
 def true_partial(column: str) -> PartialColumn:
     """Returns the partial with the number of rows in which a Boolean column is true."""
     value = pl.col(column)
-    return added(
+    return additive_partial(
         f"__true:{column}", pl.Int64(), value.sum().cast(pl.Int64), value.fill_null(False).cast(pl.Int64)
     )
 
@@ -94,7 +97,7 @@ def true_partial(column: str) -> PartialColumn:
 def float_sum_partial(column: str) -> PartialColumn:
     """Returns the partial with the sum as double, which cannot overflow. It is for means, not of decimals."""
     value = pl.col(column).cast(pl.Float64)
-    return added(f"__fsum:{column}", pl.Float64(), value.sum(), value.fill_null(0.0))
+    return additive_partial(f"__fsum:{column}", pl.Float64(), value.sum(), value.fill_null(0.0))
 
 
 def product_partial(column: str) -> PartialColumn:
@@ -114,11 +117,11 @@ def bits_partial(fn: str, column: str, dtype: pl.DataType) -> PartialColumn:
 
 
 def _folded(
-    name: str, dtype: pl.DataType, value: pl.Expr, total: Callable[[pl.Expr], pl.Expr], combine: Pair
+    name: str, dtype: pl.DataType, value: pl.Expr, total: Callable[[pl.Expr], pl.Expr], combine: MergeOfTwo
 ) -> PartialColumn:
     """Returns a partial that combines values with each other, and is null without values."""
     lift, merge = (null_if_none(values, total(values.drop_nulls())) for values in (value, pl.col(name)))
-    return PartialColumn(name, dtype, lift, merge, None, pair=either(combine), single=value)
+    return PartialColumn(name, dtype, lift, merge, None, merge_two=either(combine), single=value)
 
 
 def null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
@@ -126,7 +129,7 @@ def null_if_none(values: pl.Expr, total: pl.Expr) -> pl.Expr:
     return pl.when(values.count() > 0).then(total)
 
 
-def either(both: Pair) -> Pair:
+def either(both: MergeOfTwo) -> MergeOfTwo:
     """Returns a merge that returns the other partial if one is null, and otherwise merges both."""
     return lambda earlier, later: pl.coalesce(both(earlier, later), earlier, later)
 
@@ -134,14 +137,16 @@ def either(both: Pair) -> Pair:
 def extreme_partial(fn: str, column: str, dtype: pl.DataType) -> PartialColumn:
     """Returns the partial with the minimum or maximum. NaN is above every number (semantics 24.2)."""
     name = f"__{fn}:{column}"
-    horizontal: Pair = pl.min_horizontal if fn == "min" else pl.max_horizontal
-    pair = horizontal if dtype.is_integer() or dtype.is_temporal() else None
-    merge_sides = of_own(
+    horizontal: MergeOfTwo = pl.min_horizontal if fn == "min" else pl.max_horizontal
+    merge_two = horizontal if dtype.is_integer() or dtype.is_temporal() else None
+    merge_operands = of_own(
         name, lambda this, other: pl.when(ahead(fn, this, other)).then(this).otherwise(other)
     )
     value = pl.col(column)
     lift, merge = extreme(fn, value, dtype), extreme(fn, pl.col(name), dtype)
-    return PartialColumn(name, dtype, lift, merge, None, pair=pair, merge_sides=merge_sides, single=value)
+    return PartialColumn(
+        name, dtype, lift, merge, None, merge_two=merge_two, merge_operands=merge_operands, single=value
+    )
 
 
 def ahead(fn: str, earlier: pl.Expr, other: pl.Expr) -> pl.Expr:
@@ -175,32 +180,32 @@ def edge_partial(fn: str, column: str, dtype: pl.DataType, *, ignorenulls: bool)
         return pl.coalesce(chosen, other) if ignorenulls else chosen
 
     edge = pl.Expr.first if fn == "first" else pl.Expr.last
-    merge_sides = of_own(name, both)
+    merge_operands = of_own(name, both)
     return PartialColumn(
-        name, dtype, edge(rows), edge(partials), None, merge_sides=merge_sides, single=column_values
+        name, dtype, edge(rows), edge(partials), None, merge_operands=merge_operands, single=column_values
     )
 
 
 def of_deviations(
-    name: str, n: str, lift: pl.Expr, merged: pl.Expr, of_sides: SideMerge, single: pl.Expr
+    name: str, n: str, lift: pl.Expr, merged: pl.Expr, of_operands: OperandMerge, single: pl.Expr
 ) -> PartialColumn:
     """Returns a partial of means or of deviations from them, as double; 0 without values.
 
-    `n` is the partial with the number of values. `merged` and `of_sides` merge a group of partials, or two of
-    them, if there are values.
+    `n` is the partial with the number of values. `merged` and `of_operands` merge a group of partials, or two
+    of them, if there are values.
     """
 
-    def merge_sides(this: Side, other: Side) -> pl.Expr:
-        return pl.when(this(n) + other(n) > 0).then(of_sides(this, other)).otherwise(0.0)
+    def merge_operands(this: Operand, other: Operand) -> pl.Expr:
+        return pl.when(this(n) + other(n) > 0).then(of_operands(this, other)).otherwise(0.0)
 
     merge, each = pl.when(pl.col(n).sum() > 0).then(merged).otherwise(0.0), single.fill_null(0.0)
-    return PartialColumn(name, pl.Float64(), lift, merge, 0.0, merge_sides=merge_sides, single=each)
+    return PartialColumn(name, pl.Float64(), lift, merge, 0.0, merge_operands=merge_operands, single=each)
 
 
 def mean_partial(name: str, n: str, values: pl.Expr, single: pl.Expr) -> PartialColumn:
     """Returns the partial with the mean of values. `n` is the partial with their number."""
-    of_sides = partial(mean_of_sides, n, name)
-    return of_deviations(name, n, values.mean().fill_null(0.0), merged_mean(n, name), of_sides, single)
+    of_operands = partial(mean_of_operands, n, name)
+    return of_deviations(name, n, values.mean().fill_null(0.0), merged_mean(n, name), of_operands, single)
 
 
 def merged_mean(n: str, mean: str) -> pl.Expr:
@@ -208,7 +213,7 @@ def merged_mean(n: str, mean: str) -> pl.Expr:
     return (pl.col(n) * pl.col(mean)).sum() / pl.col(n).sum()
 
 
-def mean_of_sides(n: str, mean: str, this: Side, other: Side) -> pl.Expr:
+def mean_of_operands(n: str, mean: str, this: Operand, other: Operand) -> pl.Expr:
     """Returns the mean of the values of two partials."""
     return (this(n) * this(mean) + other(n) * other(mean)) / (this(n) + other(n))
 
@@ -221,15 +226,15 @@ def moment_partials(column: str) -> tuple[PartialColumn, PartialColumn]:
     n, mean, m2 = f"__n:{column}", f"__mean:{column}", f"__m2:{column}"
     value, apart = pl.col(column).cast(pl.Float64), pl.col(mean) - merged_mean(n, mean)
 
-    def of_sides(this: Side, other: Side) -> pl.Expr:
-        center = mean_of_sides(n, mean, this, other)
-        spreads = [side(n) * (side(mean) - center) ** 2 for side in (this, other)]
+    def of_operands(this: Operand, other: Operand) -> pl.Expr:
+        center = mean_of_operands(n, mean, this, other)
+        spreads = [of(n) * (of(mean) - center) ** 2 for of in (this, other)]
         return this(m2) + other(m2) + spreads[0] + spreads[1]
 
     # Not var(ddof=0): Polars 2.1 returns 0 for a single NaN if it knows that the keys are sorted.
     lift, merged = ((value - value.mean()) ** 2).sum(), pl.col(m2).sum() + (pl.col(n) * apart**2).sum()
     single = value - value  # NaN for an infinite value, as its variance is
-    return mean_partial(mean, n, value, value), of_deviations(m2, n, lift, merged, of_sides, single)
+    return mean_partial(mean, n, value, value), of_deviations(m2, n, lift, merged, of_operands, single)
 
 
 def list_partial(column: str, dtype: pl.DataType) -> PartialColumn:
@@ -262,13 +267,15 @@ def sketch_partial(column: str, dtype: pl.DataType, rsd: float) -> PartialColumn
     different = pl.col(column).drop_nulls().unique()
     hashed = different.map_batches(sketch.hash_values, return_dtype=pl.UInt64, returns_scalar=False)
     lift, merge = sketch.smallest(hashed, size), sketch.smallest(pl.col(name).explode().drop_nulls(), size)
-    merge_sides = of_own(
+    merge_operands = of_own(
         name, lambda earlier, other: pl.concat_list(earlier, other).list.unique().list.sort().list.head(size)
     )
     single = pl.concat_list(
         pl.col(column).map_batches(sketch.hash_values, return_dtype=pl.UInt64, is_elementwise=True)
     ).list.drop_nulls()
-    return PartialColumn(name, pl.List(pl.UInt64), lift, merge, [], merge_sides=merge_sides, single=single)
+    return PartialColumn(
+        name, pl.List(pl.UInt64), lift, merge, [], merge_operands=merge_operands, single=single
+    )
 
 
 def user_partial(aggregate: Aggregate, index: int) -> PartialColumn:
@@ -291,9 +298,9 @@ def user_partial(aggregate: Aggregate, index: int) -> PartialColumn:
         return states.map_batches(merger, return_dtype=pl.String, is_elementwise=True)
 
     empty = user.empty(aggregate.user)
-    return PartialColumn(name, pl.String(), lift, merge, empty, merge_sides=of_own(name, both))
+    return PartialColumn(name, pl.String(), lift, merge, empty, merge_operands=of_own(name, both))
 
 
-def of_own(name: str, both: Pair) -> SideMerge:
+def of_own(name: str, both: MergeOfTwo) -> OperandMerge:
     """Returns a merge that reads no partial but the named one."""
     return lambda earlier, other: both(earlier(name), other(name))

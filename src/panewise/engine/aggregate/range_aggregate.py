@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate.aggregation import Aggregation, chosen, leaving
+from panewise.engine.aggregate.aggregation import Aggregation, columns_that_need_carries, exact_or_fitting
 from panewise.engine.aggregate.partials import PartialColumn
 from panewise.engine.kernels.small_frames import Mask, expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
@@ -46,7 +46,7 @@ def aggregate_ranges(
     first, last = low.to_numpy().astype(np.intp), high.to_numpy().astype(np.intp)
     longest = int((last - first).max()) if len(first) else 0
     # The sum of all pieces has to fit, because blocks may reach beyond the ranges.
-    beyond = leaving(aggregation.partials, pieces, pieces.height)
+    beyond = columns_that_need_carries(aggregation.partials, pieces, pieces.height)
     columns = [column for column in aggregation.partials if not _is_zero(column, beyond)]
     from_blocks = [column for column in columns if _joins(column, longest)]
     names = [column.name for column in from_blocks]
@@ -78,14 +78,14 @@ def over_any(aggregation: Aggregation, pieces: pl.DataFrame, low: Places, high: 
 
 def _joins(column: PartialColumn, longest: int) -> bool:
     """Returns whether blocks of a column are computed. For short ranges of lists a direct merge is faster."""
-    return column.pair is not None or (
-        column.merge_sides is not None and not (column.dtype.is_nested() and longest <= _SHORT)
+    return column.merge_two is not None or (
+        column.merge_operands is not None and not (column.dtype.is_nested() and longest <= _SHORT)
     )
 
 
 def _is_zero(column: PartialColumn, beyond: Collection[str]) -> bool:
     """Returns whether a partial is a carry of sums that all fit their type."""
-    return column.sums is not None and column.pair is None and column.sums not in beyond
+    return column.sums is not None and column.merge_two is None and column.sums not in beyond
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class _Merge:
     @property
     def in_groups(self) -> list[pl.Expr]:
         """The expressions that merge the pieces of a group."""
-        return [chosen(column, self.beyond).merge.alias(column.name) for column in self.partials]
+        return [exact_or_fitting(column, self.beyond).merge.alias(column.name) for column in self.partials]
 
     @property
     def in_pairs(self) -> list[pl.Expr]:
@@ -106,10 +106,10 @@ class _Merge:
         return [self._pair(column).alias(column.name) for column in self.partials]
 
     def _pair(self, column: PartialColumn) -> pl.Expr:
-        if column.pair is not None and column.sums not in self.beyond:
-            return column.pair(pl.col(column.name), pl.col(_LATER + column.name))
-        assert column.merge_sides is not None
-        return column.merge_sides(pl.col, lambda name: pl.col(_LATER + name))
+        if column.merge_two is not None and column.sums not in self.beyond:
+            return column.merge_two(pl.col(column.name), pl.col(_LATER + column.name))
+        assert column.merge_operands is not None
+        return column.merge_operands(pl.col, lambda name: pl.col(_LATER + name))
 
 
 def _condensed(

@@ -11,8 +11,8 @@ import polars as pl
 
 from panewise.engine.aggregate import several_ranks
 from panewise.engine.aggregate.partials import (
+    Operand,
     PartialColumn,
-    Side,
     ahead,
     alone,
     extreme,
@@ -47,7 +47,7 @@ def extreme_row_partials(
         # NaN equals NaN; null equals nothing.
         return pl.col(value).filter(pl.col(rank) == extreme(fn, pl.col(rank), dtype)).first()
 
-    def merge_sides(this: Side, other: Side) -> pl.Expr:
+    def merge_operands(this: Operand, other: Operand) -> pl.Expr:
         is_ahead = ahead(fn, this(ranks.name), other(ranks.name))
         return pl.when(is_ahead).then(this(name)).otherwise(other(name))
 
@@ -56,7 +56,7 @@ def extreme_row_partials(
     return [
         ranks,
         PartialColumn(
-            name, schema[aggregate.column], lift, merge, None, merge_sides=merge_sides, single=single
+            name, schema[aggregate.column], lift, merge, None, merge_operands=merge_operands, single=single
         ),
     ]
 
@@ -75,8 +75,8 @@ def top_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]
 
     dtype = schema[aggregate.column]
     lift, merge = best(pl.col(aggregate.column)), best(pl.col(name).explode())
-    single, merge_sides = alone(aggregate.column, dtype), of_own(name, both)
-    return PartialColumn(name, pl.List(dtype), lift, merge, [], merge_sides=merge_sides, single=single)
+    single, merge_operands = alone(aggregate.column, dtype), of_own(name, both)
+    return PartialColumn(name, pl.List(dtype), lift, merge, [], merge_operands=merge_operands, single=single)
 
 
 def top_rows_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.DataType]) -> PartialColumn:
@@ -96,10 +96,10 @@ def top_rows_partial(aggregate: Aggregate, index: int, schema: dict[str, pl.Data
     lift = best(aggregate, _sorted(aggregate, rows.filter(known), pl.col(aggregate.by).filter(known)))
     # Sorted inside the list: in Polars 2.1, sort_by of exploded values fails if groups are not contiguous.
     merged = best(aggregate, _sorted(aggregate, pl.element(), pl.element().struct.field("by")))
-    merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(merged))
+    merge_operands = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(merged))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
     merge = pl.col(name).explode().implode().list.eval(merged)
-    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides, single=single)
+    return PartialColumn(name, dtype, lift, merge, [], merge_operands=merge_operands, single=single)
 
 
 def _sorted(aggregate: Aggregate, rows: pl.Expr, by: pl.Expr) -> pl.Expr:

@@ -42,7 +42,7 @@ class RowBuffer:
         return self.spec.evictor is not None or merging(self.spec.window)
 
     @property
-    def counted(self) -> bool:
+    def counts_new_rows(self) -> bool:
         """Whether the number of new rows is stored, to distinguish them from rows that stayed."""
         return bool(self.delta) and self.lasting and self.spec.accumulation != "discarding"
 
@@ -50,19 +50,19 @@ class RowBuffer:
     def partials(self) -> list[PartialColumn]:
         """The columns that the window table has for the row buffer."""
         dtype, merge = pl.List(pl.Struct(self.stored)), pl.col(ROW_BUFFER).explode(empty_as_null=False)
-        lift, passing = pl.struct(*self.stored), not self.lasting
-        rows = PartialColumn(ROW_BUFFER, dtype, lift, merge, [], passing=passing)
+        lift, since_firing = pl.struct(*self.stored), not self.lasting
+        rows = PartialColumn(ROW_BUFFER, dtype, lift, merge, [], since_firing=since_firing)
         new = PartialColumn(
-            NEW_ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(NEW_ROWS).sum(), 0, passing=True
+            NEW_ROWS, pl.Int64(), pl.len().cast(pl.Int64), pl.col(NEW_ROWS).sum(), 0, since_firing=True
         )
-        return [rows, new] if self.counted else [rows]
+        return [rows, new] if self.counts_new_rows else [rows]
 
     @property
     def results(self) -> list[pl.Expr]:
         """The expression for the delta of panes, if they have one: the new rows, in arrival order."""
         if not self.delta:
             return []
-        rows = pl.col(ROW_BUFFER).list.tail(pl.col(NEW_ROWS)) if self.counted else pl.col(ROW_BUFFER)
+        rows = pl.col(ROW_BUFFER).list.tail(pl.col(NEW_ROWS)) if self.counts_new_rows else pl.col(ROW_BUFFER)
         fields = pl.struct(pl.element().struct.field(name) for name in self.delta)
         return [(rows if list(self.delta) == list(self.stored) else rows.list.eval(fields)).alias("delta")]
 

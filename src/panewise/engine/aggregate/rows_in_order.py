@@ -52,8 +52,8 @@ def edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType
     cut, dtype = _cut(aggregate), pl.List(schema[aggregate.column])
     lift = cut(_taken(aggregate, pl.col(aggregate.column)))
     merge = cut(pl.col(name).explode(empty_as_null=False))
-    merge_sides = of_own(name, lambda this, other: cut(pl.concat_list(this, other).list))
-    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides)
+    merge_operands = of_own(name, lambda this, other: cut(pl.concat_list(this, other).list))
+    return PartialColumn(name, dtype, lift, merge, [], merge_operands=merge_operands)
 
 
 def numbered_edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl.DataType]) -> PartialColumn:
@@ -66,8 +66,8 @@ def numbered_edges_partial(aggregate: Aggregate, name: str, schema: dict[str, pl
     rows, cut = numbered_structs(value=aggregate.column), _cut(aggregate)
     best = cut(pl.element().sort_by(pl.element().struct.field("turn")))
     merge = pl.col(name).explode(empty_as_null=False).implode().list.eval(best)
-    merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best))
-    return PartialColumn(name, dtype, cut(_taken(aggregate, rows)), merge, [], merge_sides=merge_sides)
+    merge_operands = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best))
+    return PartialColumn(name, dtype, cut(_taken(aggregate, rows)), merge, [], merge_operands=merge_operands)
 
 
 def numbered_structs(**columns: str) -> pl.Expr:

@@ -36,9 +36,9 @@ def partial(
     best = _best(aggregate, numbered=numbered)
     lift = rows.filter(known).implode().list.eval(best)
     merge = pl.col(name).explode(empty_as_null=False).implode().list.eval(best)
-    merge_sides = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best))
+    merge_operands = of_own(name, lambda this, other: pl.concat_list(this, other).list.eval(best))
     single = pl.concat_list(pl.when(known).then(rows)).list.drop_nulls()
-    return PartialColumn(name, dtype, lift, merge, [], merge_sides=merge_sides, single=single)
+    return PartialColumn(name, dtype, lift, merge, [], merge_operands=merge_operands, single=single)
 
 
 def result(aggregate: Aggregate, name: str) -> pl.Expr:

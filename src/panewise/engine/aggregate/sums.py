@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import polars as pl
 
-from panewise.engine.aggregate.partials import Fitting, PartialColumn, Side, either, null_if_none
+from panewise.engine.aggregate.partials import Fitting, Operand, PartialColumn, either, null_if_none
 from panewise.engine.columns import CARRY
 from panewise.engine.kernels.small_frames import greatest
 from panewise.errors import AggregateOverflowError
@@ -141,7 +141,7 @@ def sum_partials(column: str, dtype: pl.DataType) -> list[PartialColumn]:
     value, stored = pl.col(column).cast(wide), pl.col(name)
     lift, merge = null_if_none(value, value.sum()), null_if_none(stored, stored.sum())
     both = either(lambda this, other: (this + other).cast(wide))  # Polars widens the sum of two decimals
-    plain = PartialColumn(name, wide, lift, merge, None, pair=both, single=value)
+    plain = PartialColumn(name, wide, lift, merge, None, merge_two=both, single=value)
     if wide.is_float():
         return [plain]
     lifted = exact_sum(value, pl.lit(0), wide)
@@ -153,8 +153,8 @@ def sum_partials(column: str, dtype: pl.DataType) -> list[PartialColumn]:
         sums=column,
         limit=limit(wide),
         fitting=Fitting(lift, merge),
-        merge_sides=lambda this, other: pl.when(this(name).is_not_null() | other(name).is_not_null()).then(
-            _of_sides(column, wide, this, other).value
+        merge_operands=lambda this, other: pl.when(this(name).is_not_null() | other(name).is_not_null()).then(
+            _of_operands(column, wide, this, other).value
         ),
     )
     return [exact, _carry_partial(column, wide, lifted, merged)]
@@ -170,12 +170,12 @@ def _carry_partial(column: str, wide: pl.DataType, lifted: Exact, merged: Exact)
         0,
         sums=column,
         fitting=Fitting(zero, zero),
-        merge_sides=lambda this, other: _of_sides(column, wide, this, other).carry,
+        merge_operands=lambda this, other: _of_operands(column, wide, this, other).carry,
         single=pl.repeat(0, pl.len(), dtype=pl.Int64),
     )
 
 
-def _of_sides(column: str, wide: pl.DataType, this: Side, other: Side) -> Exact:
+def _of_operands(column: str, wide: pl.DataType, this: Operand, other: Operand) -> Exact:
     name, carry = f"__sum:{column}", f"{CARRY}{column}"
     return exact_sum_of_two((this(name), this(carry)), (other(name), other(carry)), wide)
 

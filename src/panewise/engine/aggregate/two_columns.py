@@ -15,11 +15,11 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from panewise.engine.aggregate.partials import (
+    Operand,
     PartialColumn,
-    Side,
-    added,
+    additive_partial,
     extreme,
-    mean_of_sides,
+    mean_of_operands,
     mean_partial,
     merged_mean,
     of_deviations,
@@ -40,7 +40,7 @@ def pair_partials(aggregate: Aggregate, index: int, schema: dict[str, pl.DataTyp
     values = {side: pl.col(name).filter(known).cast(pl.Float64) for side, name in columns.items()}
     each = {side: pl.when(known).then(pl.col(name).cast(pl.Float64)) for side, name in columns.items()}
     n = _name("n", index)
-    partials = [added(n, pl.Int64(), known.sum().cast(pl.Int64), known.cast(pl.Int64))]
+    partials = [additive_partial(n, pl.Int64(), known.sum().cast(pl.Int64), known.cast(pl.Int64))]
     partials += [mean_partial(_name(side, index), n, values[side], each[side]) for side in columns]
     partials += [_products(name, index, values, each) for name in _PRODUCTS]
     partials += [
@@ -58,25 +58,25 @@ def _products(name: str, index: int, values: Columns, each: Columns) -> PartialC
     (first, second), n, own = _PRODUCTS[name], _name("n", index), _name(name, index)
     sides = {side: _name(side, index) for side in (first, second)}
 
-    def moved(of: Side, means: dict[str, pl.Expr]) -> pl.Expr:
+    def moved(of: Operand, means: dict[str, pl.Expr]) -> pl.Expr:
         distances = [of(sides[side]) - means[side] for side in (first, second)]
         return of(own) + of(n) * distances[0] * distances[1]
 
-    def of_sides(this: Side, other: Side) -> pl.Expr:
-        means = {side: mean_of_sides(n, mean, this, other) for side, mean in sides.items()}
+    def of_operands(this: Operand, other: Operand) -> pl.Expr:
+        means = {side: mean_of_operands(n, mean, this, other) for side, mean in sides.items()}
         return moved(this, means) + moved(other, means)
 
     merged = moved(pl.col, {side: merged_mean(n, mean) for side, mean in sides.items()}).sum()
     deviations = [values[side] - values[side].mean() for side in (first, second)]
     alone = (each[first] - each[first]) * (each[second] - each[second])  # NaN for an infinite value
-    return of_deviations(own, n, (deviations[0] * deviations[1]).sum(), merged, of_sides, alone)
+    return of_deviations(own, n, (deviations[0] * deviations[1]).sum(), merged, of_operands, alone)
 
 
 def _extreme(fn: str, side: str, index: int, values: pl.Expr, each: pl.Expr) -> PartialColumn:
     name, dtype = _name(f"{fn}_{side}", index), pl.Float64()
     horizontal = pl.min_horizontal if fn == "min" else pl.max_horizontal
     lift, merge = extreme(fn, values, dtype), extreme(fn, pl.col(name), dtype)
-    return PartialColumn(name, dtype, lift, merge, None, merge_sides=of_own(name, horizontal), single=each)
+    return PartialColumn(name, dtype, lift, merge, None, merge_operands=of_own(name, horizontal), single=each)
 
 
 def pair_result(aggregate: Aggregate, index: int) -> pl.Expr:

@@ -9,7 +9,7 @@ from panewise.chrono import MAX_INSTANT, MIN_INSTANT
 from panewise.engine.aggregate.aggregation import Aggregation
 from panewise.engine.aggregate.types import types_of
 from panewise.engine.columns import END, INDEX, NONSPECULATIVE, START
-from panewise.engine.kernels.small_frames import output_key
+from panewise.engine.kernels.small_frames import BuiltOnce, output_key
 from panewise.engine.tables.run import Shape
 from panewise.engine.windowing.panes import PaneFormat
 from panewise.engine.windowing.plan import WindowPlan
@@ -41,6 +41,7 @@ class StagePlan:
         self, chain: Chain, stage: Stage, before: list[str], panes: Mapping[str, pl.DataType]
     ) -> None:
         self.spec, self.keys, self.before = chain.first, list(stage.keys), before
+        self.once = BuiltOnce()
         measures = chain.measures(stage)
         self.aggregation = Aggregation(measures, dict(panes))
         self.identity, self.origin = [*self.keys, *PLACE], [*before, *PLACE]
@@ -66,13 +67,15 @@ class StagePlan:
 
         As a key -0.0 becomes 0.0. A global window gets the least and the greatest instant as its bounds.
         """
-        zero = [output_key(key, panes.schema[key]) for key in self.keys]
+        return panes.with_columns(self.once("rows", self._as_rows))
+
+    def _as_rows(self) -> list[pl.Expr]:
         end = pl.col("window_end") + 1 if closed_at_end(self.spec.window) else pl.col("window_end")
-        bounds = [
+        return [
+            *(output_key(key, self.windows.schema[key]) for key in self.keys),
             pl.col("window_start").fill_null(MIN_INSTANT).alias(START),
             end.fill_null(MAX_INSTANT).alias(END),
         ]
-        return panes.with_columns(*zero, *bounds)
 
 
 class ChainPlan:

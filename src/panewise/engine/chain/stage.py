@@ -22,7 +22,7 @@ from panewise.engine.tables.stored_table import StoredTable, sealed_if_long
 from panewise.engine.windowing.panes import COMPLETE, differs, numbering
 
 LAST, ON_TIME = "__last", "__on_time"
-FILLED, EMITS = "__filled", "__sent"  # whether a window contains rows, and whether it emits a pane
+FILLED, EMITTED = "__filled", "__emitted"  # whether a window contains rows, and whether it emits a pane
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,41 +85,41 @@ def _processed(
     plan: StagePlan, state: StageState, panes: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, dict[str, StoredTable]]:
     rows = plan.rows(panes)
-    touched = _touched(plan, rows)
+    affected = _affected(plan, rows)
     contributions, stored = (
-        _put(plan, state.contributions, rows, touched)
+        _put(plan, state.contributions, rows, affected)
         if plan.stores_contributions
         else (state.contributions, rows)
     )
     results = _results(plan, stored)
-    evaluated = _evaluated(plan, touched, results, state.windows.find(touched[plan.identity]), clocks)
-    windows = state.windows.changed(_after(plan, evaluated))
+    evaluated = _evaluated(plan, affected, results, state.windows.find(affected[plan.identity]), clocks)
+    windows = state.windows.changed(evaluated.select(plan.once("after", lambda: _after(plan))))
     return _emitted_panes(plan, evaluated, clocks.processing_time), {
         "contributions": contributions,
         "windows": windows,
     }
 
 
-def _touched(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
+def _affected(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the windows of the stage that received panes, and whether a `+` pane among these is ON_TIME."""
-    on_time = ((pl.col(OP) == "+") & (pl.col("timing") == "ON_TIME")).any()
+    on_time = plan.once("on time", lambda: ((pl.col(OP) == "+") & (pl.col("timing") == "ON_TIME")).any())
     return rows.group_by(plan.identity, maintain_order=True).agg(on_time.alias(ON_TIME))
 
 
 def _put(
-    plan: StagePlan, table: StoredTable, rows: pl.DataFrame, touched: pl.DataFrame
+    plan: StagePlan, table: StoredTable, rows: pl.DataFrame, affected: pl.DataFrame
 ) -> tuple[StoredTable, pl.DataFrame]:
     """Adds `+` panes to the contributions, and removes those that `-` panes retract.
 
-    Returns the table, and the contributions of the touched windows.
+    Returns the table, and the contributions of the affected windows.
     """
     columns = list(plan.contributions.schema)
     plus, minus = (rows.filter(pl.col(OP) == op)[columns] for op in ("+", "-"))
-    # A cell may contain several windows of the stage. Only the contributions of the touched ones are
+    # A cell may contain several windows of the stage. Only the contributions of the affected ones are
     # returned.
     before = table.of_keys(rows.select(plan.cell).unique(maintain_order=True), plan.cell)
     others = before.join(rows, on=plan.origin, how="anti", nulls_equal=True)
-    now = pl.concat([others, plus]).join(touched, on=plan.identity, how="semi", nulls_equal=True)
+    now = pl.concat([others, plus]).join(affected, on=plan.identity, how="semi", nulls_equal=True)
     return table.changed(plus, minus), now
 
 
@@ -133,26 +133,33 @@ def _results(plan: StagePlan, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _evaluated(
-    plan: StagePlan, touched: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks
+    plan: StagePlan, affected: pl.DataFrame, results: pl.DataFrame, known: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
-    """Returns the touched windows, with their results, their stored rows, and whether they emit a pane."""
-    windows = touched
+    """Returns the affected windows, with their results, their stored rows, and whether they emit a pane."""
+    windows = affected
     for more in (results, known):
         windows = windows.join(more, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
-    filled = [
-        pl.col(FILLED).fill_null(False),
-        *(pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE)),
-    ]
     complete, last = clocks.complete(plan.spec, pl.col(END)), clocks.expired(plan.spec, pl.col(END))
+    filled = plan.once("filled", lambda: _filled(plan))
     windows = windows.with_columns(*filled, complete.alias(COMPLETE), last.alias(LAST))
+    return windows.with_columns(plan.once("emits", lambda: _emits(plan)))
+
+
+def _filled(plan: StagePlan) -> list[pl.Expr]:
+    """Returns the columns that are null if a window has no rows or is not stored, with their values then."""
     # Only the first pane of a window that is not EARLY can be ON_TIME (semantics 30.3).
-    windows = windows.with_columns(pl.col(ON_TIME) & (pl.col(NONSPECULATIVE) == 0))
-    if not plan.compares:
-        return windows.with_columns(pl.col(FILLED).alias(EMITS))
-    news = differs(plan.aggregation.result_types) | _requested(plan)
-    return windows.with_columns(pl.col(LIVE).fill_null(False)).with_columns(
-        (pl.col(FILLED) & news).alias(EMITS)
-    )
+    first = pl.col(NONSPECULATIVE).fill_null(0) == 0
+    columns = [pl.col(FILLED).fill_null(False), pl.col(ON_TIME) & first]
+    columns += [pl.col(name).fill_null(0) for name in (INDEX, NONSPECULATIVE)]
+    return [*columns, pl.col(LIVE).fill_null(False)] if plan.compares else columns
+
+
+def _emits(plan: StagePlan) -> pl.Expr:
+    """Returns whether a window emits a pane."""
+    filled = pl.col(FILLED)
+    if plan.compares:
+        filled = filled & (differs(plan.aggregation.result_types) | _requested(plan))
+    return filled.alias(EMITTED)
 
 
 def _requested(plan: StagePlan) -> pl.Expr:
@@ -164,22 +171,21 @@ def _requested(plan: StagePlan) -> pl.Expr:
     return requested
 
 
-def _after(plan: StagePlan, evaluated: pl.DataFrame) -> pl.DataFrame:
-    """Returns the rows that the table stores for the windows after their panes have been emitted."""
-    updates = [
-        (pl.col(INDEX) + pl.col(EMITS)).alias(INDEX),
-        (pl.col(NONSPECULATIVE) + (pl.col(EMITS) & pl.col(COMPLETE))).alias(NONSPECULATIVE),
-    ]
+def _after(plan: StagePlan) -> list[pl.Expr]:
+    """Returns the columns that the table stores of windows after their panes have been emitted."""
+    updates = {
+        INDEX: pl.col(INDEX) + pl.col(EMITTED),
+        NONSPECULATIVE: pl.col(NONSPECULATIVE) + (pl.col(EMITTED) & pl.col(COMPLETE)),
+    }
     if plan.compares:
         values = {name: pl.col(name) for name in plan.aggregation.result_types} | _numbering()
-        updates.append(((pl.col(LIVE) | pl.col(EMITS)) & pl.col(FILLED)).alias(LIVE))
-        updates += [
-            pl.when(EMITS).then(value).otherwise(pl.col(live_column(name))).alias(live_column(name))
+        updates[LIVE] = (pl.col(LIVE) | pl.col(EMITTED)) & pl.col(FILLED)
+        updates |= {
+            live_column(name): pl.when(EMITTED).then(value).otherwise(pl.col(live_column(name)))
             for name, value in values.items()
-        ]
-    return evaluated.with_columns(updates).select(
-        pl.col(name).cast(dtype) for name, dtype in plan.windows.schema.items()
-    )
+        }
+    columns = plan.windows.schema.items()
+    return [updates.get(name, pl.col(name)).cast(dtype).alias(name) for name, dtype in columns]
 
 
 def _numbering() -> dict[str, pl.Expr]:
@@ -193,6 +199,7 @@ def _emitted_panes(plan: StagePlan, evaluated: pl.DataFrame, processing_time: in
     In retracting mode each pane follows the retraction of the live one. A window without rows emits only the
     retraction.
     """
-    emitted = evaluated.filter(EMITS).with_columns(value.alias(n) for n, value in _numbering().items())
-    replaced = evaluated.filter(pl.col(EMITS) | ~pl.col(FILLED))
+    numbers = plan.once("numbering", lambda: [value.alias(name) for name, value in _numbering().items()])
+    emitted = evaluated.filter(EMITTED).with_columns(numbers)
+    replaced = evaluated.filter(pl.col(EMITTED) | ~pl.col(FILLED))
     return plan.panes.emitted(emitted, processing_time, replaced)

@@ -2,8 +2,8 @@
 
 It works in steps, as :class:`~panewise.engine.windows.operator.WindowEngine` does. A row is stored until it
 passes. All rows that pass in a step are computed together, from a
-:class:`~panewise.engine.over.sequences.Layout`. A step costs as much as the rows that pass, the rows that are
-stored for the frames of their keys, and the rows that leave ranges.
+:class:`~panewise.engine.over.sequences.Sequences`. A step costs as much as the rows that pass, the rows that
+are stored for the frames of their keys, and the rows that leave ranges.
 """
 
 from collections.abc import Mapping
@@ -12,16 +12,15 @@ from dataclasses import replace
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT
-from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, UNEMITTED
-from panewise.engine.columns import TIME as OF
+from panewise.engine.columns import END, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME, UNEMITTED
 from panewise.engine.ingest.output import Output
 from panewise.engine.ingest.row_engine import RowEngine
 from panewise.engine.kernels.small_frames import distinct, join_frames, output_key
 from panewise.engine.over import retention
 from panewise.engine.over.order import emitted_in_order, in_arrival_order, in_each_direction, passing_in_order
-from panewise.engine.over.plan import TIME, OverPlan, passed_until
-from panewise.engine.over.ranges import Span, blocks_of, sequences
-from panewise.engine.over.sequences import Layout, PassingRows
+from panewise.engine.over.plan import OverPlan, passed_until
+from panewise.engine.over.ranges import Span, blocks_of, sequences_of_range
+from panewise.engine.over.sequences import PassingRows, Sequences
 from panewise.engine.over.state import OverState
 from panewise.engine.over.values import values
 from panewise.engine.progress.clocks import Clocks
@@ -81,17 +80,17 @@ class OverEngine(RowEngine[OverPlan, OverState]):
 
         The columns are the keys, window_start, window_end, pending and closed.
         """
-        rows = [self.state.waiting.all().select(*self.plan.keys, TIME)]
+        rows = [self.state.waiting.all().select(*self.plan.keys, END)]
         if self.plan.ahead:
             recent = self.state.recent.all()
             last = pl.col(ROW_NUMBER) > pl.col(ROW_NUMBER).max().over(self.plan.keys) - self.plan.ahead
-            if self.plan.waits_for_values:
+            if self.plan.waiting_for_values:
                 counts = self.state.running.all().select(*self.plan.keys, ROW_COUNT, UNEMITTED)
                 recent = join_frames(recent, counts, self.plan.keys)
                 last = pl.col(ROW_NUMBER) >= pl.col(ROW_COUNT) - pl.col(UNEMITTED)
-            timed = pl.col(STORED_TIME) if STORED_TIME in recent.columns else pl.col(TIME)
-            rows.append(recent.filter(last).select(*self.plan.keys, timed.alias(TIME)))
-        start = pl.lit(None, dtype=pl.Int64) if self.plan.spec.event_time is None else pl.col(TIME)
+            timed = pl.col(STORED_TIME) if STORED_TIME in recent.columns else pl.col(END)
+            rows.append(recent.filter(last).select(*self.plan.keys, timed.alias(END)))
+        start = pl.lit(None, dtype=pl.Int64) if self.plan.spec.event_time is None else pl.col(END)
         end = pl.when(start < MAX_INSTANT).then(start + 1).otherwise(start)
         keys = [output_key(name, self.plan.schema[name]).alias(name) for name in self.plan.spec.keys]
         columns = {
@@ -114,7 +113,7 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         """
         if rows.is_empty():
             return self._nothing.panes
-        rows = rows.with_columns(pl.col(OF).alias(TIME))
+        rows = rows.with_columns(pl.col(TIME).alias(END))
         if self.plan.spec.event_time is None:
             return self._passed(rows, rows.clear(), Span(None, MAX_INSTANT))
         waiting = sealed_if_long(self.state.waiting.put(rows))
@@ -164,22 +163,22 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         if finished and plan.ahead:
             further = known.select(pl.col(name).cast(dtype) for name, dtype in keys.schema.items())
             keys = pl.concat([keys, further]).unique(maintain_order=True)
-        running = state.running.find(keys) if plan.runs else state.running.shape.no_rows
+        running = state.running.find(keys) if plan.has_running else state.running.shape.no_rows
         step = PassingRows(rows, after, known, running, finished)
-        layout = Layout(plan, step)
-        computed = values(layout, self._sequences(step, span, keys))
+        sequences = Sequences(plan, step)
+        computed = values(sequences, self._sequences_of_ranges(step, span, keys))
         tables = dict(state.tables)
         if plan.stores_recent:
-            changes = retention.recent_rows(layout, self.horizons(state.clocks)["recent"])
+            changes = retention.recent_rows(sequences, self.horizons(state.clocks)["recent"])
             tables["recent"] = state.recent.changed(*changes)
-        if plan.runs:
-            now = retention.running(layout, computed.running)
+        if plan.has_running:
+            now = retention.running(sequences, computed.running)
             tables["running"] = state.running.changed(now)
         if plan.ranges and not finished:
             tables |= self._with_passed(rows, span)
         sealed = {name: sealed_if_long(table) for name, table in tables.items() if name != "waiting"}
         self.state, self.changed = state.with_tables(sealed), True
-        return emitted_in_order(layout, computed.new)
+        return emitted_in_order(sequences, computed.new)
 
     def _known(self, keys: pl.DataFrame) -> pl.DataFrame:
         """Returns the rows of `recent` that rows of these keys may need.
@@ -193,13 +192,13 @@ class OverEngine(RowEngine[OverPlan, OverState]):
         everything = self.state.clocks.finished and self.plan.ahead
         return recent.all() if everything else recent.of_keys(keys, self.plan.keys)
 
-    def _sequences(self, step: PassingRows, span: Span, keys: pl.DataFrame) -> list[Layout]:
-        """Returns a layout for each job of `plan.ranges`."""
+    def _sequences_of_ranges(self, step: PassingRows, span: Span, keys: pl.DataFrame) -> list[Sequences]:
+        """Returns the sequences of each job of `plan.ranges`."""
         passed, blocks = self.state.passed, self.state.blocks
         if passed is None or blocks is None:
             return []
         known = blocks.of_keys(keys, self.plan.keys)
-        return [sequences(self.plan, job, step, span, passed, known) for job in self.plan.ranges]
+        return [sequences_of_range(self.plan, job, step, span, passed, known) for job in self.plan.ranges]
 
     def _with_passed(self, rows: pl.DataFrame, span: Span) -> dict[str, StoredTable]:
         """Returns the two tables of ranges, with the rows that have passed."""

@@ -2,7 +2,7 @@
 
 Rows are sorted by event time, then by the order columns (:attr:`OverPlan.sort_columns`), each in its
 direction. Equal rows are in arrival order. Without an event time all rows are in arrival order. The keys have
-no part in this sort: :class:`~panewise.engine.over.sequences.Layout` then groups the rows by key, and the
+no part in this sort: :class:`~panewise.engine.over.sequences.Sequences` then groups the rows by key, and the
 order within a key stays.
 
 The order is made in three places:
@@ -22,7 +22,7 @@ from panewise.engine.columns import PLACE, STORED_TIME
 from panewise.engine.ingest import arrival
 from panewise.engine.kernels.small_frames import ordered, take_rows
 from panewise.engine.over.plan import OverPlan
-from panewise.engine.over.sequences import Layout
+from panewise.engine.over.sequences import Sequences
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec import OverOperator
 
@@ -72,14 +72,14 @@ def in_each_direction(plan: OverPlan, due: pl.DataFrame) -> pl.DataFrame:
     return due if plan.stored_order == plan.sort_columns else _sorted(plan, due, plan.sort_columns)
 
 
-def emitted_in_order(layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
+def emitted_in_order(sequences: Sequences, new: pl.DataFrame) -> pl.DataFrame:
     """Returns the emitted rows with their new columns, in the order of semantics 29.8.
 
-    `new` has the new columns of the rows at `layout.targets`.
+    `new` has the new columns of the rows at `sequences.targets`.
     """
-    plan, rows = layout.plan, layout.step.rows
+    plan, rows = sequences.plan, sequences.step.rows
     if not plan.ahead:  # the emitted rows are those that pass, which are in this order already
-        place = layout.source[layout.targets] - (layout.stack.height - rows.height - layout.later)
+        place = sequences.source[sequences.targets] - (sequences.stack.height - rows.height - sequences.later)
         # Positions are in the order of keys. `back` leads from the place of a row in the step to its
         # position.
         back = np.empty(len(place), dtype=np.int64)
@@ -87,9 +87,9 @@ def emitted_in_order(layout: Layout, new: pl.DataFrame) -> pl.DataFrame:
         return rows.select(*plan.payload).hstack(take_rows(new, back))
     by = [STORED_TIME, *plan.spec.order] if plan.sort_columns else []
     keys_of = [f"__by:{key}" for key in plan.keys]
-    emitted = take_rows(layout.stack, layout.source[layout.targets]).select(*plan.payload, *by[:1])
+    emitted = take_rows(sequences.stack, sequences.source[sequences.targets]).select(*plan.payload, *by[:1])
     keys = [
-        layout.keys[key].gather(layout.code[layout.targets]).alias(name)
+        sequences.keys[key].gather(sequences.code[sequences.targets]).alias(name)
         for key, name in zip(plan.keys, keys_of, strict=True)
     ]
     both = emitted.hstack(new).hstack(keys)

@@ -41,9 +41,8 @@ from panewise.errors import SpecError
 from panewise.spec import Aggregate, Frame, OverOperator, RowFunction
 from panewise.spec.type_checks import check_types
 
-# In the tables: the time of the row, which expires when the horizon of its table reaches this time. The last
-# instant for a row that is stored for its place among the rows, or because it has not been emitted.
-TIME = END
+# END in the tables of OVER: the time of the row, or the last instant if the row is stored for its number or
+# because it has not been emitted. A row expires when the horizon of its table reaches it.
 
 _MOST = 1 << 61  # a number of rows that no stream reaches; the sum of two fits in 64 bits
 
@@ -82,6 +81,7 @@ class OverPlan(UncombinedPort, InputPort):
         ]
         self.defaults = {what.name: _default(what, self.schema) for what, _ in self.functions}
         self.ranks = any(what.fn in ("rank", "dense_rank") for what, _ in self.functions)
+        self._set_stored_values()
         self._set_frames(spec)
         self._set_reach(spec)
         self.pane_schema = self.payload | {column.name: self._type(column.what) for column in spec.columns}
@@ -89,6 +89,22 @@ class OverPlan(UncombinedPort, InputPort):
         self.read = {name: self.schema[name] for column in spec.columns for name in column.what.columns}
         self.waiting, self.recent, self.running = self._tables()
         self.passed, self.blocks = self._tables_of_ranges()
+
+    def _set_stored_values(self) -> None:
+        """Sets which functions look back or ahead to values, and where `running` stores these."""
+        functions = list(enumerate(self.functions))
+        needs_list = [self._needs_list(what, frame) for what, frame in self.functions]
+        # The column with a list of values, for each function that needs one.
+        self.lists = {what: f"__values{n}" for n, (what, _) in functions if needs_list[n]}
+        # The column with the value, for each other `nth_value` over a frame without a start.
+        self.firsts = {
+            what: f"__nth{n}"
+            for n, (what, frame) in functions
+            if frame is not None and frame.start is None and not needs_list[n]
+        }
+        # The functions that look ahead to a number of values. Rows wait for these, so not only the number of
+        # rows after them decides which are emitted.
+        self.waiting_for_values = [what for what, _ in self.functions if what.fn == "lead" and what.skips]
 
     def _set_frames(self, spec: OverOperator) -> None:
         jobs = jobs_of(spec, self.schema)
@@ -98,7 +114,7 @@ class OverPlan(UncombinedPort, InputPort):
         # The frames without a start of all later rows contain the rows before this place, which is counted
         # from the first of these later rows. It is 0 or negative.
         ends = [end_of(frame) for frame in _frames(spec) if frame.start is None]
-        self.folds_to = min(0, min(ends, default=0) + 1)
+        self.covers_to = min(0, min(ends, default=0) + 1)
 
     def _set_reach(self, spec: OverOperator) -> None:
         """Sets how far rows look back and ahead, and what they wait for."""
@@ -109,9 +125,6 @@ class OverPlan(UncombinedPort, InputPort):
         # Whether ranges look back to the table `recent`. A range that begins at the time of its row does so,
         # too, if the row may wait for later rows: rows of the same time may be emitted before it.
         self.looks_back = self.us_back > 0 or (self.ahead > 0 and any(frame.start == 0 for frame in ranges))
-        # Whether rows wait for values, so that not only the number of rows after them decides which are
-        # emitted.
-        self.waits_for_values = bool(self.waiting_for_values())
         # Whether the frames without a start of a row that waits for later rows may lack peers that are
         # emitted.
         self.lacks_peers = self.ahead > 0 and any(
@@ -126,17 +139,17 @@ class OverPlan(UncombinedPort, InputPort):
     @property
     def numbers_slots(self) -> bool:
         """Whether slots of `recent` are the numbers of rows. Otherwise they are a ring of the last rows."""
-        return self.looks_back or self.waits_for_values or self.lacks_peers
+        return self.looks_back or self.lacks_peers or bool(self.waiting_for_values)
 
     @property
-    def runs(self) -> bool:
+    def has_running(self) -> bool:
         """Whether values are stored for each key in `running`."""
         return len(self.running.schema) > len(self.keys) + 1
 
     @property
     def sort_columns(self) -> list[str]:
         """The columns that sort rows, across all keys. Rows that are equal in them are in arrival order."""
-        return [] if self.spec.event_time is None else [TIME, *self.spec.order]
+        return [] if self.spec.event_time is None else [END, *self.spec.order]
 
     @property
     def stored_order(self) -> list[str]:
@@ -147,29 +160,6 @@ class OverPlan(UncombinedPort, InputPort):
         """
         others = {*self.spec.descending, *self.spec.nulls_last}
         return list(takewhile(lambda name: name not in others, self.sort_columns))
-
-    def firsts(self) -> list[tuple[str, RowFunction]]:
-        """Returns each `nth_value` over a frame without a start, with its column in `running`.
-
-        Those of :meth:`lists` are not among them.
-        """
-        return [
-            (f"__nth{n}", what)
-            for n, (what, frame) in enumerate(self.functions)
-            if frame is not None and frame.start is None and not self._needs_list(what, frame)
-        ]
-
-    def waiting_for_values(self) -> list[RowFunction]:
-        """Returns the functions that look ahead to a number of values."""
-        return [what for what, _ in self.functions if what.fn == "lead" and what.skips]
-
-    def lists(self) -> list[tuple[str, RowFunction]]:
-        """Returns each function for which `running` has a list of values, with the column of the list."""
-        return [
-            (f"__values{n}", what)
-            for n, (what, frame) in enumerate(self.functions)
-            if self._needs_list(what, frame)
-        ]
 
     def _needs_list(self, what: RowFunction, frame: Frame | None) -> bool:
         """Returns whether the value of a function may be in any earlier row, which values determine."""
@@ -192,7 +182,7 @@ class OverPlan(UncombinedPort, InputPort):
     def _tables(self) -> tuple[Shape, Shape, Shape]:
         """Returns the columns of the tables `waiting`, `recent` and `running`."""
         own = {ONE_KEY: pl.Int8()} if ONE_KEY in self.keys else {}
-        waiting: Dtypes = {**self.payload, **own, TIME: pl.Int64()}
+        waiting: Dtypes = {**self.payload, **own, END: pl.Int64()}
         ranks: Dtypes = dict.fromkeys((RANK, DENSE_RANK), pl.Int64()) if self.ranks and self.ahead else {}
         columns = self.payload if self.ahead else self.read
         times: Dtypes = {STORED_TIME: pl.Int64()} if self.spec.event_time is not None else {}
@@ -201,20 +191,20 @@ class OverPlan(UncombinedPort, InputPort):
             **columns,
             SLOT: pl.Int64(),
             ROW_NUMBER: pl.Int64(),
-            TIME: pl.Int64(),
+            END: pl.Int64(),
             **times,
             **ranks,
         }
-        running: Dtypes = {**self.key_types, TIME: pl.Int64(), **self._running()}
+        running: Dtypes = {**self.key_types, END: pl.Int64(), **self._running()}
         return (
-            Shape(waiting, self.stored_order or [TIME], []),
+            Shape(waiting, self.stored_order or [END], []),
             Shape(recent, [*self.keys, SLOT], self.keys),
             Shape(running, self.keys, self.keys),
         )
 
     def _tables_of_ranges(self) -> tuple[Shape, Shape]:
         """Returns the columns of the tables `passed` and `blocks`."""
-        parts = {
+        partials = {
             job.stored(name): dtype for job in self.ranges for name, dtype in job.aggregation.schema.items()
         }
         read = {
@@ -223,27 +213,27 @@ class OverPlan(UncombinedPort, InputPort):
             for what in job.aggregation.aggregates
             for name in what.columns
         }
-        blocks: Dtypes = {**self.key_types, BLOCK_START: pl.Int64(), TIME: pl.Int64(), **parts}
-        return Shape({**self.key_types, **read, TIME: pl.Int64()}, [TIME], []), Shape(
-            blocks, [*self.keys, TIME], self.keys
+        blocks: Dtypes = {**self.key_types, BLOCK_START: pl.Int64(), END: pl.Int64(), **partials}
+        return Shape({**self.key_types, **read, END: pl.Int64()}, [END], []), Shape(
+            blocks, [*self.keys, END], self.keys
         )
 
     def _running(self) -> Dtypes:
         """Returns the value columns of `running`, none if no function needs them."""
         counted = {what.fn for what, _ in self.functions} & {"row_number", "rank", "dense_rank"}
-        parts = {
+        partials = {
             job.stored(name): dtype
             for job in self.unbounded
             for name, dtype in job.aggregation.schema.items()
         }
-        values = {name: self.schema[what.columns[0]] for name, what in self.firsts()}
-        lists: Dtypes = {name: pl.List(self.schema[what.columns[0]]) for name, what in self.lists()}
-        if not counted and not parts and not values and not lists and not self.waits_for_values:
+        values = {name: self.schema[what.columns[0]] for what, name in self.firsts.items()}
+        lists: Dtypes = {name: pl.List(self.schema[what.columns[0]]) for what, name in self.lists.items()}
+        if not counted and not partials and not values and not lists and not self.waiting_for_values:
             return {}
         counts = [ROW_COUNT]
         counts += [TIME_COUNT] if self.ranks else []
-        counts += [UNEMITTED] if self.waits_for_values else []
-        return {**dict.fromkeys(counts, pl.Int64()), **parts, **values, **lists}
+        counts += [UNEMITTED] if self.waiting_for_values else []
+        return {**dict.fromkeys(counts, pl.Int64()), **partials, **values, **lists}
 
 
 def _check_new(spec: OverOperator, schema: Mapping[str, pl.DataType]) -> None:

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from panewise.chrono import MIN_INSTANT
-from panewise.engine.columns import BLOCK_START, IS_BLOCK, ROW_NUMBER, STORED_TIME
+from panewise.engine.columns import BLOCK_START, END, IS_BLOCK, ROW_NUMBER, STORED_TIME
 from panewise.engine.over.jobs import Job
-from panewise.engine.over.plan import TIME, OverPlan
-from panewise.engine.over.sequences import Layout, PassingRows
+from panewise.engine.over.plan import OverPlan
+from panewise.engine.over.sequences import PassingRows, Sequences
 from panewise.engine.tables.time_queue import TimeQueue
 
 
@@ -41,9 +41,9 @@ class Span:
         return None if self.low is None else self.high - self.low
 
 
-def sequences(
+def sequences_of_range(
     plan: OverPlan, job: Job, step: PassingRows, span: Span, passed: TimeQueue, blocks: pl.DataFrame
-) -> Layout:
+) -> Sequences:
     """Returns sequences in which the frames of a job are ranges of positions.
 
     The sequence of a key contains the rows near the starts of the frames, then the blocks that are in all
@@ -63,28 +63,28 @@ def sequences(
     # Blocks that begin at or after the last start are in all frames. The rows of the others are read one by
     # one, up to the end of the last of these blocks.
     whole = pl.col(BLOCK_START) >= end.high
-    cut = blocks.filter(~whole)[TIME].max()
+    cut = blocks.filter(~whole)[END].max()
     until = max(end.high, cut) if isinstance(cut, int) else end.high
     rows = passed.between(end.low, until).with_columns(
-        pl.col(TIME).alias(STORED_TIME), pl.lit(False).alias(IS_BLOCK)
+        pl.col(END).alias(STORED_TIME), pl.lit(False).alias(IS_BLOCK)
     )
-    block = pl.col(TIME).alias(STORED_TIME), pl.lit(True).alias(IS_BLOCK)
-    whole_blocks = blocks.filter(whole).sort(TIME).with_columns(block)
+    block = pl.col(END).alias(STORED_TIME), pl.lit(True).alias(IS_BLOCK)
+    whole_blocks = blocks.filter(whole).sort(END).with_columns(block)
     known = pl.concat([rows, whole_blocks], how="diagonal").with_row_index(ROW_NUMBER)
     known = known.with_columns(pl.col(ROW_NUMBER).cast(pl.Int64))
-    return Layout(plan, PassingRows(step.rows, step.after, known, step.running, step.finished))
+    return Sequences(plan, PassingRows(step.rows, step.after, known, step.running, step.finished))
 
 
-def pieces(layout: Layout, job: Job) -> pl.DataFrame:
+def pieces(sequences: Sequences, job: Job) -> pl.DataFrame:
     """Returns the partials of each position, which is a row or a block."""
-    singles = job.aggregation.singles(layout.values)
-    if IS_BLOCK not in layout.stack.columns:
+    singles = job.aggregation.singles(sequences.values)
+    if IS_BLOCK not in sequences.stack.columns:
         return singles
-    is_block = layout.column(IS_BLOCK).fill_null(False)
+    is_block = sequences.column(IS_BLOCK).fill_null(False)
     if not is_block.any():
         return singles
     stored = (
-        layout.column(job.stored(partial.name)).alias(partial.name) for partial in job.aggregation.partials
+        sequences.column(job.stored(partial.name)).alias(partial.name) for partial in job.aggregation.partials
     )
     return pl.DataFrame(
         [
@@ -112,6 +112,6 @@ def blocks_of(plan: OverPlan, rows: pl.DataFrame, span: Span) -> pl.DataFrame:
             block = block.hstack(lifted.select(pl.col(name).alias(stored) for name, stored in names.items()))
     low = MIN_INSTANT if span.low is None else span.low
     timed = block.with_columns(
-        pl.lit(low, dtype=pl.Int64).alias(BLOCK_START), pl.lit(span.high, dtype=pl.Int64).alias(TIME)
+        pl.lit(low, dtype=pl.Int64).alias(BLOCK_START), pl.lit(span.high, dtype=pl.Int64).alias(END)
     )
     return timed.select(pl.col(name).cast(dtype) for name, dtype in plan.blocks.schema.items())

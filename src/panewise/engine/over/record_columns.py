@@ -43,16 +43,16 @@ class KeyRows:
         times: the times of the rows.
         before: how many rows of the key have passed before the first of them.
         peers: how many groups of peers have passed.
-        parts: for each frame without a start its number of rows, and its other partials.
-        folded: for each of these the place of the first row that is not in the partials.
+        partials: for each frame without a start its number of rows, and its other partials.
+        covered: for each of these the place of the first row that its partials do not cover.
     """
 
     rows: list[Row]
     times: list[int]
     before: int
     peers: int
-    parts: list[Values]
-    folded: list[int]
+    partials: list[Values]
+    covered: list[int]
 
     def append(self, time: int, row: Row) -> None:
         """Adds a row that has passed."""
@@ -63,20 +63,20 @@ class KeyRows:
         """Counts a further group of peers."""
         self.peers += 1
 
-    def load(self, passed: int, peers: int, parts: list[Values]) -> None:
+    def load(self, passed: int, peers: int, partials: list[Values]) -> None:
         """Sets what is stored of the key: how many rows and groups of peers have passed, and the partials."""
-        self.before, self.peers, self.parts = passed, peers, parts
+        self.before, self.peers, self.partials = passed, peers, partials
 
     def count_loaded(self) -> None:
-        """Notes that the stored rows are here. The partials have them, and `before` counts them no longer."""
+        """Ends the loading: the partials contain the loaded rows already, and `before` excludes them now."""
         self.before -= len(self.rows)
-        self.folded = [len(self.rows)] * len(self.parts)
+        self.covered = [len(self.rows)] * len(self.partials)
 
     def trim(self, count: int) -> None:
         """Removes so many of the oldest rows."""
         del self.rows[:count], self.times[:count]
         self.before += count
-        self.folded = [place - count for place in self.folded]
+        self.covered = [place - count for place in self.covered]
 
 
 Column: TypeAlias = Callable[[KeyRows, int], Any]  # given the place of the row
@@ -99,7 +99,7 @@ def _is_known(plan: OverPlan, what: Aggregate | RowFunction) -> bool:
     if partial_names(what) is None:
         return False
     dtype = None if what.column is None else plan.schema[what.column]
-    # Neither are sums of decimals sums of Python's numbers, nor are all types ordered as Python's are.
+    # Python would sum decimals, and order some types, otherwise than the engine.
     if dtype is None or what.fn in ("count", "first", "last"):
         return True
     ordered = what.fn in ("min", "max")
@@ -131,14 +131,18 @@ def _column(plan: OverPlan, column: OverColumn, at: Mapping[str, int]) -> Column
 
 def _function(what: RowFunction, at: Mapping[str, int], default: Any) -> Column:
     if what.fn == "row_number":
-        return lambda of, place: of.before + place + 1
+        return lambda key_rows, place: key_rows.before + place + 1
     if what.fn == "rank":
-        return lambda of, place: of.before + bisect_left(of.times, of.times[place]) + 1
+        return _rank
     if what.fn == "dense_rank":
-        return lambda of, place: of.peers
+        return lambda key_rows, place: key_rows.peers
     assert what.n is not None
     distance, column = what.n, at[what.columns[0]]
-    return lambda of, place: of.rows[place - distance][column] if place >= distance else default
+    return lambda key_rows, place: key_rows.rows[place - distance][column] if place >= distance else default
+
+
+def _rank(key_rows: KeyRows, place: int) -> int:
+    return key_rows.before + bisect_left(key_rows.times, key_rows.times[place]) + 1
 
 
 def _over_frame(frame: Frame, fold: Fold) -> Column:
@@ -146,12 +150,12 @@ def _over_frame(frame: Frame, fold: Fold) -> Column:
     assert frame.start is not None
     start, end = frame.start, end_of(frame)
 
-    def of_rows(of: KeyRows, place: int) -> Any:
-        return fold(of.rows[max(0, place + start) : max(0, place + end + 1)])
+    def of_rows(key_rows: KeyRows, place: int) -> Any:
+        return fold(key_rows.rows[max(0, place + start) : max(0, place + end + 1)])
 
-    def of_range(of: KeyRows, place: int) -> Any:
-        time = of.times[place]
-        return fold(of.rows[bisect_left(of.times, time + start) : bisect_right(of.times, time + end)])
+    def of_range(key_rows: KeyRows, place: int) -> Any:
+        times, time = key_rows.times, key_rows.times[place]
+        return fold(key_rows.rows[bisect_left(times, time + start) : bisect_right(times, time + end)])
 
     return of_rows if frame.kind == "rows" else of_range
 
@@ -191,32 +195,32 @@ def _sum(values: list[Any]) -> Any:
 
 def _running(number: int, job: Job, what: Aggregate, names: list[str]) -> Column:
     """Returns a column of the frame without a start that has this number."""
-    at = {name: place for place, name in enumerate(_parts(job))}
+    at = {name: place for place, name in enumerate(_names(job))}
     updates: dict[str, Update] = {}
     for aggregate in job.aggregation.aggregates:
         updates |= updates_of(aggregate, at)
     result, with_peers, changes = result_of(what, at), job.frame.kind == "range", list(updates.values())
 
-    def column(of: KeyRows, place: int) -> Any:
-        until = bisect_right(of.times, of.times[place]) if with_peers else place + 1
-        values = of.parts[number]
-        for row in of.rows[of.folded[number] : until]:
+    def column(key_rows: KeyRows, place: int) -> Any:
+        until = bisect_right(key_rows.times, key_rows.times[place]) if with_peers else place + 1
+        values = key_rows.partials[number]
+        for row in key_rows.rows[key_rows.covered[number] : until]:
             values[0] += 1
             message = dict(zip(names, row, strict=True))
             for update in changes:
                 update(values, message)
-        of.folded[number] = max(of.folded[number], until)
+        key_rows.covered[number] = max(key_rows.covered[number], until)
         return result(values)
 
     return column
 
 
-def _parts(job: Job) -> list[str]:
+def _names(job: Job) -> list[str]:
     """Returns the names of the partials of a frame without a start. The first is its number of rows."""
     return [ROWS, *(partial.name for partial in job.aggregation.partials if partial.name != ROWS)]
 
 
-def no_parts(plan: OverPlan) -> list[Values]:
+def no_partials(plan: OverPlan) -> list[Values]:
     """Returns the partials of no rows, for each frame without a start."""
     return [
         [0, *(partial.empty for partial in job.aggregation.partials if partial.name != ROWS)]
@@ -224,19 +228,19 @@ def no_parts(plan: OverPlan) -> list[Values]:
     ]
 
 
-def stored_parts(plan: OverPlan, running: Mapping[str, Any]) -> list[Values]:
+def stored_partials(plan: OverPlan, running: Mapping[str, Any]) -> list[Values]:
     """Returns the partials of a row of the table `running`, for each frame without a start.
 
     Raises:
         NotInPythonError: if a sum has left 64 bits, or a value may differ in Python.
     """
-    parts = [
-        [running[ROW_COUNT], *(running[job.stored(name)] for name in _parts(job)[1:])]
+    partials = [
+        [running[ROW_COUNT], *(running[job.stored(name)] for name in _names(job)[1:])]
         for job in plan.unbounded
     ]
-    for job, values in zip(plan.unbounded, parts, strict=True):
-        for name, value in zip(_parts(job), values, strict=True):
+    for job, values in zip(plan.unbounded, partials, strict=True):
+        for name, value in zip(_names(job), values, strict=True):
             check_value(value)
             if name.startswith(CARRY) and value:
                 raise NotInPythonError
-    return parts
+    return partials

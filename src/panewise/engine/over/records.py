@@ -22,15 +22,15 @@ from typing import Final, TypeAlias
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT
-from panewise.engine.columns import ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
+from panewise.engine.columns import END, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT
 from panewise.engine.kernels.python_rows import KEY_TYPES, NotInPythonError, check_value, python_rows
-from panewise.engine.over.plan import TIME, OverPlan, passed_until
+from panewise.engine.over.plan import OverPlan, passed_until
 from panewise.engine.over.record_columns import (
     KeyRows,
     Row,
     computed_columns,
-    no_parts,
-    stored_parts,
+    no_partials,
+    stored_partials,
     supports,
 )
 from panewise.engine.over.state import OverState
@@ -54,7 +54,8 @@ def record_rows(plan: OverPlan) -> "RecordRows | None":
         and spec.position is None
         and spec.max_future_skew is None
         and spec.watermark is None
-        # A range that partials are enough for reads another table than frames of rows.
+        # Ranges that are computed from partials read the table `passed`, and frames of rows read `recent`.
+        # The copy has the rows of one of them.
         and not (plan.ranges and plan.stores_recent)
         and all(plan.schema[name].base_type() in KEY_TYPES for name in spec.keys)
     )
@@ -128,30 +129,30 @@ class RecordRows(CopiedTables[OverState, Clocks]):
             return [row for _, row in due]
         places = []
         for time, row in due:
-            of = self._of_key(state, tuple([row[place] for place in self._keys]) or _NO_KEY)
-            if len(of.rows) >= _LONGEST:
+            key_rows = self._of_key(state, tuple([row[place] for place in self._keys]) or _NO_KEY)
+            if len(key_rows.rows) >= _LONGEST:
                 raise NotInPythonError
-            places.append((of, len(of.rows), row))
-            of.append(time, tuple([row[place] for place in self._read]))
-        panes = [self._with_columns(of, place, row) for of, place, row in places]
-        for of, _, _ in places:
-            self._trim(of, until)
+            places.append((key_rows, len(key_rows.rows), row))
+            key_rows.append(time, tuple([row[place] for place in self._read]))
+        panes = [self._with_columns(key_rows, place, row) for key_rows, place, row in places]
+        for key_rows, _, _ in places:
+            self._trim(key_rows, until)
         return panes
 
-    def _with_columns(self, of: KeyRows, place: int, row: Row) -> Row:
-        if self._plan.ranks and (place == 0 or of.times[place] != of.times[place - 1]):
-            of.add_peers()
-        return row + tuple([column(of, place) for column in self._columns])
+    def _with_columns(self, key_rows: KeyRows, place: int, row: Row) -> Row:
+        if self._plan.ranks and (place == 0 or key_rows.times[place] != key_rows.times[place - 1]):
+            key_rows.add_peers()
+        return row + tuple([column(key_rows, place) for column in self._columns])
 
-    def _trim(self, of: KeyRows, until: int | None) -> None:
+    def _trim(self, key_rows: KeyRows, until: int | None) -> None:
         """Removes rows that no later row looks back to, if there are enough of them."""
-        needless = len(of.rows) - self._plan.rows_back
+        needless = len(key_rows.rows) - self._plan.rows_back
         if needless < (TRIMMED if self._plan.stores_recent or self._plan.ranges else 1):
             return
         if self._plan.reach and until is not None:
-            needless = min(needless, bisect_left(of.times, until + 1 - self._plan.reach))
+            needless = min(needless, bisect_left(key_rows.times, until + 1 - self._plan.reach))
         if needless:
-            of.trim(needless)
+            key_rows.trim(needless)
             self.size -= needless
 
     def read(self, state: OverState) -> bool:
@@ -163,7 +164,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
         self._complete = state.passed is not None or stored_rows(by_key) <= _FEW
         waiting = state.waiting.all()
         rows = _checked(waiting[list(self._plan.payload)], self._floats)
-        self._waiting = list(zip(waiting[TIME].to_list(), self._arrivals, rows, strict=False))
+        self._waiting = list(zip(waiting[END].to_list(), self._arrivals, rows, strict=False))
         self.size += len(rows)
         if self._complete:
             past = state.recent.all() if state.passed is None else state.passed.all()
@@ -172,33 +173,33 @@ class RecordRows(CopiedTables[OverState, Clocks]):
 
     def _of_key(self, state: OverState, key: Row) -> KeyRows:
         """Returns the rows of a key."""
-        of = self._by_key.get(key)
-        if of is None and not self._complete:
+        key_rows = self._by_key.get(key)
+        if key_rows is None and not self._complete:
             names = self._plan.keys
             schema = {name: state.recent.shape.schema[name] for name in names}
             wanted = pl.DataFrame([key], schema, orient="row")
             self._load(state.recent.of_keys(wanted, names), state.running.find(wanted))
-            of = self._by_key.get(key)
-        if of is None:
-            of = self._by_key[key] = self._new()
+            key_rows = self._by_key.get(key)
+        if key_rows is None:
+            key_rows = self._by_key[key] = self._new()
             self.size += 1
-        return of
+        return key_rows
 
     def _new(self) -> KeyRows:
-        return KeyRows([], [], 0, 0, no_parts(self._plan), [0] * len(self._plan.unbounded))
+        return KeyRows([], [], 0, 0, no_partials(self._plan), [0] * len(self._plan.unbounded))
 
     def _load(self, past: pl.DataFrame, running: pl.DataFrame) -> None:
         """Adds keys that the copy lacks: their rows that have passed, and those of the table `running`."""
         loaded: defaultdict[Row, KeyRows] = defaultdict(self._new)
         for values in python_rows(running):
             stored = dict(zip(running.columns, values, strict=True))
-            of = loaded[tuple([stored[name] for name in self._plan.keys])]
-            of.load(stored[ROW_COUNT], stored.get(TIME_COUNT, 0), stored_parts(self._plan, stored))
+            key_rows = loaded[tuple([stored[name] for name in self._plan.keys])]
+            key_rows.load(stored[ROW_COUNT], stored.get(TIME_COUNT, 0), stored_partials(self._plan, stored))
         for key, time, row in self._rows_of(past):
             loaded[key].append(time, row)
-        for of in loaded.values():
-            of.count_loaded()
-            self.size += 1 + len(of.rows)
+        for key_rows in loaded.values():
+            key_rows.count_loaded()
+            self.size += 1 + len(key_rows.rows)
         self._by_key |= loaded
 
     def _rows_of(self, past: pl.DataFrame) -> Iterable[tuple[Row, int, Row]]:
@@ -210,7 +211,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
         columns = [past[name] if name in past.columns else pl.Series(name, nulls) for name in plan.read]
         floats = [place for place, name in enumerate(plan.read) if plan.schema[name].is_float()]
         rows = _checked(pl.DataFrame(columns), floats) if columns else [()] * past.height
-        times = past[STORED_TIME if STORED_TIME in past.columns else TIME].to_list()
+        times = past[STORED_TIME if STORED_TIME in past.columns else END].to_list()
         return zip(python_rows(past[plan.keys]), times, rows, strict=True)
 
 

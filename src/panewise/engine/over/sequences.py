@@ -6,7 +6,7 @@ within a key, positions are in the order of semantics 29.1. So each frame is a r
 before or after a row is at the position before or after it.
 
 The columns are not copied into this order: `source` maps a position to a row of `stack`, which contains the
-stored rows, the rows that pass and the rows that wait, each as they come. A layout costs one grouping of the
+stored rows, the rows that pass and the rows that wait, each as they come. They cost one grouping of the
 rows that pass, one sort of the stored rows of their keys, and one sort of the waiting rows.
 """
 
@@ -18,7 +18,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from panewise.engine.columns import RANK, ROW_COUNT, ROW_NUMBER, STORED_TIME, TIME_COUNT, UNEMITTED
+from panewise.engine.columns import (
+    DENSE_RANK,
+    END,
+    RANK,
+    ROW_COUNT,
+    ROW_NUMBER,
+    STORED_TIME,
+    TIME_COUNT,
+    UNEMITTED,
+)
 from panewise.engine.kernels.small_frames import (
     constant_column,
     expand_ranges,
@@ -29,7 +38,7 @@ from panewise.engine.kernels.small_frames import (
     vstack_frames,
 )
 from panewise.engine.kernels.sorting import Places
-from panewise.engine.over.plan import TIME, OverPlan
+from panewise.engine.over.plan import OverPlan
 from panewise.spec import RowFunction
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -40,14 +49,14 @@ _ANY = "__any"  # a column that is always selected, as a frame without columns w
 
 @dataclass(frozen=True)
 class CountedRows:
-    """Some of the positions of a layout.
+    """Some of the positions.
 
     Attributes:
-        places: these positions, in order.
+        positions: these positions, in order.
         before: by position, and one more at the end, how many of these positions are before it.
     """
 
-    places: Numbers
+    positions: Numbers
     before: Numbers
 
     @classmethod
@@ -75,7 +84,7 @@ class PassingRows:
     finished: bool
 
 
-class Layout:
+class Sequences:
     """Sequences of rows, one for each key.
 
     Attributes:
@@ -109,7 +118,7 @@ class Layout:
         self.code: Numbers = np.repeat(np.arange(len(groups)), total)
         self.stack = _stack(plan, known, step.rows, later)
         self.stored_ends = np.append(
-            known[TIME].to_numpy(), np.zeros(step.rows.height + later.height, dtype=np.int64)
+            known[END].to_numpy(), np.zeros(step.rows.height + later.height, dtype=np.int64)
         )
         self.source = self._source(order, sizes)
 
@@ -127,7 +136,7 @@ class Layout:
     @cached_property
     def running(self) -> pl.DataFrame:
         """The row of each key in the table `running`, in the order of the keys; nulls if it has none."""
-        known = self.step.running.drop(TIME)
+        known = self.step.running.drop(END)
         return join_frames(self.keys, known, self.plan.keys, "left")
 
     @cached_property
@@ -137,7 +146,7 @@ class Layout:
         Without a table `running` the count begins anew when a key has no stored row: it is the number of the
         last stored row plus 1, or 0.
         """
-        if self.plan.runs:
+        if self.plan.has_running:
             return self.running[ROW_COUNT].fill_null(0).to_numpy()
         before = np.zeros(len(self.keys), dtype=np.int64)
         some = self.stored_count > 0
@@ -180,7 +189,7 @@ class Layout:
     @cached_property
     def first_unemitted(self) -> Numbers:
         """By key, the position of its first row that earlier steps have not emitted."""
-        if self.plan.waits_for_values:
+        if self.plan.waiting_for_values:
             unemitted: Numbers = self.running[UNEMITTED].fill_null(0).to_numpy()
         else:
             unemitted = np.minimum(self.plan.ahead, self.stored_count)
@@ -192,20 +201,20 @@ class Layout:
         if self.step.finished:
             return self.passed
         until: Numbers = self.passed - self.plan.ahead
-        for what in self.plan.waiting_for_values():
+        for what in self.plan.waiting_for_values:
             until = np.minimum(until, self._values_until(what))
         return np.maximum(until, self.first_unemitted)
 
     def _values_until(self, what: RowFunction) -> Numbers:
         """Returns, by key, the position of the n-th last value. Rows before it have n values after them."""
-        values = self.counted(what)
+        values = self.counted_positions(what)
         nth_last = values.before[self.passed] - min(what.n or 0, len(self.code) + 1)
         some = nth_last >= values.before[self.start]
         until: Numbers = np.where(some, 0, self.start)
-        until[some] = values.places[nth_last[some]]
+        until[some] = values.positions[nth_last[some]]
         return until
 
-    def counted(self, what: RowFunction, rows: Flags | None = None) -> CountedRows:
+    def counted_positions(self, what: RowFunction, rows: Flags | None = None) -> CountedRows:
         """Returns the positions that a function counts, out of these rows: without ignored nulls."""
         counted = np.ones(len(self.code), dtype=np.bool_) if rows is None else rows
         if what.ignorenulls:
@@ -213,29 +222,29 @@ class Layout:
         return CountedRows.where(counted)
 
     @cached_property
-    def folded_before(self) -> Numbers:
-        """By key, the number of rows that partials and lists cover that earlier steps have stored.
+    def covered_before(self) -> Numbers:
+        """By key, how many rows the stored partials and lists cover.
 
         These are rows that the frames of all rows not yet emitted contain.
         """
-        return self._folded(self.count_before, self.first_new, self.first_unemitted)
+        return self._covered(self.count_before, self.first_new, self.first_unemitted)
 
     @cached_property
-    def folded(self) -> Numbers:
-        """By key, the number of rows that partials and lists cover that this step stores."""
-        return self._folded(self.count, self.passed, self.emitted_until)
+    def covered(self) -> Numbers:
+        """By key, how many rows the partials and lists cover that this step stores."""
+        return self._covered(self.count, self.passed, self.emitted_until)
 
-    def _folded(self, count: Numbers, end: Numbers, unemitted: Numbers) -> Numbers:
+    def _covered(self, count: Numbers, end: Numbers, unemitted: Numbers) -> Numbers:
         """Returns, by key, the number of rows to cover, if `count` rows have passed.
 
         The last of these is before the position `end`, and the first that is not emitted at `unemitted`.
         """
-        folded: Numbers = np.maximum(0, count - (end - unemitted) + self.plan.folds_to)
+        covered: Numbers = np.maximum(0, count - (end - unemitted) + self.plan.covers_to)
         waits = unemitted < end
         if self.plan.lacks_peers and waits.any():
             first = self.peers_begin[np.where(waits, unemitted, 0)]
-            folded = np.where(waits, np.minimum(folded, count - (end - first)), folded)
-        return folded
+            covered = np.where(waits, np.minimum(covered, count - (end - first)), covered)
+        return covered
 
     @cached_property
     def targets(self) -> Numbers:
@@ -283,7 +292,7 @@ class Layout:
         dense = counted - np.repeat(before - peers, self.total)
         if RANK not in self.stack.columns:
             return rank, dense
-        stored = [self.column(name).fill_null(0).to_numpy() for name in (RANK, "__dense")]
+        stored = [self.column(name).fill_null(0).to_numpy() for name in (RANK, DENSE_RANK)]
         return np.where(new, rank, stored[0]), np.where(new, dense, stored[1])
 
 
@@ -320,11 +329,11 @@ def _stack(plan: OverPlan, stored: pl.DataFrame, rows: pl.DataFrame, after: pl.D
     names, timed = list(columns), plan.spec.event_time is not None
 
     def needed(frame: pl.DataFrame) -> pl.DataFrame:
-        own = [frame[TIME].alias(STORED_TIME)] if timed else []
+        own = [frame[END].alias(STORED_TIME)] if timed else []
         some = constant_column(_ANY, 0, pl.Int8(), frame.height)
         return pl.DataFrame([*(frame.get_column(name) for name in names), *own, some])
 
     arrived = [needed(rows), needed(after)]
     if not stored.height:
         return vstack_frames(arrived)
-    return pl.concat([stored.drop(TIME), *arrived], how="diagonal")
+    return pl.concat([stored.drop(END), *arrived], how="diagonal")

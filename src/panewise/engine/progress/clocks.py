@@ -42,8 +42,8 @@ class Clocks:
         inputs: the watermarks of several inputs.
         by_key: whether each key has its own watermark. All frames then have it in ``__watermark``, and
             `watermark` is not used.
-        counted: whether watermarks are numbers of rows: of the rows received of the key or, without `by_key`,
-            of all rows (semantics 8.1, 9.6).
+        by_row_number: whether watermarks are numbers of rows: of the rows received of the key or, without
+            `by_key`, of all rows (semantics 8.1, 9.6).
         floor: the horizon at the last change of the allowed lateness (semantics 47.5), below which the
             horizon never falls; None without such a change.
     """
@@ -53,7 +53,7 @@ class Clocks:
     finished: bool = False
     inputs: InputWatermarks = field(default_factory=InputWatermarks)
     by_key: bool = False
-    counted: bool = False
+    by_row_number: bool = False
     floor: int | None = None
 
     @classmethod
@@ -61,13 +61,13 @@ class Clocks:
         """Returns the clocks of a specification before the first reading."""
         return cls(
             by_key=has_key_watermarks(spec.watermark) or counted_by_key(spec.window),
-            counted=counted(spec.window),
+            by_row_number=counted(spec.window),
         )
 
     @property
     def instant_watermark(self) -> int | None:
         """The watermark if it is an instant, None if it is a number of rows."""
-        return None if self.counted else self.watermark
+        return None if self.by_row_number else self.watermark
 
     @property
     def watermark_expr(self) -> pl.Expr | None:
@@ -94,7 +94,7 @@ class Clocks:
             inputs = inputs.read(None if processing_time is None else now)
             watermark = inputs.least(sources, now)
         by_clock = spec.time == "processing"
-        watermarks = [self.watermark, None if by_clock or self.by_key or self.counted else watermark]
+        watermarks = [self.watermark, None if by_clock or self.by_key or self.by_row_number else watermark]
         if processing_time is not None and (by_clock or isinstance(spec.watermark, FixedLag)):
             watermarks.append(now - (spec.watermark.lag.us if isinstance(spec.watermark, FixedLag) else 0))
         return replace(self, processing_time=now, watermark=highest(watermarks), inputs=inputs)
@@ -174,7 +174,7 @@ class Clocks:
         It is null if there is no watermark, if the watermark is infinite, or if it is a number of rows.
         """
         watermark = self.watermark_expr
-        if watermark is None or self.finished or self.counted:
+        if watermark is None or self.finished or self.by_row_number:
             return pl.lit(None, dtype=pl.Int64)
         return (watermark.cast(pl.Int128) - time.cast(pl.Int128)).clip(0, MAX_INSTANT).cast(pl.Int64)
 

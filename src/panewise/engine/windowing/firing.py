@@ -37,7 +37,7 @@ from panewise.spec import Global
 from panewise.state import Run
 
 FLIP, EXPIRED, EARLY = "__flip", "__expired", "__early"
-READY, CLOSES, FIRE, REQUESTED, EMITTED = "__wants", "__closes", "__fire", "__requested", "__sent"
+READY, CLOSES, FIRE, REQUESTED, EMITTED = "__ready", "__closes", "__fire", "__requested", "__emitted"
 NOW = "__now"
 T = TypeVar("T")
 
@@ -148,7 +148,7 @@ def next_due(
     operator uses no watermark from outside, because then rows or the clock move its watermark.
     """
     spec = plan.spec
-    if clocks.by_key or clocks.counted or spec.time == "processing":
+    if clocks.by_key or clocks.by_row_number or spec.time == "processing":
         return None
     deadline = windows.next_event_deadline(clocks.watermark)
     if isinstance(spec.window, Global):
@@ -250,13 +250,13 @@ def _after_firings(
     plan: WindowPlan, decided: pl.DataFrame, emitted: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame:
     if plan.compares:
-        news = emitted.select(plan.once("news", lambda: _news(plan)))
-        marked = decided.join(news, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
+        panes = emitted.select(plan.once("emitted columns", lambda: _emitted_columns(plan)))
+        marked = decided.join(panes, on=plan.identity, how="left", nulls_equal=True, maintain_order="left")
         decided = marked.with_columns(pl.col(EMITTED).fill_null(False))
     return with_values(decided, _of_trigger(plan, "updates", clocks, partial(_updates, plan)))
 
 
-def _news(plan: WindowPlan) -> list[pl.Expr]:
+def _emitted_columns(plan: WindowPlan) -> list[pl.Expr]:
     """Returns the panes that are emitted, as columns beside those of the live panes."""
     identity = [pl.col(name) for name in plan.identity]
     panes = [pl.col(name).alias(f"__new:{name}") for name in plan.aggregation.result_types | LIVE_PANE]
@@ -294,7 +294,7 @@ def _updates(plan: WindowPlan, clocks: Clocks) -> list[pl.Expr]:
 def _cleared(plan: WindowPlan, fired: pl.Expr) -> list[pl.Expr]:
     """Returns the partials after the firings; none if a firing leaves all of them as they are."""
     discards = plan.spec.accumulation == "discarding"
-    if not (discards or plan.can_close or any(part.passing for part in plan.aggregation.partials)):
+    if not (discards or plan.can_close or any(part.since_firing for part in plan.aggregation.partials)):
         return []
     closes = pl.col(CLOSES)
     return plan.aggregation.cleared((fired & discards) | closes, fired | closes)

@@ -47,7 +47,7 @@ def missed(
     late for all their windows.
     """
     by = [*keys, SLICE]
-    marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
+    marked = clocks.by_key and not clocks.by_row_number  # no row finds its window of rows expired
     slices = rows.select([*by, KEY_WATERMARK] if marked else by).unique(maintain_order=True)
     lost = table.lost(slices, keys, closed, spec, clocks)
     if lost.is_empty():

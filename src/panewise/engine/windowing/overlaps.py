@@ -46,9 +46,9 @@ class Classes:
 
         The windows of a slice have the numbers first <= number < stop. Each slice has at least one window.
         """
-        # Sweep over the bounds of all ranges: `begun` and `ended` count the ranges that have begun and ended
-        # up to each bound. As both bounds rise with the slice, the open ranges are those of the slices
-        # [ended, begun). They are the same until the next bound with another number.
+        # Sweep over the bounds of all ranges: `started` and `ended` count the ranges that have started and
+        # ended up to each bound. As both bounds rise with the slice, the open ranges are those of the slices
+        # [ended, started). They are the same until the next bound with another number.
         count = len(code)
         numbers, key = np.concatenate([first, stop]), np.concatenate([code, code])
         at = order([key, numbers])
@@ -101,7 +101,7 @@ class Overlaps:
     def pieces(self, keys: list[str], aggregation: Aggregation, partials: pl.DataFrame) -> pl.DataFrame:
         """Returns the partials of each unexpired window, each window once, given those of keys and slices."""
         ordered, classes = self._classes(keys, partials)
-        if not aggregation.passing:
+        if not aggregation.transient:
             merged = range_aggregate.aggregate_ranges(
                 aggregation, ordered, pl.Series(classes.low), pl.Series(classes.high)
             )

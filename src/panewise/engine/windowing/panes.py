@@ -1,4 +1,9 @@
-"""Panes as the operator emits them: one row each, in the order of semantics 23."""
+"""Panes as the operator emits them: one row each, in the order of semantics 23.
+
+Invariant: a retraction repeats the live pane of its window, except for `op` and the processing time. A window
+that emits several rows at once emits the retraction first. Cost: one expression for each column of the
+emitted panes, and a sort of them.
+"""
 
 from collections.abc import Iterable, Mapping
 from typing import Final

@@ -1,4 +1,11 @@
-"""The compiled specification: everything about an operator that does not change while it runs."""
+"""The compiled specification: everything about an operator that does not change while it runs.
+
+Invariant: a plan depends on the specification and the types of the input alone. So whoever has both, on any
+worker, compiles the same plan. It changes once: when the state turns out to have closed windows
+(:meth:`WindowPlan.with_closed_windows`). Cost: linear in the aggregates and in the nodes of the trigger, once
+in a process unless the specification has functions of the user. What the clocks do not change is built at its
+first use.
+"""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -71,7 +78,7 @@ class WindowPlan(InputPort):
         self.by_key = Clocks.initial(spec).by_key  # whether each key has a watermark of its own
         # Whether the watermark advances after each row, and not after each batch.
         self.advances_per_row = self.row_driven_inputs is not None and spec.evaluate == "record"
-        self.counted = counted(spec.window)  # whether watermarks and times are row numbers
+        self.by_row_number = counted(spec.window)  # whether watermarks and times are row numbers
         # Whether the windows of a row depend on the clock of the operator, which then assigns them.
         self.needs_clock = spec.time == "processing"
 
@@ -79,8 +86,8 @@ class WindowPlan(InputPort):
         # The trigger as a tree; None if it needs no columns.
         self.tree = None if is_simple(spec.trigger) else TriggerTree(spec.trigger, self.schema)
         self.trigger = self.tree or SimpleTrigger(spec.trigger)
-        self.passing = self.tree.passing if self.tree else []
-        self.aggregation = _aggregation(spec, self.schema, self.passing)
+        self.transient = self.tree.transient if self.tree else []
+        self.aggregation = _aggregation(spec, self.schema, self.transient)
         self.ordered = self.aggregation.ordered or (self.tree is not None and self.tree.ordered)
         self.periodic = is_periodic(spec.trigger)  # whether windows store the time of their first pending row
         self.retracting = spec.accumulation == "retracting"
@@ -92,28 +99,29 @@ class WindowPlan(InputPort):
         own: dict[str, pl.DataType] = {KEY_WATERMARK: pl.Int64()} if self.by_key else {}
         own = {**(self.tree.columns if self.tree else {}), **own}
         # How a new window is merged with a stored one, unless the trigger has a state that is merged, too.
-        self.pairs = None if self.tree else window_table.pairs_of(self.aggregation, periodic=self.periodic)
-        self.any_order = self.tree is None and window_table.any_order(self.aggregation)
+        self.row_by_row_merge = (
+            None if self.tree else window_table.row_by_row_merge(self.aggregation, periodic=self.periodic)
+        )
+        self.merges_in_any_order = self.tree is None and window_table.merges_in_any_order(self.aggregation)
         self.table_schema = window_table.table_schema(
             self.key_types, self.aggregation, own, live=self.compares
         )
-        self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.passing}}
+        self.intake_schema = {**self.table_schema, **{part.name: part.dtype for part in self.transient}}
         self.no_windows = pl.DataFrame(schema=self.table_schema)
         self.identity = [*self.keys, START, END]
         # Windows are hashed by their keys alone if a step reads all those of a key.
-        together = merging(spec.window) or self.by_key or spec.max_windows is not None
-        self.shape = Shape(self.table_schema, self.identity, self.keys if together else self.identity)
+        read_by_key = merging(spec.window) or self.by_key or spec.max_windows is not None
+        self.shape = Shape(self.table_schema, self.identity, self.keys if read_by_key else self.identity)
 
     def _set_slices(self, spec: WindowOperator) -> None:
         self.slicing = slicing_of(spec.window)
         self.assign = assigning(spec, self.slicing)
-        together = (
-            self.by_key or not self.made_when_complete
-        )  # whether a step reads all slices of the keys of its rows
-        sliced = {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self.pieces.schema}
-        self.slices = Shape(sliced, self.identity, self.keys if together else self.identity)
+        # Slices are hashed by their keys alone if a step reads all those of the keys of its rows.
+        read_by_key = self.by_key or not self.made_when_complete
+        sliced = {**self.key_types, START: pl.Int64(), END: pl.Int64(), **self.slice_aggregation.schema}
+        self.slice_shape = Shape(sliced, self.identity, self.keys if read_by_key else self.identity)
         # Whether a window may contain several slices.
-        self.joins_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
+        self.has_several_slices = isinstance(spec.window, (Hopping, Cumulating, Custom))
 
     def _set_sliding(self, spec: WindowOperator) -> None:
         """Sets the attributes that only sliding windows use."""
@@ -125,10 +133,10 @@ class WindowPlan(InputPort):
         # partials, they are not, as the slices do not show which rows have fired.
         self.rebuilt_from_slices = spec.accumulation != "discarding" or isinstance(spec.trigger, Never)
         self.in_arrival_order = isinstance(self.aggregation, ArrivalOrderAggregation)
-        self.pieces = self.aggregation  # the aggregation of slices
+        self.slice_aggregation = self.aggregation
         # Partials that are never merged with those of a stored window need not be mergeable.
         if self.sliding and (self.rebuilt_from_slices or (self.made_when_complete and spec.lateness_us == 0)):
-            self.aggregation = range_aggregation(self.pieces)
+            self.aggregation = range_aggregation(self.slice_aggregation)
 
     def with_closed_windows(self) -> Self:
         """Returns the plan for a state that has closed windows."""
@@ -141,18 +149,24 @@ class WindowPlan(InputPort):
         by = [*self.keys, SLICE]
         return grouped(partials, by, self.aggregation.merging(partials))
 
-    @property
+    @cached_property
     def slide(self) -> Slide:
         """The sliding windows of the specification, which must have such windows."""
         assert isinstance(self.spec.window, Sliding), self.spec.window
         return Slide(self.spec.window, self.keys)
+
+    @property
+    def order_matters(self) -> bool:
+        """Whether the order of a batch's rows matters even if none of them is before a horizon."""
+        more = self.can_close or self.by_key or self.spec.max_windows is not None
+        return self.ties_matter or more or isinstance(self.spec.window, Custom)
 
     @cached_property
     def ties_matter(self) -> bool:
         """Whether rows of the same event time must keep their order even if the late output is not used."""
         spec = self.spec
         if (
-            self.counted
+            self.by_row_number
             or self.ordered
             or spec.evaluate == "record"
             or bool(spec.order)
@@ -180,18 +194,18 @@ class WindowPlan(InputPort):
             and spec.drop_by == "window"
             and spec.time == "event"
             and not self.by_key
-            and not self.counted
+            and not self.by_row_number
             and spec.max_windows is None
         )
 
 
 def _aggregation(
-    spec: WindowOperator, schema: dict[str, pl.DataType], passing: Sequence[PartialColumn]
+    spec: WindowOperator, schema: dict[str, pl.DataType], transient: Sequence[PartialColumn]
 ) -> Aggregation:
     """Returns the aggregates compiled for the kind of windows, and for an evictor if there is one."""
     if isinstance(spec.window, Sliding) and any(aggregate.ordered for aggregate in spec.measures):
-        return ArrivalOrderAggregation(spec.measures, schema, passing)
+        return ArrivalOrderAggregation(spec.measures, schema, transient)
     contents = contents_of(spec, schema)
     if contents is None or spec.evictor is None:
-        return Aggregation(spec.measures, schema, passing, contents)
-    return EvictingAggregation(spec.measures, schema, passing, contents)
+        return Aggregation(spec.measures, schema, transient, contents)
+    return EvictingAggregation(spec.measures, schema, transient, contents)

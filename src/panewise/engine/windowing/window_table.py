@@ -5,9 +5,9 @@ panes are compared, the live pane (``__live:*``). :class:`panewise.engine.tables
 stores it.
 
 The windows of a batch are merged with stored windows in one of two ways, with the same result. If each window
-occurs at most once on either side, :func:`paired` merges two columns in one expression, and groups nothing.
-Otherwise :func:`merged_in_groups` groups the rows of each window. Either costs one pass over the partial
-columns.
+occurs at most once in the batch, :func:`merged_row_by_row` merges two columns in one expression, and groups
+nothing. Otherwise :func:`merged_in_groups` groups the rows of each window. Either costs one pass over the
+partial columns.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from panewise.engine.aggregate.aggregation import Aggregation, leaving
+from panewise.engine.aggregate.aggregation import Aggregation, columns_that_need_carries
 from panewise.engine.columns import (
     BORN,
     CLOSED,
@@ -149,36 +149,36 @@ def merged_in_groups(
 _ADDED = "__added:"
 
 
-def pairs_of(aggregation: Aggregation, *, periodic: bool) -> dict[str, pl.Expr] | None:
-    """Returns the columns of a stored window merged with a new one; None if one does not merge in pairs.
+def row_by_row_merge(aggregation: Aggregation, *, periodic: bool) -> dict[str, pl.Expr] | None:
+    """Returns the columns of a stored window merged with a new one; None if they must be merged in groups.
 
     A new window is younger than any stored window and has not fired yet. So of the bookkeeping only the
     number of pending rows changes, and with `periodic` also the time since when rows are pending.
     """
-    if any(partial.pair is None and partial.fitting is None for partial in aggregation.partials):
+    if any(partial.merge_two is None and partial.fitting is None for partial in aggregation.partials):
         return None
-    pairs = {PENDING: pl.col(PENDING) + pl.col(_ADDED + PENDING)}
+    columns = {PENDING: pl.col(PENDING) + pl.col(_ADDED + PENDING)}
     if periodic:
-        pairs[BORN] = pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN))
+        columns[BORN] = pl.when(pl.col(PENDING) > 0).then(BORN).otherwise(pl.col(_ADDED + BORN))
     for partial in aggregation.partials:
-        if partial.pair is not None:
-            pairs[partial.name] = partial.pair(pl.col(partial.name), pl.col(_ADDED + partial.name))
-    return {name: expr.alias(name) for name, expr in pairs.items()}
+        if partial.merge_two is not None:
+            columns[partial.name] = partial.merge_two(pl.col(partial.name), pl.col(_ADDED + partial.name))
+    return {name: expr.alias(name) for name, expr in columns.items()}
 
 
-def paired(
-    aggregation: Aggregation, pairs: Mapping[str, pl.Expr], known: FoundRows, new: pl.DataFrame
+def merged_row_by_row(
+    aggregation: Aggregation, merge: Mapping[str, pl.Expr], known: FoundRows, new: pl.DataFrame
 ) -> pl.DataFrame | None:
     """Returns the new windows merged with the stored ones; None if they must be merged in groups.
 
     They must be if a sum may leave the range of its type. Each new window must occur once. The merged windows
     equal those of :func:`merged_in_groups`.
     """
-    if leaving(aggregation.partials, known.rows, 2) or leaving(aggregation.partials, new, 2):
+    if any(columns_that_need_carries(aggregation.partials, frame, 2) for frame in (known.rows, new)):
         return None
-    added = take_rows(new[[*pairs]], known.which)
+    added = take_rows(new[[*merge]], known.which)
     both = known.rows.hstack([column.alias(_ADDED + column.name) for column in added.get_columns()])
-    both = both.with_columns_seq(pairs.values())
+    both = both.with_columns_seq(merge.values())
     if len(known.which) == new.height:
         return both[known.rows.columns]
     others = np.ones(new.height, dtype=np.bool_)
@@ -186,14 +186,14 @@ def paired(
     return vstack_frames([both[known.rows.columns], filter_rows(new, pl.Series(others))])
 
 
-def any_order(aggregation: Aggregation) -> bool:
+def merges_in_any_order(aggregation: Aggregation) -> bool:
     """Returns whether the pieces of a window may be merged with each other first, with the same result.
 
     A sum of floats depends on the order of its additions, so floats must be added to the stored window one
     after another.
     """
     return all(
-        partial.fitting is not None or (partial.pair is not None and not partial.dtype.is_float())
+        partial.fitting is not None or (partial.merge_two is not None and not partial.dtype.is_float())
         for partial in aggregation.partials
     )
 

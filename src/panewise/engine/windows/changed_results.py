@@ -38,11 +38,15 @@ class WindowResults:
         returned, effects = self.operator.recorded(work)
         plan = self.operator.plan
         changes = [
-            _change(plan, effect.touched, effect.merged_away) for effect in effects if effect.touched.height
+            _change(plan, effect.affected, effect.merged_away) for effect in effects if effect.affected.height
         ]
-        news = [effect.news for effect in effects if effect.news is not None and not effect.news.is_empty()]
-        if plan.made_when_complete and news:
-            changes.append(_change(plan, _unmade(self.operator, pl.concat(news))))
+        new_slices = [
+            effect.new_slices
+            for effect in effects
+            if effect.new_slices is not None and not effect.new_slices.is_empty()
+        ]
+        if plan.made_when_complete and new_slices:
+            changes.append(_change(plan, _unmade(self.operator, pl.concat(new_slices))))
         return returned, changes
 
     def live(self) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -92,10 +96,10 @@ def _change(plan: WindowPlan, windows: pl.DataFrame, deleted: pl.DataFrame | Non
     return Change(_identity(plan, windows.clear() if deleted is None else deleted), _results(plan, opened))
 
 
-def _unmade(operator: WindowEngine, news: pl.DataFrame) -> pl.DataFrame:
+def _unmade(operator: WindowEngine, new_slices: pl.DataFrame) -> pl.DataFrame:
     state, plan = operator.state, operator.plan
-    watermarks = _key_watermarks(operator, news) if plan.by_key else plan.no_windows
-    return unmade_with(plan, state.sliced, news, state.clocks, watermarks)
+    watermarks = _key_watermarks(operator, new_slices) if plan.by_key else plan.no_windows
+    return unmade_with(plan, state.sliced, new_slices, state.clocks, watermarks)
 
 
 def _key_watermarks(operator: WindowEngine, rows: pl.DataFrame) -> pl.DataFrame:

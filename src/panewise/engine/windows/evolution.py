@@ -51,7 +51,7 @@ def take_over(operator: WindowEngine, old: WindowOperator, header: Mapping[str, 
 
 def _rebuilds(plan: WindowPlan, old: WindowOperator) -> bool:
     """Returns whether the partials of sliding windows are not those that `old` has stored."""
-    if plan.aggregation is not plan.pieces and old.measures != plan.spec.measures:
+    if plan.aggregation is not plan.slice_aggregation and old.measures != plan.spec.measures:
         return True  # there are results among them, under the names of their aggregates
     from_slices = old.accumulation != "discarding" or isinstance(old.trigger, Never)
     return plan.rebuilt_from_slices != from_slices
@@ -63,7 +63,7 @@ def _dead(blocks: pl.DataFrame) -> pl.DataFrame:
 
 
 def _slices(plan: WindowPlan, old: WindowOperator, rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.with_columns(_partials(plan.pieces, plan, old, rows.columns))
+    return rows.with_columns(_partials(plan.slice_aggregation, plan, old, rows.columns))
 
 
 def converted_windows(

@@ -26,7 +26,7 @@ from panewise.engine.windowing import (
 )
 from panewise.engine.windowing.overlaps import Overlaps
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windowing.window_table import TriggerContext, paired
+from panewise.engine.windowing.window_table import TriggerContext, merged_row_by_row
 from panewise.engine.windowing.windows_of_slices import SliceTable, windows_of_slices
 from panewise.engine.windows.sliding.slices import Slices
 
@@ -36,7 +36,7 @@ class Intake:
     """The effect of a batch.
 
     Attributes:
-        touched: the windows that got rows, with these rows.
+        affected: the windows that got rows, with these rows.
         replaced: the stored windows that they replace. Sessions may replace windows with other bounds.
         merged_away: the replaced windows whose bounds no longer exist (semantics 9.2).
         late: the late output.
@@ -44,12 +44,12 @@ class Intake:
         late_count: the number of rows that are late for all their windows.
         partially_late: the number of applied rows that are late for some windows.
         slices: for sliding windows, all slices after the batch.
-        news: for sliding windows, the slices of the rows of the batch alone.
+        new_slices: for sliding windows, the slices of the rows of the batch alone.
         of_keys: with a limit of windows, the stored windows of the keys of the batch.
         reasons: the numbers of late rows by reason, if they were pre-aggregated and so have no late output.
     """
 
-    touched: pl.DataFrame
+    affected: pl.DataFrame
     replaced: pl.DataFrame
     merged_away: pl.DataFrame
     late: pl.DataFrame
@@ -57,7 +57,7 @@ class Intake:
     late_count: int
     partially_late: int = 0
     slices: Slices | None = None
-    news: pl.DataFrame | None = None
+    new_slices: pl.DataFrame | None = None
     of_keys: pl.DataFrame | None = None
     reasons: Mapping[str, int] = field(default_factory=dict)
 
@@ -65,10 +65,10 @@ class Intake:
     def of_clocks(cls, windows: pl.DataFrame) -> Self:
         """Returns the effect of a move of the clocks, by which these windows are made of slices."""
         none = windows.clear()
-        return cls(touched=windows, replaced=none, merged_away=none, late=none, applied=0, late_count=0)
+        return cls(affected=windows, replaced=none, merged_away=none, late=none, applied=0, late_count=0)
 
 
-def of_rows(
+def apply_rows(
     plan: WindowPlan, stored: StoredTable, rows: pl.DataFrame, clocks: Clocks, columns: dict[str, pl.DataType]
 ) -> Intake:
     """Applies rows to windows that do not merge.
@@ -91,7 +91,8 @@ def of_rows(
         lost = missed.filter(~pl.col(PARTIAL))
         rows = rows.join(lost, on=[*plan.keys, SLICE], how="anti", nulls_equal=True, maintain_order="left")
     pieces, once = _pieces(plan, rows, slices)
-    if plan.by_key and plan.counted:  # no row finds its window complete; key watermarks move after the batch
+    if plan.by_key and plan.by_row_number:
+        # No row finds its window complete, as the watermarks of keys move after the batch.
         pieces = pieces.with_columns(pl.lit(None, dtype=pl.Int64).alias(KEY_WATERMARK))
     elif plan.by_key:
         pieces = key_watermarks.with_watermarks(pieces, rows, plan.keys).filter(
@@ -117,7 +118,7 @@ def _sliced(
     return rows, SliceTable.of_windows(windows, plan.spec, clocks)
 
 
-def of_partials(
+def apply_partials(
     plan: WindowPlan,
     stored: StoredTable,
     partials: pl.DataFrame,
@@ -173,7 +174,7 @@ def _missed(
     plan: WindowPlan, rows: pl.DataFrame, slices: SliceTable | Overlaps, closed: pl.DataFrame, clocks: Clocks
 ) -> pl.DataFrame | None:
     """Returns :func:`fixed_lateness.missed`; None if no window of the batch has expired or is closed."""
-    marked = clocks.by_key and not clocks.counted  # with windows of rows, no row finds its window expired
+    marked = clocks.by_key and not clocks.by_row_number  # no row finds its window of rows expired
     if not marked and not slices.any_expired and closed.is_empty():
         return None
     return fixed_lateness.missed(rows, slices, plan.keys, closed, plan.spec, clocks)
@@ -208,10 +209,12 @@ def _pieces(plan: WindowPlan, rows: pl.DataFrame, slices: SliceTable | Overlaps)
 
     If the order of rows matters, a window occurs once. Otherwise it may occur once for each of its slices.
     """
-    if plan.ordered and plan.joins_slices:
+    if plan.ordered and plan.has_several_slices:
         return slices.pieces_in_order(plan.keys, plan.aggregation, rows), True
     lifted = (
-        row_numbering.lifted(plan, rows) if plan.counted else plan.aggregation.lift(rows, [*plan.keys, SLICE])
+        row_numbering.lifted(plan, rows)
+        if plan.by_row_number
+        else plan.aggregation.lift(rows, [*plan.keys, SLICE])
     )
     return slices.pieces(plan.keys, plan.aggregation, lifted), slices.disjoint
 
@@ -224,7 +227,7 @@ def _into_windows(
     closed: pl.DataFrame,
     clocks: Clocks,
 ) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]:
-    """Merges partials of windows with the stored windows. Returns touched, replaced and merged-away windows.
+    """Merges partials of windows with the stored windows. Returns affected, replaced and merged-away windows.
 
     These windows do not change their bounds, so none is merged away.
     """
@@ -236,18 +239,22 @@ def _into_windows(
         born=clocks.processing_time,
         open_=~clocks.complete_windows(plan.spec, pieces),
     )
-    # The fastest way that is right: row by row (`paired`) if each window occurs once and the trigger has no
-    # state; otherwise in groups (`merged_windows`).
-    if plan.any_order and not once:
+    # The fastest way that is right: row by row if each window occurs once and the trigger has no state;
+    # otherwise in groups.
+    if plan.merges_in_any_order and not once:
         new, once = merged_windows(plan, new.clear(), new, plan.identity), True
     wanted = new[plan.identity]
     known = stored.look_up(wanted if once else wanted.unique(maintain_order=True))
-    touched = paired(plan.aggregation, plan.pairs, known, new) if plan.pairs and once else None
-    if touched is None:
-        touched = (
+    affected = (
+        merged_row_by_row(plan.aggregation, plan.row_by_row_merge, known, new)
+        if plan.row_by_row_merge and once
+        else None
+    )
+    if affected is None:
+        affected = (
             merged_windows(plan, known.rows, new, plan.identity) if known.rows.height or not once else new
         )
-    return triggered(plan, touched, TriggerContext.at(plan.spec, clocks)), known.rows, known.rows.clear()
+    return triggered(plan, affected, TriggerContext.at(plan.spec, clocks)), known.rows, known.rows.clear()
 
 
 def merged_windows(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, by: list[str]) -> pl.DataFrame:

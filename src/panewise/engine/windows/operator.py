@@ -28,14 +28,14 @@ from panewise.engine.windowing import firing, key_watermarks, panes, row_numberi
 from panewise.engine.windowing.plan import WindowPlan
 from panewise.engine.windows import intake
 from panewise.engine.windows.intake import Intake
-from panewise.engine.windows.session_merge import of_sessions
+from panewise.engine.windows.session_merge import apply_to_sessions
 from panewise.engine.windows.sliding import changes as sliding_changes
 from panewise.engine.windows.sliding.completion import completed, completed_of_keys, unmade
-from panewise.engine.windows.sliding.intake import of_sliding
+from panewise.engine.windows.sliding.intake import apply_to_sliding
 from panewise.engine.windows.sliding.slices import BLOCKS, SLICES, Slices
 from panewise.engine.windows.state import WindowOperatorState
 from panewise.families import INPUT
-from panewise.spec import Custom, RowInputs, WindowOperator, merging
+from panewise.spec import RowInputs, WindowOperator, merging
 
 T = TypeVar("T")
 _RANK = "__rank"
@@ -53,7 +53,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         state = WindowOperatorState(windows=StoredTable.nothing(plan.shape), clocks=Clocks.initial(spec))
         if plan.sliding:
             names = (SLICES, BLOCKS)
-            state = state.with_tables({name: StoredTable.nothing(plan.slices) for name in names})
+            state = state.with_tables({name: StoredTable.nothing(plan.slice_shape) for name in names})
         super().__init__(spec, plan, state)
         self._no_gaps = pl.DataFrame(
             schema={**self.plan.schema, REASON: pl.String(), PLACE: pl.UInt32()}
@@ -129,13 +129,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
 
         Without this test, sorting would be a fifth of the work on sessions.
         """
-        if (
-            self.plan.ties_matter
-            or self.plan.can_close
-            or self.plan.by_key
-            or self.plan.spec.max_windows is not None
-            or isinstance(self.plan.spec.window, Custom)
-        ):
+        if self.plan.order_matters:
             return True
         # Windows end after their rows, so no row is late if none is before a horizon.
         horizons = (self.state.clocks.horizon(self.plan.spec), self.state.clocks.row_horizon(self.plan.spec))
@@ -153,7 +147,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         """Adds partials per key and ``__slice`` of valid rows, which :meth:`WindowPlan.combine` returned."""
         if partials.is_empty():
             return self._nothing
-        effect = intake.of_partials(
+        effect = intake.apply_partials(
             self.plan, self.state.windows, partials, self.state.clocks, self._late_columns
         )
         output = self._settle(effect, int(partials[ROWS].sum()))
@@ -205,7 +199,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
             return self._batch_by_key(rows)
         if rows.is_empty():
             return replace(self._nothing, late=self._no_late, invalid=self._no_gaps)
-        effect = self._apply_over_all_keys(rows) if self.plan.counted else self._apply(rows)
+        effect = self._apply_over_all_keys(rows) if self.plan.by_row_number else self._apply(rows)
         return replace(self._settle(effect, rows.height), late=effect.late, invalid=self._no_gaps)
 
     def _in_gaps(self, rows: pl.DataFrame) -> pl.DataFrame:
@@ -215,10 +209,10 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
     def _apply(self, rows: pl.DataFrame) -> Intake:
         """Applies rows to windows of the kind of the specification. Nothing is evaluated or stored yet."""
         if self.plan.sliding:
-            return of_sliding(
+            return apply_to_sliding(
                 self.plan, self.state.windows, self.state.sliced, rows, self.state.clocks, self._late_columns
             )
-        apply = of_sessions if merging(self.plan.spec.window) else intake.of_rows
+        apply = apply_to_sessions if merging(self.plan.spec.window) else intake.apply_rows
         return apply(self.plan, self.state.windows, rows, self.state.clocks, self._late_columns)
 
     def _batch_by_key(self, rows: pl.DataFrame) -> Output:
@@ -231,20 +225,20 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         keys, places = row_numbering.keys_and_places(plan, rows)
         mine = self.state.windows.of_keys(keys, plan.keys)
         before, gaps, moved = key_watermarks.watermarks_of(mine, plan.keys), rows.clear(), pl.DataFrame()
-        if plan.counted:
+        if plan.by_row_number:
             numbered = row_numbering.of_keys(plan, rows, keys, places, before)
             effect, gaps, moved = self._apply(numbered.rows), numbered.gaps, numbered.moved
         else:
             effect = self._apply(key_watermarks.with_watermarks(rows, before, plan.keys))
             moved = key_watermarks.moved(plan, rows, before)
-        others = key_watermarks.others(plan, mine, moved, effect.touched, effect.replaced)
-        touched, slices = pl.concat([effect.touched, others]), effect.slices
+        others = key_watermarks.others(plan, mine, moved, effect.affected, effect.replaced)
+        affected, slices = pl.concat([effect.affected, others]), effect.slices
         if slices is not None:
-            completed, slices = completed_of_keys(plan, slices, before, moved, self.state.clocks)
-            touched = pl.concat([touched, completed])
-        touched = key_watermarks.refreshed(plan, touched, moved)
+            complete_windows, slices = completed_of_keys(plan, slices, before, moved, self.state.clocks)
+            affected = pl.concat([affected, complete_windows])
+        affected = key_watermarks.refreshed(plan, affected, moved)
         output = self._settle(
-            replace(effect, touched=touched, slices=slices, replaced=pl.concat([effect.replaced, others])),
+            replace(effect, affected=affected, slices=slices, replaced=pl.concat([effect.replaced, others])),
             rows.height,
         )
         self._store(key_watermarks.written(plan, moved))
@@ -268,13 +262,15 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         # Each row moves the one watermark, which may complete sessions of any key.
         due = firing.due(plan, clocks, moved)
         others = self.state.windows.select(due.test, due.may)
-        for known in (effect.touched, effect.replaced):
+        for known in (effect.affected, effect.replaced):
             others = others.join(known, on=plan.identity, how="anti", nulls_equal=True, maintain_order="left")
         self.state = replace(
             self.state, windows=self.state.windows.expired(moved.horizon(plan.spec)), clocks=moved
         )
         return replace(
-            effect, touched=pl.concat([effect.touched, others]), replaced=pl.concat([effect.replaced, others])
+            effect,
+            affected=pl.concat([effect.affected, others]),
+            replaced=pl.concat([effect.replaced, others]),
         )
 
     def _each(self, rows: pl.DataFrame) -> Output:
@@ -284,7 +280,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         of the row after which they were emitted.
         """
         # Rows that are numbered over all keys do affect one another (semantics 9.7).
-        by = [] if self.plan.counted and not self.plan.by_key else self.plan.keys
+        by = [] if self.plan.by_row_number and not self.plan.by_key else self.plan.keys
         rank = pl.int_range(pl.len())
         ranked = rows.with_columns((rank.over(by) if by else rank).alias(_RANK))
         turns = ranked.sort(_RANK, maintain_order=True).partition_by(
@@ -309,7 +305,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         if self._effects is not None:
             self._effects.append(effect)
         effect, early = self._limited(effect)
-        result = firing.evaluate(plan, effect.touched, self.state.clocks, early)
+        result = firing.evaluate(plan, effect.affected, self.state.clocks, early)
         self._store(result.stored, vstack_frames([effect.replaced, result.expired]))
         self._store_slices(effect.slices)
         emitted = plan.panes.emitted(result.emitted, now)
@@ -323,12 +319,12 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         if effect.of_keys is None:
             return effect, None
         identity = self.plan.identity
-        mine = effect.touched.select(identity)
+        mine = effect.affected.select(identity)
         others = without(effect.of_keys, mine, identity)
         early = window_limit.beyond(self.plan, pl.concat([mine, others.select(identity)]))
-        more = join_frames(others, early, identity, "semi").select(effect.touched.columns)
-        touched, replaced = pl.concat([effect.touched, more]), pl.concat([effect.replaced, more])
-        return replace(effect, touched=touched, replaced=replaced), early
+        more = join_frames(others, early, identity, "semi").select(effect.affected.columns)
+        affected, replaced = pl.concat([effect.affected, more]), pl.concat([effect.replaced, more])
+        return replace(effect, affected=affected, replaced=replaced), early
 
     def _tick(self, clocks: Clocks) -> Output:
         plan, due = self.plan, firing.due(self.plan, self.state.clocks, clocks)
@@ -377,7 +373,7 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         return replace(self._nothing, panes=self._evaluated_at(clocks, affected, early))
 
     def _follow_change(self) -> None:
-        """Stores what a change of the specification needs of sliding windows (semantics 47.18)."""
+        """After a change, stores the partials and windows that sliding windows lack in the table (47.18)."""
         plan, state = self.plan, self.state
         if state.rebuilds:
             windows = key_watermarks.only_windows(plan, state.windows.all())

@@ -6,7 +6,7 @@ become rows of the engine's table when anything else happens: :meth:`RecordWindo
 
 Invariant: after a flush the table has the windows that steps of the engine, one for each row, would have
 left there, and each row has emitted what its step would have emitted. Rows whose windows are complete,
-watermarks that complete a window, and whatever Python would compute otherwise are left to the engine.
+watermarks that complete a window, and whatever Python would compute differently are left to the engine.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -141,7 +141,7 @@ class RecordWindows:
         # The columns by which windows are known here: those of a session are its key, as its bounds change.
         self._identifies = plan.keys if plan.slicing is None else plan.identity
         self._state: OperatorState | None = None  # that of the operator from which the windows were read
-        self._complete = False  # whether all windows of the table are here that are not complete
+        self._has_all = False  # whether all windows of the table are here that are not complete
         self._windows: dict[Key, list[_Window]] = {}
         self._changed: list[_Window] = []
 
@@ -247,16 +247,16 @@ class RecordWindows:
         row = near[0].row
         return [(near[0], (min(start, row[self._start]), max(end, row[self._end])))]
 
-    def _known(self, place: Key) -> list[_Window]:
+    def _known(self, identity: Key) -> list[_Window]:
         """Returns the window with an identity or, of sessions, the windows of a key."""
-        windows = self._windows.get(place)
-        if windows is None and not self._complete:
+        windows = self._windows.get(identity)
+        if windows is None and not self._has_all:
             names, table = self._identifies, self._table
             wanted = pl.DataFrame(
-                [place], {name: self._plan.table_schema[name] for name in names}, orient="row"
+                [identity], {name: self._plan.table_schema[name] for name in names}, orient="row"
             )
             stored = table.of_keys(wanted, names) if self._plan.slicing is None else table.find(wanted)
-            windows = self._windows[place] = self._loaded(stored)
+            windows = self._windows[identity] = self._loaded(stored)
         return windows or []
 
     def _after(
@@ -324,8 +324,8 @@ class RecordWindows:
 
     def _new(self, key: Key, bounds: Bounds) -> _Window:
         window = _Window([], None)
-        place = key if self._plan.slicing is None else (*key, *bounds)
-        self._windows.setdefault(place, []).append(window)
+        identity = key if self._plan.slicing is None else (*key, *bounds)
+        self._windows.setdefault(identity, []).append(window)
         return window
 
     def _put(self, window: _Window, values: Values) -> None:
@@ -360,19 +360,19 @@ class RecordWindows:
         """
         self._know(state)
         if watermark is not None:
-            for place, windows in list(self._windows.items()):
+            for identity, windows in list(self._windows.items()):
                 open_ = [window for window in windows if window.row[self._end] > watermark]
                 if open_:
-                    self._windows[place] = open_
+                    self._windows[identity] = open_
                 else:
-                    del self._windows[place]
+                    del self._windows[identity]
 
     def _read(self, state: OperatorState) -> None:
         """Reads the windows of a state that is not known, as a whole if they are few."""
         self._know(state)
         self._windows, self._changed = {}, []
-        self._complete = stored_rows([self._table]) <= _MANY
-        if not self._complete:
+        self._has_all = stored_rows([self._table]) <= _MANY
+        if not self._has_all:
             return
         at = [self._at[name] for name in self._identifies]
         for window in self._loaded(self._table.all()):

@@ -41,7 +41,7 @@ _TAKEN_OVER = [pl.coalesce(FIRED, BORN).alias(BORN)]
 _TAKEN_OVER_IF_PERIODIC = [pl.coalesce(FIRED, BORN).alias(FIRED), pl.max_horizontal(FIRED, BORN).alias(BORN)]
 
 
-def of_sessions(
+def apply_to_sessions(
     plan: WindowPlan,
     stored: StoredTable,
     rows: pl.DataFrame,
@@ -63,7 +63,7 @@ def of_sessions(
     changed = pl.Series(~np.isin(known[SESSION].to_numpy(), same))
     columns = list(plan.table_schema)
     return Intake(
-        touched=_renewed(plan, merged.hstack([is_same]), clocks),
+        affected=_renewed(plan, merged.hstack([is_same]), clocks),
         replaced=known[columns],
         merged_away=filter_rows(known, changed)[columns],
         late=late_output_of_sessions(assigned.late, clocks, late_columns),
@@ -103,12 +103,12 @@ def _merged(plan: WindowPlan, known: pl.DataFrame, new: pl.DataFrame, sessions: 
     # A new window takes over the earliest F and A of those that it replaces (semantics 9.1). A FIRED of null
     # means F = A, so F is filled in before the merge.
     known = known.with_columns_seq(_TAKEN_OVER_IF_PERIODIC if plan.periodic else _TAKEN_OVER)
-    merged = new if plan.pairs and known.is_empty() else None
-    if plan.pairs and known.height and known[SESSION].n_unique() == known.height:
+    merged = new if plan.row_by_row_merge and known.is_empty() else None
+    if plan.row_by_row_merge and known.height and known[SESSION].n_unique() == known.height:
         in_order = np.argsort(new[SESSION].to_numpy())
         which = in_order[np.searchsorted(new[SESSION].to_numpy()[in_order], known[SESSION].to_numpy())]
-        merged = window_table.paired(
-            plan.aggregation, plan.pairs, FoundRows(known, which), new[known.columns]
+        merged = window_table.merged_row_by_row(
+            plan.aggregation, plan.row_by_row_merge, FoundRows(known, which), new[known.columns]
         )
     if merged is None:
         merged = merged_windows(plan, known, new, by)

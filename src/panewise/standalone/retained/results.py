@@ -43,7 +43,7 @@ class Results:
         They are if partials would grow with the number of messages; in sessions, which merge, also if the
         results depend on the order in which messages were added.
         """
-        bounded = all(part.pair or part.merge_sides for part in self._aggregation.partials)
+        bounded = all(part.merge_two or part.merge_operands for part in self._aggregation.partials)
         return not bounded or (sessions and self._aggregation.ordered)
 
     def check(self, groups: Iterable[Sequence[RetainedWindow]], message: Message) -> None:

@@ -1,7 +1,7 @@
 """What a leaf of a trigger tree is: its state, in columns, and when it is ready (semantics 16.8).
 
 The state of a leaf is a few columns of the window table. A leaf sees the rows of a batch only as partials of
-them (`passing`), such as the earliest event time. So a batch costs one expression for each window and leaf,
+them (`transient`), such as the earliest event time. So a batch costs one expression for each window and leaf,
 however many rows a window gets.
 """
 
@@ -34,7 +34,7 @@ class Leaf(ABC):
         return f"{self.name}:done"
 
     @property
-    def passing(self) -> list[PartialColumn]:
+    def transient(self) -> list[PartialColumn]:
         """Partials of a batch's rows that the leaf needs; they are not stored."""
         return []
 

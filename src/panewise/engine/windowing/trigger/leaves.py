@@ -20,7 +20,7 @@ from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import AfterCount, Always, OnDelta, OnPunctuation, Trigger
 
 
-class Silent(Leaf):
+class NeverLeaf(Leaf):
     """Never: it is never ready."""
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
@@ -28,7 +28,7 @@ class Silent(Leaf):
         return pl.lit(False)
 
 
-class Eager(Leaf):
+class AlwaysLeaf(Leaf):
     """Always: it is ready while rows are pending."""
 
     def ready(self, at: Values, now: TriggerContext) -> pl.Expr:
@@ -37,7 +37,7 @@ class Eager(Leaf):
 
 
 @dataclass(frozen=True)
-class Counting(Leaf):
+class AfterCountLeaf(Leaf):
     """AfterCount: it is ready from the n-th row on."""
 
     n: int
@@ -69,14 +69,14 @@ class Counting(Leaf):
 
 
 @dataclass(frozen=True)
-class Punctuated(Leaf):
+class OnPunctuationLeaf(Leaf):
     """OnPunctuation: it is ready once a row with a true `column` has come."""
 
     column: str
     once = True
 
     @property
-    def passing(self) -> list[PartialColumn]:
+    def transient(self) -> list[PartialColumn]:
         """Whether the rows include such a row."""
         name = f"__came:true:{self.column}"
         return [
@@ -101,7 +101,7 @@ class Punctuated(Leaf):
 
 
 @dataclass(frozen=True)
-class Moving(Leaf):
+class OnDeltaLeaf(Leaf):
     """OnDelta: it is ready once a value has differed from the reference by more than `amount`.
 
     Values that are not floats are compared as integers.
@@ -113,7 +113,7 @@ class Moving(Leaf):
     once, ordered = True, True
 
     @property
-    def passing(self) -> list[PartialColumn]:
+    def transient(self) -> list[PartialColumn]:
         """The first, last, least and greatest value of the rows."""
         value = pl.col(self.column)
         if self.dtype == pl.Float64():
@@ -196,14 +196,14 @@ def leaf_of(trigger: Trigger, name: str, schema: Mapping[str, pl.DataType]) -> L
     """Returns the leaf of a trigger."""
     match trigger:
         case AfterCount():
-            return Counting(name, trigger.n)
+            return AfterCountLeaf(name, trigger.n)
         case OnPunctuation():
-            return Punctuated(name, trigger.column)
+            return OnPunctuationLeaf(name, trigger.column)
         case OnDelta():
-            return Moving(name, trigger.column, trigger.amount, _delta_type(schema[trigger.column]))
+            return OnDeltaLeaf(name, trigger.column, trigger.amount, _delta_type(schema[trigger.column]))
         case Always():
-            return Eager(name)
-    return leaf_of_time(trigger, name) or Silent(name)
+            return AlwaysLeaf(name)
+    return leaf_of_time(trigger, name) or NeverLeaf(name)
 
 
 def _delta_type(dtype: pl.DataType) -> pl.DataType:

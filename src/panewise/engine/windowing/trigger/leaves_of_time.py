@@ -47,11 +47,11 @@ from panewise.spec import (
 _EARLIEST_TIME = "__came:time"
 _FIRST_TIME = "__came:first_time"
 # While windows are merged: the earliest deadline of the windows with pending rows, and of those without.
-_WITH_PENDING, _SILENT = ":with_pending", ":silent"
+_WITH_PENDING, _WITHOUT_PENDING = ":with_pending", ":without_pending"
 
 
 @dataclass(frozen=True)
-class Periodic(Leaf):
+class EveryLeaf(Leaf):
     """Every: it is ready from the first boundary after the earliest pending row was applied."""
 
     every: Every
@@ -84,7 +84,7 @@ class DeadlineLeaf(Leaf):
 
 
 @dataclass(frozen=True)
-class Delayed(DeadlineLeaf):
+class AfterProcessingTimeLeaf(DeadlineLeaf):
     """AfterProcessingTime: its first row sets its deadline."""
 
     delay: int
@@ -101,7 +101,7 @@ class Delayed(DeadlineLeaf):
 
 
 @dataclass(frozen=True)
-class Quiet(DeadlineLeaf):
+class AfterSilenceLeaf(DeadlineLeaf):
     """AfterSilence: every row sets its deadline anew."""
 
     duration: int
@@ -119,14 +119,14 @@ class Quiet(DeadlineLeaf):
 
 
 @dataclass(frozen=True)
-class DelayedByEventTime(DeadlineLeaf):
+class AfterEventTimeDelayLeaf(DeadlineLeaf):
     """AfterEventTimeDelay: its first row in arrival order sets its deadline, a watermark."""
 
     delay: int
     ordered, forgets, suffix = True, True, EVENT_DEADLINE_SUFFIX
 
     @property
-    def passing(self) -> list[PartialColumn]:
+    def transient(self) -> list[PartialColumn]:
         """The event time of the first row."""
         first = pl.col(_FIRST_TIME).drop_nulls().first()
         return [PartialColumn(_FIRST_TIME, pl.Int64(), pl.col(TIME).first(), first, None)]
@@ -143,7 +143,7 @@ class DelayedByEventTime(DeadlineLeaf):
 
 
 @dataclass(frozen=True)
-class Continuous(Leaf):
+class AfterEventTimeLeaf(Leaf):
     """AfterEventTime: it is ready while rows are pending and the watermark has reached its deadline."""
 
     period: int
@@ -154,7 +154,7 @@ class Continuous(Leaf):
         return f"{self.name}{PENDING_DEADLINE_SUFFIX}"
 
     @property
-    def passing(self) -> list[PartialColumn]:
+    def transient(self) -> list[PartialColumn]:
         """The earliest event time of the rows."""
         return [
             PartialColumn(_EARLIEST_TIME, pl.Int64(), pl.col(TIME).min(), pl.col(_EARLIEST_TIME).min(), None)
@@ -196,16 +196,20 @@ class Continuous(Leaf):
     def merging(self, stored: pl.Expr) -> list[pl.Expr]:
         """Takes the earliest deadline: of all windows, of those with and of those without pending rows."""
         deadline, pending = pl.col(self.deadline), pl.col(PENDING) > 0
-        kinds = {PENDING_DEADLINE_SUFFIX: stored, _WITH_PENDING: stored & pending, _SILENT: stored & ~pending}
+        kinds = {
+            PENDING_DEADLINE_SUFFIX: stored,
+            _WITH_PENDING: stored & pending,
+            _WITHOUT_PENDING: stored & ~pending,
+        }
         return [deadline.filter(kind).min().alias(f"{self.name}{suffix}") for suffix, kind in kinds.items()]
 
     def merged(self, at: Values, now: TriggerContext) -> dict[str, pl.Expr]:
         """Replaces a deadline that was reached while no row was pending by the next one (semantics 16.15)."""
-        silent = pl.col(f"{self.name}{_SILENT}")
+        without_pending = pl.col(f"{self.name}{_WITHOUT_PENDING}")
         coming = (
-            pl.when(_reached(silent, now.clocks))
+            pl.when(_reached(without_pending, now.clocks))
             .then(self._following(_watermark(now.clocks)))
-            .otherwise(silent)
+            .otherwise(without_pending)
         )
         return {self.deadline: pl.min_horizontal(pl.col(f"{self.name}{_WITH_PENDING}"), coming)}
 
@@ -214,15 +218,17 @@ def leaf_of_time(trigger: Trigger, name: str) -> Leaf | None:
     """Returns the leaf of a trigger that waits for a time; None for other triggers."""
     match trigger:
         case AfterProcessingTime():
-            return Delayed(name, trigger.delay.us, None if trigger.align is None else trigger.align.us)
+            return AfterProcessingTimeLeaf(
+                name, trigger.delay.us, None if trigger.align is None else trigger.align.us
+            )
         case AfterSilence():
-            return Quiet(name, trigger.duration.us)
+            return AfterSilenceLeaf(name, trigger.duration.us)
         case Every():
-            return Periodic(name, trigger)
+            return EveryLeaf(name, trigger)
         case AfterEventTime():
-            return Continuous(name, trigger.period.us)
+            return AfterEventTimeLeaf(name, trigger.period.us)
         case AfterEventTimeDelay():
-            return DelayedByEventTime(name, trigger.delay.us)
+            return AfterEventTimeDelayLeaf(name, trigger.delay.us)
     return None
 
 

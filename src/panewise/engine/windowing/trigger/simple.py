@@ -60,8 +60,8 @@ class SimpleTrigger:
         trigger = self.trigger
         if not isinstance(trigger, AfterWatermark):
             return [(trigger, pl.lit(True))]
-        sides = ((trigger.early, ~complete), (trigger.late, complete))
-        return [(rule, where) for rule, where in sides if rule is not None]
+        parts = ((trigger.early, ~complete), (trigger.late, complete))
+        return [(rule, where) for rule, where in parts if rule is not None]
 
 
 def _leaf_ready(rule: Trigger, now: TriggerContext) -> pl.Expr:

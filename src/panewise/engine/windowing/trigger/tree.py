@@ -18,7 +18,7 @@ from panewise.engine.columns import ADDED_ROWS, PENDING
 from panewise.engine.progress.clocks import Clocks
 from panewise.engine.windowing.trigger.leaf import Leaf, Values
 from panewise.engine.windowing.trigger.leaves import leaf_of
-from panewise.engine.windowing.trigger.leaves_of_time import Periodic
+from panewise.engine.windowing.trigger.leaves_of_time import EveryLeaf
 from panewise.engine.windowing.trigger.periods import latest
 from panewise.engine.windowing.window_table import TriggerContext
 from panewise.spec import AfterAll, AfterAny, AfterEach, AfterWatermark, OrFinally, Repeatedly, Trigger
@@ -104,7 +104,7 @@ class Node:
         assert self.leaf is not None
         return self.leaf.finished(at)
 
-    def in_force(self, number: int, at: Values) -> pl.Expr:
+    def is_active(self, number: int, at: Values) -> pl.Expr:
         """Returns whether a part is active (semantics 16.9, 16.10)."""
         match self.trigger:
             case AfterWatermark(early=early):
@@ -119,7 +119,7 @@ class Node:
         """Returns whether the node is ready."""
         if self.leaf:
             return self.leaf.ready(at, now) & ~self.leaf.finished(at)
-        below = [self.in_force(number, at) & part.ready(at, now) for number, part in enumerate(self.parts)]
+        below = [self.is_active(number, at) & part.ready(at, now) for number, part in enumerate(self.parts)]
         match self.trigger:
             case AfterAll():
                 each = zip(self.parts, below, strict=True)
@@ -140,7 +140,7 @@ class Node:
             case AfterAll():
                 return _all(part.finished(at) | ends for part, ends in zip(self.parts, after, strict=True))
             case AfterEach():
-                return self.in_force(len(self.parts) - 1, at) & after[-1]
+                return self.is_active(len(self.parts) - 1, at) & after[-1]
             case AfterWatermark(late=None):
                 return ~at[self.past] & now.complete
         return _NO
@@ -158,10 +158,10 @@ class Node:
         if self.leaf:
             return self.leaf.fired(at, fires, cleared, armed)
         if isinstance(self.trigger, AfterWatermark):
-            return self._fired_sides(at, now, fires, cleared, armed)
+            return self._fired_after_watermark(at, now, fires, cleared, armed)
         changes: dict[str, pl.Expr] = {}
         for number, part in enumerate(self.parts):
-            part_fires = fires & self.in_force(number, at) & part.ready(at, now)
+            part_fires = fires & self.is_active(number, at) & part.ready(at, now)
             # The firing of AfterAny clears the parts that were not ready; only Repeatedly arms parts again.
             part_cleared = (
                 cleared | (fires & ~part.ready(at, now)) if isinstance(self.trigger, AfterAny) else cleared
@@ -174,7 +174,7 @@ class Node:
             changes |= part.fired(at, now, part_fires, part_cleared, part_armed)
         return changes
 
-    def _fired_sides(
+    def _fired_after_watermark(
         self, at: Values, now: TriggerContext, fires: pl.Expr, cleared: pl.Expr, armed: pl.Expr
     ) -> dict[str, pl.Expr]:
         """Returns the columns of an AfterWatermark after a firing.
@@ -185,7 +185,7 @@ class Node:
         passes = fires & ~at[self.past] & now.complete
         changes = {self.past: ~armed & (at[self.past] | passes)}
         for number, part in enumerate(self.parts):
-            part_fires = fires & ~passes & self.in_force(number, at)
+            part_fires = fires & ~passes & self.is_active(number, at)
             changes |= part.fired(at, now, part_fires, cleared, armed | passes)
         return changes
 
@@ -196,12 +196,12 @@ class Node:
         """
         if self.leaf:
             return self.leaf.armed(pending)
-        sides = isinstance(self.trigger, AfterWatermark)
-        changes: dict[str, pl.Expr] = {self.past: passed} if sides else {}
+        has_end = isinstance(self.trigger, AfterWatermark)
+        changes: dict[str, pl.Expr] = {self.past: passed} if has_end else {}
         for number, part in enumerate(self.parts):
             counts = pending
-            if sides:
-                counts = pl.when(self.in_force(number, changes)).then(pending).otherwise(_NONE)
+            if has_end:
+                counts = pl.when(self.is_active(number, changes)).then(pending).otherwise(_NONE)
             elif isinstance(self.trigger, AfterEach) and number:
                 counts = _NONE
             changes |= part.armed(now, counts, passed)
@@ -213,28 +213,29 @@ class Node:
         if self.leaf:
             return self.leaf.after_rows(at, clocks, gets_rows)
         below = (
-            part.after_rows(at, clocks, gets_rows & self.in_force(number, at))
+            part.after_rows(at, clocks, gets_rows & self.is_active(number, at))
             for number, part in enumerate(self.parts)
         )
         return reduce(or_, below, {})
 
     def merged(
-        self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr
+        self, at: Values, now: TriggerContext, none_past: Values, pending: pl.Expr
     ) -> dict[str, pl.Expr]:
         """Returns the columns of a window that replaces others.
 
         Parts that cannot continue are armed again (semantics 16.12).
 
         `at` has the combined states of the leaves and, for each AfterWatermark, whether all replaced windows
-        had passed the end; `everywhere` whether none had. `pending` counts the rows of all of them.
+        had passed the end. `none_past` has whether none of them had. `pending` counts the rows of all of
+        them.
         """
         if self.leaf:
             return self.leaf.merged(at, now)
         if isinstance(self.trigger, AfterWatermark):
-            return self._merged_sides(at, now, everywhere, pending)
+            return self._merged_after_watermark(at, now, none_past, pending)
         changes: dict[str, pl.Expr] = {}
         for number, part in enumerate(self.parts):
-            mine = part.merged(at, now, everywhere, pending)
+            mine = part.merged(at, now, none_past, pending)
             if isinstance(self.trigger, AfterEach):
                 reached = _all(before.finished(changes) for before in self.parts[:number])
                 mine = _chosen(reached, mine, part.armed(now, _NONE))
@@ -243,18 +244,18 @@ class Node:
             changes |= mine
         return changes
 
-    def _merged_sides(
-        self, at: Values, now: TriggerContext, everywhere: Values, pending: pl.Expr
+    def _merged_after_watermark(
+        self, at: Values, now: TriggerContext, none_past: Values, pending: pl.Expr
     ) -> dict[str, pl.Expr]:
         """Returns :meth:`merged` for an AfterWatermark: its active part continues, or is armed again."""
         past = now.complete & at[self.past]
         changes = {self.past: past}
         for number, part in enumerate(self.parts):
-            in_force = self.in_force(number, changes)
+            is_active = self.is_active(number, changes)
             # A part continues only if it is active now and was active in all replaced windows.
-            continues = in_force & pl.when(past).then(at[self.past]).otherwise(everywhere[self.past])
-            anew = part.armed(now, pl.when(in_force).then(pending).otherwise(_NONE))
-            changes |= _chosen(continues, part.merged(at, now, everywhere, pending), anew)
+            continues = is_active & pl.when(past).then(at[self.past]).otherwise(none_past[self.past])
+            anew = part.armed(now, pl.when(is_active).then(pending).otherwise(_NONE))
+            changes |= _chosen(continues, part.merged(at, now, none_past, pending), anew)
         return changes
 
     # How the states of stored windows that are merged are combined, for `merged`
@@ -268,14 +269,14 @@ class Node:
         )
         if isinstance(self.trigger, AfterWatermark):
             past = pl.col(self.past).filter(stored)
-            aggregations += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:nowhere")]
+            aggregations += [past.all().alias(self.past), (~past).all().alias(f"{self.past}:none_past")]
         return aggregations
 
     @property
-    def sides(self) -> list[str]:
+    def past_columns(self) -> list[str]:
         """The columns in which the AfterWatermark nodes store whether they have passed the end."""
         own = [self.past] if isinstance(self.trigger, AfterWatermark) else []
-        return [*own, *(name for part in self.parts for name in part.sides)]
+        return [*own, *(name for part in self.parts for name in part.past_columns)]
 
 
 def _chosen(where: pl.Expr, chosen: Values, other: Values) -> dict[str, pl.Expr]:
@@ -285,14 +286,14 @@ def _chosen(where: pl.Expr, chosen: Values, other: Values) -> dict[str, pl.Expr]
 class TriggerTree:
     """A trigger whose nodes need columns.
 
-    `passing` are partial columns of rows that the leaves need; they are not stored.
+    `transient` are partial columns of rows that the leaves need; they are not stored.
     """
 
     def __init__(self, trigger: Trigger, schema: Mapping[str, pl.DataType]) -> None:
         self.root = Node.from_trigger(trigger, schema)
         self.columns = self.root.columns
-        self.passing: list[PartialColumn] = list(
-            {part.name: part for leaf in self.root.leaves for part in leaf.passing}.values()
+        self.transient: list[PartialColumn] = list(
+            {part.name: part for leaf in self.root.leaves for part in leaf.transient}.values()
         )
         self.ordered = any(leaf.ordered for leaf in self.root.leaves)
         self._at: Values = {name: pl.col(name) for name in self.columns}
@@ -329,8 +330,8 @@ class TriggerTree:
             # otherwise the stored one.
             started: Values = self._at
             if same is not None:
-                nowhere = {name: pl.col(f"{name}:nowhere") for name in self.root.sides}
-                started = _chosen(same, self._at, self.root.merged(self._at, now, nowhere, pl.col(BEFORE)))
+                none_past = {name: pl.col(f"{name}:none_past") for name in self.root.past_columns}
+                started = _chosen(same, self._at, self.root.merged(self._at, now, none_past, pl.col(BEFORE)))
             started = _chosen(pl.col(STORED_COUNT) == _NONE, fresh, started)
             windows = windows.with_columns(
                 value.cast(self.columns[name]).alias(name) for name, value in started.items()
@@ -349,7 +350,7 @@ class TriggerTree:
         known = windows.with_columns(
             pl.col(PENDING).alias(ADDED_ROWS),
             *(value.cast(self.columns[name]).alias(name) for name, value in fresh.items()),
-            *(pl.lit(None, dtype=part.dtype).alias(part.name) for part in self.passing),
+            *(pl.lit(None, dtype=part.dtype).alias(part.name) for part in self.transient),
         )
         after = self.root.after_rows(self._at, now.clocks)
         return known.with_columns(value.alias(name) for name, value in after.items())
@@ -374,5 +375,5 @@ class TriggerTree:
     def latest_since(self, clocks: Clocks) -> int | None:
         """Returns the latest F (semantics 16.3) with which a window can be ready; None if it has no Every."""
         return latest(
-            (leaf.every for leaf in self.root.leaves if isinstance(leaf, Periodic)), clocks.processing_time
+            (leaf.every for leaf in self.root.leaves if isinstance(leaf, EveryLeaf)), clocks.processing_time
         )

@@ -1,4 +1,4 @@
-"""What a change of the specification needs of sliding windows, made from their slices (semantics 47.18).
+"""Completes the window table of sliding windows from their slices, after a change (semantics 47.18).
 
 The slices have all rows of all live windows, whatever has fired. So windows that another trigger has not made
 yet can be made, and partials that another accumulation has not stored can be computed. A change costs one

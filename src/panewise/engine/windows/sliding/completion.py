@@ -60,7 +60,7 @@ def completed_of_keys(
     """
     mine = slices.by_time.of_keys(moved, plan.keys)
     reached = key_watermarks.with_watermarks(mine, moved, plan.keys)
-    expired = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slices.schema))
+    expired = reached.filter(clocks.expired(plan.spec, pl.col(END))).select(list(plan.slice_shape.schema))
     windows = plan.no_windows
     if plan.made_when_complete:
         low = key_watermarks.with_watermarks(mine, before, plan.keys)[KEY_WATERMARK].alias(_LOW)
@@ -106,16 +106,18 @@ def unmade(plan: WindowPlan, slices: Slices, clocks: Clocks, watermarks: pl.Data
 
 
 def unmade_with(
-    plan: WindowPlan, slices: Slices, news: pl.DataFrame, clocks: Clocks, watermarks: pl.DataFrame
+    plan: WindowPlan, slices: Slices, new_slices: pl.DataFrame, clocks: Clocks, watermarks: pl.DataFrame
 ) -> pl.DataFrame:
-    """Returns the windows of :func:`unmade` that contain or are made by one of the slices `news`.
+    """Returns the windows of :func:`unmade` that contain or are made by one of the new slices.
 
-    They are rows of the window table. `watermarks` are those of the keys of `news`, if each key has its
-    own. Only slices within the reach of `news` are read.
+    They are rows of the window table. `watermarks` are those of the keys of `new_slices`, if each key has its
+    own. Only slices within the reach of `new_slices` are read.
     """
-    near = _around(plan, slices, news).with_columns(pl.lit(False).alias(IS_BLOCK))
-    new = news.select(plan.slices.identity).unique().with_columns(pl.lit(True).alias(_NEW))
-    flagged = join_frames(near, new, plan.slices.identity, "left").with_columns(pl.col(_NEW).fill_null(False))
+    near = _around(plan, slices, new_slices).with_columns(pl.lit(False).alias(IS_BLOCK))
+    new = new_slices.select(plan.slice_shape.identity).unique().with_columns(pl.lit(True).alias(_NEW))
+    flagged = join_frames(near, new, plan.slice_shape.identity, "left").with_columns(
+        pl.col(_NEW).fill_null(False)
+    )
     watermark = [KEY_WATERMARK] if plan.by_key else []
     pieces = in_order(*coded(plan.keys, key_watermarks.marked(plan, flagged, watermarks)))
     candidates = plan.slide.windows_of(pieces.select(*plan.keys, START, SLIDE_CODE, *watermark, _NEW))
@@ -125,10 +127,10 @@ def unmade_with(
     return _opened(plan, whole.where(whole.filled & (got.filled | windows[_NEW])), clocks)
 
 
-def _around(plan: WindowPlan, slices: Slices, news: pl.DataFrame) -> pl.DataFrame:
-    if plan.slices.by == plan.keys:
-        return slices.by_time.of_keys(news, plan.keys)
-    return slices.near(plan, news, START)
+def _around(plan: WindowPlan, slices: Slices, new_slices: pl.DataFrame) -> pl.DataFrame:
+    if plan.slice_shape.by == plan.keys:
+        return slices.by_time.of_keys(new_slices, plan.keys)
+    return slices.near(plan, new_slices, START)
 
 
 def windows_to_complete(

@@ -33,7 +33,7 @@ from panewise.engine.windows.sliding.slices import Slices, as_pieces
 _NEW = "__is_new"  # whether rows of the batch make the piece or the window
 
 
-def of_sliding(
+def apply_to_sliding(
     plan: WindowPlan,
     stored: StoredTable,
     slices: Slices,
@@ -52,35 +52,35 @@ def of_sliding(
         in_made_windows = rows.filter(clocks.complete(plan.spec, pl.col(TIME) + 1))
     near, slices = _near(plan, slices, in_made_windows, clocks)
     split = split_late(plan, near.drop(IS_BLOCK), rows, clocks, columns)
-    news = _sliced(plan, split.rows)
-    touched, known = plan.no_windows, plan.no_windows
+    new_slices = _sliced(plan, split.rows)
+    affected, known = plan.no_windows, plan.no_windows
     own = near.filter(~pl.col(IS_BLOCK))
-    if not in_made_windows.is_empty() and not news.is_empty():
-        news_of_made = news.join(in_made_windows, on=plan.keys, how="semi", nulls_equal=True)
-        touched, known = _touched(plan, stored, near, news_of_made, in_made_windows, clocks)
+    if not in_made_windows.is_empty() and not new_slices.is_empty():
+        new_slices_of_made = new_slices.join(in_made_windows, on=plan.keys, how="semi", nulls_equal=True)
+        affected, known = _into_windows(plan, stored, near, new_slices_of_made, in_made_windows, clocks)
     return Intake(
-        touched=touched,
+        affected=affected,
         replaced=known,
         merged_away=known.clear(),
         late=split.late,
         applied=split.rows.height,
         late_count=split.late.height - split.partially,
         partially_late=split.partially,
-        slices=slices.added(plan, news, None if plan.made_when_complete else own.drop(IS_BLOCK)),
-        news=news,
+        slices=slices.added(plan, new_slices, None if plan.made_when_complete else own.drop(IS_BLOCK)),
+        new_slices=new_slices,
     )
 
 
 def _near(
     plan: WindowPlan, slices: Slices, rows: pl.DataFrame, clocks: Clocks
 ) -> tuple[pl.DataFrame, Slices]:
-    """Returns the stored pieces that can share a window with one of the rows, and the slices.
+    """Returns the stored pieces that can share a window with one of the rows, and the tables of slices.
 
-    The slices are returned because reading them may have led to blocks of them.
+    The tables are returned, too, because reading may build blocks of slices.
     """
     if rows.is_empty():
-        return as_pieces(plan.slices.no_rows), slices
-    if plan.slices.by == plan.keys:
+        return as_pieces(plan.slice_shape.no_rows), slices
+    if plan.slice_shape.by == plan.keys:
         behind = rows.filter(clocks.expired(plan.spec, pl.col(TIME) + 1))
         return slices.of_rows(plan, rows, in_time=behind.is_empty())
     return as_pieces(slices.near(plan, rows, TIME)), slices
@@ -88,27 +88,27 @@ def _near(
 
 def _sliced(plan: WindowPlan, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the slices of the rows: one for each key and time, with the partials of its rows."""
-    lifted = plan.pieces.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
+    lifted = plan.slice_aggregation.lift(rows, [*plan.keys, TIME]).rename({TIME: START})
     return lifted.with_columns(shifted(pl.col(START), plan.slide.lasts).alias(END)).select(
-        list(plan.slices.schema)
+        list(plan.slice_shape.schema)
     )
 
 
-def _touched(
+def _into_windows(
     plan: WindowPlan,
     stored: StoredTable,
     near: pl.DataFrame,
-    news: pl.DataFrame,
+    new_slices: pl.DataFrame,
     rows: pl.DataFrame,
     clocks: Clocks,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Returns the windows that the batch makes or adds rows to, and their stored rows from before the batch.
 
-    `near` are the stored pieces that can share a window with a row of the batch, `news` its slices, and
+    `near` are the stored pieces that can share a window with a row of the batch, `new_slices` its slices, and
     `rows` those of its rows that affect windows in the window table.
     """
-    stored_pieces = near.select(*plan.slices.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
-    pieces = pl.concat([stored_pieces, as_pieces(news).with_columns(pl.lit(True).alias(_NEW))])
+    stored_pieces = near.select(*plan.slice_shape.schema, IS_BLOCK, pl.lit(False).alias(_NEW))
+    pieces = pl.concat([stored_pieces, as_pieces(new_slices).with_columns(pl.lit(True).alias(_NEW))])
     pieces = key_watermarks.marked(plan, pieces, rows)
     got, whole = _affected(plan, in_order(*coded(plan.keys, pieces)), clocks)
     known = stored.look_up(whole.windows[plan.identity])

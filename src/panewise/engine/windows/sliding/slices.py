@@ -53,13 +53,13 @@ class Slices:
         """Returns the tables without these slices, which are in no block as keys have own watermarks."""
         return replace(self, by_time=self.by_time.changed(removed.clear(), removed))
 
-    def added(self, plan: WindowPlan, news: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
-        """Adds the slices `news` of new rows.
+    def added(self, plan: WindowPlan, new_slices: pl.DataFrame, near: pl.DataFrame | None = None) -> "Slices":
+        """Adds the slices of new rows.
 
         `near` are the stored slices at these keys and times, among others; None if they have not been read.
         """
-        more = replace(self, by_time=_with(plan, self.by_time, news, near))
-        return more._blocks_added(plan, news) if self.in_blocks else more
+        more = replace(self, by_time=_with(plan, self.by_time, new_slices, near))
+        return more._blocks_added(plan, new_slices) if self.in_blocks else more
 
     def near(self, plan: WindowPlan, rows: pl.DataFrame, time: str) -> pl.DataFrame:
         """Returns the slices of the keys of rows, within reach of the earliest or the latest of these."""
@@ -79,7 +79,7 @@ class Slices:
         """
         first, last = before - plan.slide.reach, now
         low, high = plan.slide.inside(before, now)
-        if low >= high or plan.by_key or plan.counted:
+        if low >= high or plan.by_key or plan.by_row_number:
             return as_pieces(self.between(plan, first, last)), self
         if not self.in_blocks:
             slices = self.between(plan, first, last)
@@ -101,7 +101,8 @@ class Slices:
         """
         if not self.in_blocks or not in_time:
             slices = self.by_time.of_keys(rows, plan.keys)
-            able = plan.slide.window.anchor == "end" and not (plan.by_key or plan.counted or self.in_blocks)
+            never = plan.by_key or plan.by_row_number or self.in_blocks
+            able = plan.slide.window.anchor == "end" and not never
             makes = able and _is_worth_it(plan, slices)
             return as_pieces(slices), self._in_blocks(plan) if makes else self
         first, last = rows.select(pl.col(TIME).min().alias("first"), pl.col(TIME).max().alias("last")).row(0)
@@ -122,8 +123,8 @@ class Slices:
     def _in_blocks(self, plan: WindowPlan) -> "Slices":
         return replace(self, in_blocks=True)._blocks_added(plan, self.by_time.all())
 
-    def _blocks_added(self, plan: WindowPlan, news: pl.DataFrame) -> "Slices":
-        return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, news)))
+    def _blocks_added(self, plan: WindowPlan, new_slices: pl.DataFrame) -> "Slices":
+        return replace(self, blocks=_with(plan, self.blocks, _in_stretches(plan, new_slices)))
 
 
 def as_pieces(lines: pl.DataFrame, *, blocks: bool = False) -> pl.DataFrame:
@@ -145,23 +146,28 @@ def _in_stretches(plan: WindowPlan, slices: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with(
-    plan: WindowPlan, table: StoredTable, news: pl.DataFrame, near: pl.DataFrame | None = None
+    plan: WindowPlan, table: StoredTable, new_slices: pl.DataFrame, near: pl.DataFrame | None = None
 ) -> StoredTable:
     if near is not None:
-        known = near.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
-    elif plan.slices.by == plan.keys:
+        known = near.join(
+            new_slices, on=plan.slice_shape.identity, how="semi", nulls_equal=True, maintain_order="left"
+        )
+    elif plan.slice_shape.by == plan.keys:
         # All slices of a key have one hash, so a look-up would compare each new line with every slice of its
         # key.
-        known = table.of_keys(news.select(plan.keys).unique(maintain_order=True), plan.keys)
-        known = known.join(news, on=plan.slices.identity, how="semi", nulls_equal=True, maintain_order="left")
+        known = table.of_keys(new_slices.select(plan.keys).unique(maintain_order=True), plan.keys)
+        known = known.join(
+            new_slices, on=plan.slice_shape.identity, how="semi", nulls_equal=True, maintain_order="left"
+        )
     else:
-        known = table.find(news)
-    return table.changed(news if known.is_empty() else _merged(plan, pl.concat([known, news])))
+        known = table.find(new_slices)
+    return table.changed(new_slices if known.is_empty() else _merged(plan, pl.concat([known, new_slices])))
 
 
 def _merged(plan: WindowPlan, lines: pl.DataFrame) -> pl.DataFrame:
-    merged = lines.group_by(plan.slices.identity, maintain_order=True).agg(plan.pieces.merging(lines))
-    return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slices.schema.items())
+    groups = lines.group_by(plan.slice_shape.identity, maintain_order=True)
+    merged = groups.agg(plan.slice_aggregation.merging(lines))
+    return merged.select(pl.col(name).cast(dtype) for name, dtype in plan.slice_shape.schema.items())
 
 
 def _clipped(stretches: Stretches) -> Stretches:
