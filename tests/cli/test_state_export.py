@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from panewise.checkpoints.export import Exported
+from panewise.checkpoints.export import ExportReport
 from panewise.cli import main
 from panewise.cli.state_export import _json, _text
 from panewise.state.export_file import ExportedFrom
 
-EXPORTED = Exported(ExportedFrom("id", "/c", 7, 5, ('{"logOffset":3}', None)), 1, 2, 4_000)
+EXPORTED = ExportReport(ExportedFrom("id", "/c", 7, 5, ('{"logOffset":3}', None)), 1, 2, 4_000)
 
 
 def test_what_is_printed() -> None:

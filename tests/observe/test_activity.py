@@ -95,7 +95,7 @@ def test_json() -> None:
         [
             text(
                 windows=[[None, None, 1, 0, 0, 0, 0, 2, 0]],
-                counted=True,
+                by_row_number=True,
                 horizon=0,
                 shards=[[0, 5, 1, 2, 30, None]],
                 keys=[["a", 5]],

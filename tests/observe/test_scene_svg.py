@@ -110,9 +110,9 @@ def test_an_empty_scene() -> None:
 
 @pytest.mark.parametrize("first", [-(2**62), 0, NOON, 2**62])
 @pytest.mark.parametrize("length", [1, 10, 10**3, 10**6, 10**9, 10**13, 2**62])
-@pytest.mark.parametrize("counted", [False, True])
-def test_there_are_some_ticks_on_any_axis(first: int, length: int, counted: bool) -> None:
-    axis = TimeAxis(first, first + length, 100, 1000, counted)
+@pytest.mark.parametrize("by_row_number", [False, True])
+def test_there_are_some_ticks_on_any_axis(first: int, length: int, by_row_number: bool) -> None:
+    axis = TimeAxis(first, first + length, 100, 1000, by_row_number)
     ticks = list(axis.ticks())
     assert 1 <= len(ticks) <= 201
     assert all(100 <= x <= 1000 for x, _ in ticks)

@@ -132,7 +132,7 @@ def test_windows_of_rows() -> None:
     """Their bounds are row numbers (semantics 15.18)."""
     spec = pw.WindowOperator(keys=["k"], window=pw.Tumbling(pw.rows(2)), aggregates=[F.count().alias("n")])
     (activity,) = activity_of(spec, (ROWS, None))
-    assert activity.counted
+    assert activity.by_row_number
     assert activity.windows == {(0, 2): (0, 1, 0, 0, 0, 1, 0), (2, 4): (0, 0, 0, 0, 0, 1, 0)}
 
 

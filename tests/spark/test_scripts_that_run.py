@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from panewise.errors import SqlError
-from panewise.spark.sinks.base import query_id
+from panewise.spark.sinks.base import QueryId
 from panewise.spark.sinks.files import FileSink
 from panewise.spark.streaming_sql import script_session as sessions
 from panewise.spark.streaming_sql.script_run import ScriptRun
@@ -95,10 +95,10 @@ def test_a_new_checkpoint_does_not_overwrite_rows(
         "batch_id=0",
         "batch_id=1",
     ]
-    first = query_id(spark, f"{tmp_path}/checkpoints/p")
+    first = QueryId().read(spark, f"{tmp_path}/checkpoints/p")
     (tmp_path / "o").mkdir()
     (tmp_path / "o" / "metadata").write_text(json.dumps({"id": "another"}), encoding="utf-8")
-    assert first != query_id(spark, f"{tmp_path}/o") == "another"
+    assert first != QueryId().read(spark, f"{tmp_path}/o") == "another"
 
 
 ENDLESS = "SET panewise.trigger = '1 hour'; CREATE TABLE z USING memory; INSERT INTO z "

@@ -24,7 +24,7 @@ _LAST: Final = 0  # Spark numbers the stateful operators of a query from the las
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportReport:
     """What was exported.
 
     Attributes:
@@ -51,7 +51,7 @@ def export_checkpoint(
     *,
     replace: bool = False,
     progress: ShowProgress = silent,
-) -> Exported:
+) -> ExportReport:
     """Writes the state in a local checkpoint to a file (semantics 48.1).
 
     The query may be running. The file gets its name when it is complete.
@@ -91,7 +91,7 @@ def export_checkpoint(
                 shards += 1
     has_begun_next = (path / "offsets" / str(layout.batch + 1)).exists()
     left_out = () if record is None else spark_operators(record.header)
-    return Exported(origin, len(layout.operators), shards, length, has_begun_next, left_out)
+    return ExportReport(origin, len(layout.operators), shards, length, has_begun_next, left_out)
 
 
 @dataclass

@@ -75,7 +75,7 @@ def command(
 
 
 def as_json(need: Requirements, workloads: list[Workload], known: Costs) -> dict[str, Any]:
-    """Returns what is needed, what for, and which costs it was computed with."""
+    """Returns the requirements, the workloads and the measured costs as JSON values."""
     return {
         **asdict(need),
         "workloads": [asdict(workload) for workload in workloads],
@@ -93,10 +93,9 @@ def as_text(need: Requirements, known: Costs) -> str:
         ("to the checkpoint", _bytes(need.checkpoint_bytes), "in each micro-batch"),
         ("Python worker", _bytes(need.worker_bytes), "memory for each core"),
     ]
-    of = known.measured
-    return "\n".join(
-        [*aligned(rows, {1}), f"costs of {of['date']}, {of['processor']}, PySpark {of['pyspark']}"]
-    )
+    measured = known.measured
+    source = f"costs of {measured['date']}, {measured['processor']}, PySpark {measured['pyspark']}"
+    return "\n".join([*aligned(rows, {1}), source])
 
 
 def _bytes(count: float) -> str:

@@ -11,7 +11,7 @@ from panewise.cli.progress import progress_bar
 from panewise.errors import SetupError
 
 if TYPE_CHECKING:
-    from panewise.checkpoints.export import Exported
+    from panewise.checkpoints.export import ExportReport
 
 
 @new_command(
@@ -46,14 +46,14 @@ def command(*, checkpoint: str, file: str, batch: int | None, force: bool, is_js
     return 0
 
 
-def _json(exported: "Exported", file: str) -> dict[str, Any]:
+def _json(exported: "ExportReport", file: str) -> dict[str, Any]:
     counts = {"operators": exported.operators, "shards": exported.shards, "bytes": exported.bytes}
     more = {"has_begun_next": exported.has_begun_next, "left_out": list(exported.left_out)}
     origin = {name: value for name, value in vars(exported.origin).items() if name != "rows"}
     return {"file": file, **origin, **counts, **more}
 
 
-def _text(exported: "Exported", file: str) -> str:
+def _text(exported: "ExportReport", file: str) -> str:
     origin = exported.origin
     lines = [
         f"{file}: the state after micro-batch {origin.batch}",

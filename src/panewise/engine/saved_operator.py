@@ -48,10 +48,10 @@ def restore(
         StateError: if the state was made with a specification that this one cannot continue, or with other
             types, or is corrupt.
     """
-    return restored(spec, schema, data, added_aggregates)[0]
+    return restored_with_change(spec, schema, data, added_aggregates)[0]
 
 
-def restored(
+def restored_with_change(
     spec: Specification, schema: Schema | Schemas, data: bytes, added_aggregates: AddedAggregates = "null"
 ) -> tuple[Operator, Continuation]:
     """Returns what :func:`restore` does, and how the specification continues that of the state."""

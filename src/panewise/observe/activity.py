@@ -24,7 +24,14 @@ _WIDTHS: Final = tuple(
     for ms in (1, 10, 100, 1000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 864_000_000)
 )
 
-_PLAIN: Final = ("family", "counted", "windows_left_out", "panes_left_out", "shards_left_out")
+# The plain fields, and their names in JSON.
+_PLAIN: Final = {
+    "family": "family",
+    "by_row_number": "counted",
+    "windows_left_out": "windows_left_out",
+    "panes_left_out": "panes_left_out",
+    "shards_left_out": "shards_left_out",
+}
 
 Bounds = tuple[int | None, int | None]
 
@@ -35,7 +42,7 @@ class Activity:
 
     Attributes:
         family: the name of the operator's family.
-        counted: whether the bounds of windows are row numbers, and not microseconds.
+        by_row_number: whether the bounds of windows are row numbers, and not microseconds.
         windows: the counts of each window in the order of :data:`COUNTS`, by its bounds.
         stored: for how many keys a window is stored now and was not before, minus those for which it no
             longer is; only where windows may expire early, which their counts do not show.
@@ -48,7 +55,7 @@ class Activity:
     """
 
     family: str = ""
-    counted: bool = False
+    by_row_number: bool = False
     windows: Mapping[Bounds, tuple[int, ...]] | None = None
     stored: Mapping[Bounds, int] | None = None
     windows_left_out: int = 0
@@ -76,7 +83,7 @@ def merged_activity(texts: Iterable[str]) -> Activity | None:
     horizons = [document.get("horizon") for document in documents]
     return Activity(
         family=documents[0].get("family", ""),
-        counted=documents[0].get("counted", False),
+        by_row_number=documents[0].get("counted", False),
         windows=windows,
         stored={bounds: more for bounds, more in stored.items() if bounds in windows},
         windows_left_out=left,
@@ -138,7 +145,7 @@ def _stretch(start: int, width: int) -> Bounds:
 
 def as_json(activity: Activity) -> dict[str, Any]:
     """Returns an activity as JSON values, without what is empty."""
-    document = {name: getattr(activity, name) for name in _PLAIN} | {
+    document = {key: getattr(activity, name) for name, key in _PLAIN.items()} | {
         "windows": [[*bounds, *counts] for bounds, counts in (activity.windows or {}).items()],
         "stored": [[*bounds, more] for bounds, more in (activity.stored or {}).items()],
         "shards": [[shard, *figures] for shard, figures in (activity.shards or {}).items()],
@@ -151,7 +158,8 @@ def as_json(activity: Activity) -> dict[str, Any]:
 def from_json(document: Mapping[str, Any]) -> Activity:
     """Returns the activity that :func:`as_json` has written."""
     return Activity(
-        **{name: document[name] for name in (*_PLAIN, "horizon") if name in document},
+        **{name: document[key] for name, key in _PLAIN.items() if key in document},
+        horizon=document.get("horizon"),
         windows={(start, end): tuple(counts) for start, end, *counts in document.get("windows", ())},
         stored={(start, end): more for start, end, more in document.get("stored", ())},
         shards={shard: tuple(figures) for shard, *figures in document.get("shards", ())},

@@ -108,7 +108,7 @@ def picture(
     rows = _rows_by_arrival(event_time, arrival, *records)
     scene = PaneScene(
         [row.arrival_in(_zone(zone)) for row in rows],
-        counted=_is_counted(rows),
+        by_row_number=_is_by_row_number(rows),
         zone=_zone(zone),
         title=title,
         arrival_name=arrival.replace("_", " "),
@@ -207,7 +207,7 @@ def _bounds_of(event_time: str, panes: Sequence[Mapping[str, Any]]) -> list[Boun
     return [(start, None if start is None else start + width) for start in starts]
 
 
-def _is_counted(rows: Iterable[_Row]) -> bool:
+def _is_by_row_number(rows: Iterable[_Row]) -> bool:
     """Returns whether the bounds are row numbers: they are far below any instant."""
     ends = [end for row in rows for _, end in row.marks if end is not None]
     arrivals = [row.at for row in rows if row.at is not None]

@@ -66,7 +66,7 @@ class PaneScene:
 
     Attributes:
         arrivals: the rows, the oldest first.
-        counted: whether bounds are row numbers, and not microseconds.
+        by_row_number: whether bounds are row numbers, and not microseconds.
         zone: the time zone of the axis.
         title: a text above the picture.
         arrival_name: what a row is.
@@ -75,7 +75,7 @@ class PaneScene:
     """
 
     arrivals: Sequence[ArrivalRow]
-    counted: bool = False
+    by_row_number: bool = False
     zone: tzinfo = UTC
     title: str = ""
     arrival_name: str = "micro-batch"

@@ -71,7 +71,7 @@ def scene_svg(scene: PaneScene, *, width: int = 960, style: bool = True) -> str:
     All texts are escaped.
     """
     lanes = scene.lanes()
-    axis = TimeAxis(*scene.span(), _LEFT, width - _RIGHT, scene.counted, scene.zone)
+    axis = TimeAxis(*scene.span(), _LEFT, width - _RIGHT, scene.by_row_number, scene.zone)
     legend, below = _legend(scene, width)
     frame = _Frame(scene, axis, lanes, _LANE[_count_of(lanes)], below + 24, width)
     height = round(frame.bottom + _BOTTOM)
@@ -145,7 +145,7 @@ def _row(frame: _Frame, row: int, arrival: ArrivalRow) -> Iterator[str]:
 
 
 def _taken(frame: _Frame, row: int, arrival: ArrivalRow) -> list[tuple[float, float]]:
-    """Returns where a row has crosses and the watermark, from left to right, so that no number is there."""
+    """Returns the ranges of x that crosses and watermarks take in a row. No number is drawn there."""
     marks = [
         at.watermark for at in frame.scene.arrivals[max(0, row - 1) : row + 1] if at.watermark is not None
     ]

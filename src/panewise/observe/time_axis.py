@@ -26,7 +26,7 @@ class TimeAxis:
     last: int
     left: float
     right: float
-    counted: bool = False
+    by_row_number: bool = False
     zone: tzinfo = UTC
 
     def x(self, time: float) -> float:
@@ -43,7 +43,7 @@ class TimeAxis:
         """The distance of two ticks."""
         most = max(2, int((self.right - self.left) / 90))
         wanted = (self.last - self.first) / most
-        if not self.counted:
+        if not self.by_row_number:
             return next((step for step in _STEPS if step >= wanted), _STEPS[-1])
         power = 1
         while 5 * power < wanted:
@@ -63,13 +63,13 @@ class TimeAxis:
     @property
     def _offset(self) -> int:
         """How far local time is ahead of UTC, so that ticks of days are at midnight."""
-        at = None if self.counted else instant(self.first, self.zone)
+        at = None if self.by_row_number else instant(self.first, self.zone)
         ahead = None if at is None else at.utcoffset()
         return 0 if ahead is None else ahead // timedelta(microseconds=1)
 
     def short(self, time: int) -> str:
         """Returns a time as the ticks show it."""
-        at = None if self.counted else instant(time, self.zone)
+        at = None if self.by_row_number else instant(time, self.zone)
         if at is None:
             return f"{time:,}"
         if self.step >= _DAY:
@@ -82,12 +82,12 @@ class TimeAxis:
         """Returns a time as texts show it. The bounds of a window for all times are infinite."""
         if time is None:
             return "∞"
-        return f"{time:,}" if self.counted else instant_text(time, self.zone)
+        return f"{time:,}" if self.by_row_number else instant_text(time, self.zone)
 
     @property
     def title(self) -> str:
         """What the axis shows."""
-        if self.counted:
+        if self.by_row_number:
             return "row number"
         days = {self.long(time).split(" ", 1)[0] for time in (self.first, self.last)}
         return f"event time, {' to '.join(sorted(days))} ({self.zone})"

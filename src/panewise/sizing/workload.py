@@ -109,48 +109,50 @@ class _Entries:
     changed: Callable[[Workload], float]
 
 
-def _windows(of: Workload) -> float:
-    return (of.window + of.stay) / of.hop * min(of.keys, of.rows_per_second * of.window)
+def _windows(load: Workload) -> float:
+    return (load.window + load.stay) / load.hop * min(load.keys, load.rows_per_second * load.window)
 
 
-def _changed_windows(of: Workload) -> float:
-    return min(of.keys * (of.window + of.delay + of.batch) / of.hop, of.rows * of.windows_of_a_row)
+def _changed_windows(load: Workload) -> float:
+    return min(
+        load.keys * (load.window + load.delay + load.batch) / load.hop, load.rows * load.windows_of_a_row
+    )
 
 
-def _sessions(of: Workload) -> float:
-    return _sessions_of(of, of.stay)
+def _sessions(load: Workload) -> float:
+    return _sessions_of(load, load.stay)
 
 
-def _changed_sessions(of: Workload) -> float:
-    return min(_sessions_of(of, of.delay + of.batch), of.rows)
+def _changed_sessions(load: Workload) -> float:
+    return min(_sessions_of(load, load.delay + load.batch), load.rows)
 
 
-def _sessions_of(of: Workload, after: float) -> float:
+def _sessions_of(load: Workload, after: float) -> float:
     """Returns the number of sessions that are open, or have ended in the last seconds.
 
     The rows of a key are independent of each other, so a row begins a session with the probability that
     none came in the gap before it, exp(-rows in a gap). Sessions are most numerous if a key has one row
     in a gap. Beyond that they merge, which the number does not count on.
     """
-    rows = of.rows_per_second / of.keys * of.window
-    begins = min(rows, 1.0) * math.exp(-min(rows, 1.0)) / of.window  # of a key in a second
-    return float(of.keys) * (1 - math.exp(-rows) + begins * after)
+    rows = load.rows_per_second / load.keys * load.window
+    begins = min(rows, 1.0) * math.exp(-min(rows, 1.0)) / load.window  # of a key in a second
+    return float(load.keys) * (1 - math.exp(-rows) + begins * after)
 
 
-def _rows(of: Workload) -> float:
-    return of.rows_per_second * (of.window + of.stay) * of.windows_of_a_row
+def _rows(load: Workload) -> float:
+    return load.rows_per_second * (load.window + load.stay) * load.windows_of_a_row
 
 
-def _added_rows(of: Workload) -> float:
-    return of.rows * of.windows_of_a_row
+def _added_rows(load: Workload) -> float:
+    return load.rows * load.windows_of_a_row
 
 
 OPERATORS: Final[Mapping[str, _Entries]] = {
     "windows": _Entries(_windows, _changed_windows),
     "sessions": _Entries(_sessions, _changed_sessions),
     "values": _Entries(_rows, _added_rows),
-    "over": _Entries(lambda of: _rows(of) + of.keys, _added_rows),
-    "deduplicate": _Entries(lambda of: min(of.keys, _rows(of)), lambda of: min(of.keys, of.rows)),
+    "over": _Entries(lambda load: _rows(load) + load.keys, _added_rows),
+    "deduplicate": _Entries(lambda load: min(load.keys, _rows(load)), lambda load: min(load.keys, load.rows)),
     "join": _Entries(_rows, _added_rows),
 }
 SLIDING: Final = ("windows", "values")

@@ -49,10 +49,11 @@ class ActivitySettings:
         keys: the most keys.
         family: the name of the operator's family.
         time: the column with the event time of emitted rows; None if they have none.
-        counted: whether the bounds of windows are row numbers.
+        by_row_number: whether the bounds of windows are row numbers.
         merging: whether windows merge, so that a deleted one is not live.
         unbounded: whether there is one window for all times.
-        limited: whether windows may expire early, so that a key has one no more that another key still has.
+        limited: whether windows may expire early (semantics 15.24), so that one key may lack a window that
+            another key still has.
         past_end: how far the end of a window in the state is above the end that panes show.
     """
 
@@ -60,7 +61,7 @@ class ActivitySettings:
     keys: int
     family: str
     time: str | None
-    counted: bool = False
+    by_row_number: bool = False
     merging: bool = False
     unbounded: bool = False
     limited: bool = False
@@ -76,7 +77,7 @@ class ActivitySettings:
             keys,
             spec.family.name,
             time if isinstance(time, str) else None,
-            counted={*BOUNDS} <= {*columns} and BOUNDS[0] not in own.instants(spec),
+            by_row_number={*BOUNDS} <= {*columns} and BOUNDS[0] not in own.instants(spec),
             merging=merging(window),
             unbounded=isinstance(window, Global),
             limited=own.limits_windows(spec),
@@ -89,7 +90,7 @@ class StepActivity:
     """What a step does, as it does it.
 
     Attributes:
-        settings: how it is read.
+        settings: how the activity is read from panes and state.
         known: the runs that were stored before the step.
         before: the tables before the step, if windows may expire early in it.
     """
@@ -166,7 +167,10 @@ class StepActivity:
     def _of_more_keys(
         self, before: "StoredTable", after: "StoredTable", changed: Iterable[pl.DataFrame]
     ) -> dict[Bounds, int]:
-        """Returns of how many keys more than before the windows are stored that have not expired."""
+        """Returns, by bounds, for how many more keys than before the step a window is stored.
+
+        Expired windows are left out.
+        """
         identity = after.shape.identity
         windows = pl.concat([frame.select(identity) for frame in changed]).unique()
         counts = Counter[Bounds]()
@@ -177,7 +181,10 @@ class StepActivity:
         return {bounds: more for bounds, more in counts.items() if more}
 
     def _windows_of(self, stored: pl.DataFrame) -> pl.DataFrame:
-        """Returns of how many keys the windows of stored rows were changed or, if they merge, deleted."""
+        """Returns, by bounds, for how many keys the windows of stored rows were changed.
+
+        If windows merge, it also returns for how many keys they were deleted.
+        """
         counts = stored.group_by(START, END).agg(pl.len(), pl.col(TOMBSTONE).sum().alias("dead"))
         start, end = pl.col(START), pl.col(END) - self.settings.past_end
         if self.settings.unbounded:
@@ -194,11 +201,11 @@ class StepActivity:
         )
 
     def text(self, shard: int, figures: Mapping[str, Any]) -> str:
-        """Returns the activity as JSON, with what else is known of the shard."""
+        """Returns the activity as JSON, with the figures of the shard."""
         windows, left_out, panes = self._windows()
         document: dict[str, Any] = {
             "family": self.settings.family,
-            "counted": self.settings.counted,
+            "counted": self.settings.by_row_number,
             "width": self._width,
             "windows": windows,
             "left_out": [left_out, panes] if left_out else [],

@@ -156,7 +156,9 @@ def _definitions(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                     plain = {name: value for name, value in column.items() if name != "added"}
                     yield column["name"].lower(), definition(plain)
     for selected in _values(document, "select"):
-        yield from ((of["name"].lower(), f"{of['side']}.{of['column']}".lower()) for of in selected or ())
+        yield from (
+            (item["name"].lower(), f"{item['side']}.{item['column']}".lower()) for item in selected or ()
+        )
 
 
 def _added(document: Mapping[str, Any]) -> Iterator[str]:

@@ -31,7 +31,7 @@ class Buffer:
     """The messages of one batch that is not complete yet, and the readings of the clocks after them.
 
     Attributes:
-        moves: how many readings of the clocks wait. They are evaluated after all messages that wait.
+        readings: how many readings of the clocks wait. They are evaluated after all messages that wait.
         clock: the highest of these readings of processing time, None if there is none.
         watermark: the highest of these watermarks, also of those that messages which wait move; None if there
             is none.
@@ -39,7 +39,7 @@ class Buffer:
 
     spec: Specification
     schemas: Schemas
-    moves: int = 0
+    readings: int = 0
     clock: int | None = None
     watermark: int | None = None
     _waiting: list[WaitingMessage] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Buffer:
     @property
     def steps(self) -> int:
         """How many messages and readings of clocks wait."""
-        return len(self._waiting) + self.moves
+        return len(self._waiting) + self.readings
 
     @property
     def positions(self) -> Iterator[tuple[str, RowPosition]]:
@@ -90,9 +90,9 @@ class Buffer:
             raise InputError(f"position={position!r}", rule, "give a value for each of these columns")
         return {**message, **dict(zip(declared.columns, position, strict=True))}
 
-    def move(self, clock: int | None, watermark: int | None) -> None:
-        """Adds readings of the clocks. Lower ones than before change nothing."""
-        self.moves += 1
+    def add_reading(self, clock: int | None, watermark: int | None) -> None:
+        """Adds a reading of the clocks. Lower ones than before change nothing."""
+        self.readings += 1
         self.clock = highest(self.clock, clock)
         self.raise_watermark(watermark)
 
@@ -120,7 +120,7 @@ class Buffer:
     def clear(self) -> list[WaitingMessage]:
         """Removes all that waits. Returns the messages in the order in which they were added."""
         waiting, self._waiting = self._waiting, []
-        self.moves, self.clock, self.watermark = 0, None, None
+        self.readings, self.clock, self.watermark = 0, None, None
         return waiting
 
 

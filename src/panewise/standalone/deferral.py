@@ -66,8 +66,8 @@ class Deferral:
         self._first_end = first_end
         return True
 
-    def moves(self, clock: int | None, watermark: int | None) -> bool:
-        """Adds readings of the clocks to what waits, if they may wait. Returns whether they do."""
+    def defer_reading(self, clock: int | None, watermark: int | None) -> bool:
+        """Adds a reading of the clocks to what waits, if it may wait. Returns whether it does."""
         if self._ends is None or self._host.operator.state.clocks.finished:
             return False
         if clock is not None and not self._ignores_clock:
@@ -76,7 +76,7 @@ class Deferral:
         first_end = self._first_end if self._buffer.size else MAX_INSTANT
         if watermark is not None and watermark >= min(first_end, self._host.next_due()):
             return False
-        self._buffer.move(clock, watermark)
+        self._buffer.add_reading(clock, watermark)
         return True
 
     def _is_open(self, time: int) -> bool:

@@ -26,8 +26,8 @@ class Delivery(Generic[T]):
 
     Args:
         mode: "standalone" or "automatic".
-        downstream: with "automatic" what receives outputs.
-        error_output: what receives rejected messages; None: they wait until they are drained.
+        downstream: with "automatic" the function that receives outputs.
+        error_output: the function that receives rejected messages; None: they wait until they are drained.
         callbacks: the functions of the life cycle. `write` is called with "output" before each delivery.
         kind: what an output is, for errors.
 

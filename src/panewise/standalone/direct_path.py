@@ -12,7 +12,7 @@ class DirectPath:
         enabled: whether messages of this operator may take this path.
         formats: the columns of what each port emits.
         clock: the processing time with the readings that wait, None if none waits.
-        watermark: the same of watermarks.
+        watermark: the watermark with the readings that wait, None if none waits.
     """
 
     enabled = False
@@ -26,7 +26,7 @@ class DirectPath:
         """Adds a message. Returns what it emits; None if the engine must evaluate it."""
         return None
 
-    def moves(
+    def move_clocks(
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Moves the clocks. Returns what this emits; None if the engine must do it."""
@@ -35,8 +35,8 @@ class DirectPath:
     def flush(self) -> None:
         """Puts what has changed, or waits, into the state of the operator."""
 
-    def stored(self) -> None:
+    def note_stored(self) -> None:
         """Notes that the state was stored after a flush."""
 
-    def advanced(self, watermark: int | None) -> None:
+    def note_advanced(self, watermark: int | None) -> None:
         """Notes that a step of the engine has moved the clocks after a flush."""

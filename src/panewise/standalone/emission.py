@@ -87,7 +87,8 @@ class PaneColumns:
 
     def __init__(self, schema: dict[str, pl.DataType], port: Port) -> None:
         self.schema, self.names = schema, list(schema)
-        self.late, self.invalid = (pl.DataFrame(schema=of) for of in (port.late_schema, port.invalid_schema))
+        self.late = pl.DataFrame(schema=port.late_schema)
+        self.invalid = pl.DataFrame(schema=port.invalid_schema)
 
 
 class PaneEmission(Emission):

@@ -13,7 +13,7 @@ from panewise.engine.exported_operator import entries_of
 from panewise.engine.protocol import Operator, OperatorState, Schemas
 from panewise.engine.registry import operator_for
 from panewise.engine.run_library import Cache, RunLibrary
-from panewise.engine.saved_operator import restored, save
+from panewise.engine.saved_operator import restored_with_change, save
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.errors import StateError
 from panewise.spec import Specification
@@ -59,7 +59,7 @@ class Host:
         self._copies = dict[str, tuple[bytes, Notes]]()  # without a store
         self._stored: StoredOperator | None = None
         self._close: Callable[[], None] = lambda: None
-        self._due_of: tuple[OperatorState | None, int] = None, MAX_INSTANT  # a state, and what is due in it
+        self._due_of: tuple[OperatorState | None, int] = None, MAX_INSTANT  # a state and its `next_due`
         self.notes: Notes = {}
         if store is None:
             self.operator = operator_for(spec, schemas)
@@ -116,7 +116,7 @@ class Host:
 
     def next_due(self) -> int:
         """Returns a watermark before which no window of the state completes, expires or fires."""
-        state, due = self._due_of
+        state, due = self._due_of  # computed once for each state
         if self.operator.state is not state:
             first = self.operator.next_due()
             due = MAX_INSTANT if first is None else first
@@ -166,7 +166,7 @@ class Host:
             stored = None if copy is None else (copy[0], json.loads(copy[1]))
         if stored is None:
             return None
-        operator, change = restored(self._spec, self._schemas, stored[0], self._added)
+        operator, change = restored_with_change(self._spec, self._schemas, stored[0], self._added)
         if operator.spec != self._spec:
             rule = (
                 "a saved state lacks no aggregate that the operator had when it opened the store "

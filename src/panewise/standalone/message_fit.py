@@ -44,7 +44,7 @@ class MessageFit:
         ]
 
     def time_of(self, message: Message) -> int | None:
-        """Returns the event time in microseconds; None if it is none, or very far from 1970."""
+        """Returns the event time in microseconds; None if it is no instant, or very far from 1970."""
         return microseconds(message.get(self._time))
 
     def fits(self, message: Message) -> bool:

@@ -54,7 +54,7 @@ _REPLACEMENTS: Final[Mapping[type[pl.DataType], Any]] = {
 
 
 @dataclass(frozen=True)
-class Fitted:
+class FittedMessages:
     """Messages as a DataFrame.
 
     Attributes:
@@ -83,7 +83,7 @@ def check_columns(message: Message, known: Collection[str]) -> None:
         raise InputError(f"a message with a column {unknown[0]!r}", rule, remedy)
 
 
-def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> Fitted:
+def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> FittedMessages:
     """Returns messages as a DataFrame. A message without a column has null there."""
     columns = dict[str, pl.Series]()
     lists, misfits = dict[str, list[Any]](), dict[int, dict[str, Any]]()
@@ -99,9 +99,9 @@ def fitted(entry: Entry, schema: Schema, messages: Sequence[Message]) -> Fitted:
     numbers = pl.Series(PLACE, range(len(messages)), pl.UInt32())
     frame = pl.DataFrame([*columns.values(), numbers])  # without any column, the number of rows is known, too
     if not misfits:
-        return Fitted(frame)
+        return FittedMessages(frame)
     flags = _flags(entry, len(messages), misfits, firsts)
-    return Fitted(frame.with_columns(flags), tuple(messages[row] for row in sorted(misfits)))
+    return FittedMessages(frame.with_columns(flags), tuple(messages[row] for row in sorted(misfits)))
 
 
 def _plain(name: str, values: list[Any], dtype: pl.DataType) -> pl.Series | None:

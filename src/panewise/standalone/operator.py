@@ -391,7 +391,7 @@ def check_change(host: Host, materialize: object) -> None:
 def _materialized(
     operator: Operator, schemas: Schemas, store: WindowStore | SessionStore | None
 ) -> Materialized | None:
-    """Returns what puts the results of an operator into a store, None without a store."""
+    """Returns the object that puts results of an operator into a store; None without a store."""
     if store is None:
         return None
     windows = materializable.check_materializable(operator.spec, schemas, operator.plan.pane_schema, store)

@@ -123,11 +123,11 @@ class OperatorCore(Core):
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Marks a call that reads the state, after deferred steps have been evaluated.
+        """Marks a call that reads the state, after the deferred steps have been evaluated.
 
-        A function of the user may read during a call of the operator, unless deferred steps wait. A
-        downstream reads the state with the messages that were evaluated without a step. Within a step none
-        of these is left.
+        A function of the user, or a downstream, may read from within a call of the operator, but not while
+        deferred steps wait. Messages that were evaluated without a step are moved into the state first.
+        During a step there are none of these.
         """
         calls = self._delivery.calls
         if calls.is_mine:
@@ -154,15 +154,15 @@ class OperatorCore(Core):
         """Adds rows of one port or of several as one batch, and records their positions."""
         self.check_not_ended(frames)
         self._step(lambda operator: operator.add_batch(frames), rows=sum(map(len, frames.values())))
-        self._reach(positions)
+        self._record_positions(positions)
         self.settle()
 
     def advance(self, clock: int | None, watermark: int | None, port: str | None) -> None:
         """Moves the clocks, after the messages that wait. Readings that emit nothing may wait, too."""
-        if not self._defers_move(clock, watermark, port):
+        if not self._defers_reading(clock, watermark, port):
             self.prepare()
             self._step(lambda operator: [operator.advance(clock, watermark, port)])
-            self.records.advanced(watermark)
+            self.records.note_advanced(watermark)
             self.settle()
 
     def finish(self, port: str | None) -> None:
@@ -210,15 +210,18 @@ class OperatorCore(Core):
 
         def work(operator: Operator) -> Iterable[Output]:
             yield from operator.add_batch(frames)
-            if buffer.moves:
+            if buffer.readings:
                 yield operator.advance(buffer.clock, buffer.watermark)
 
         self._step(work, misfits, buffer.steps, buffer.steps if self._defers else 1)
-        self._reach(buffer.positions)
+        self._record_positions(buffer.positions)
         buffer.clear()
 
     def room(self) -> int:
-        """Returns the number of deferred steps at which they are evaluated, so that a commit is not late."""
+        """Returns how many steps may be deferred.
+
+        At that number they are evaluated, so that a commit is not delayed.
+        """
         if not (self._delivery.commits and self.is_durable):
             return MAX_DEFERRED
         return min(MAX_DEFERRED, self._commit_rows - self.uncommitted)
@@ -228,7 +231,7 @@ class OperatorCore(Core):
 
         A reading that may be deferred waits with the messages, and nothing is evaluated.
         """
-        if now is not None and self._defers_move(now, None):
+        if now is not None and self._defers_reading(now, None):
             return
         self.evaluate()
         if self._delivery.disabled:
@@ -277,7 +280,7 @@ class OperatorCore(Core):
         except BaseException:
             self.close(failed=True)
             raise
-        self.records.stored()
+        self.records.note_stored()
         self.uncommitted = 0
 
     def close(self, *, failed: bool = False) -> None:
@@ -341,7 +344,7 @@ class OperatorCore(Core):
         self._emit_records(panes, port, APPLIED)
         self._recorded[port] = self._recorded.get(port, 0) + 1
         if position is not None:
-            self._reach([(port, position)])
+            self._record_positions([(port, position)])
         self.settle()
         return True
 
@@ -361,16 +364,16 @@ class OperatorCore(Core):
             self.totals[port] = self.totals.get(port, Counts()) + Counts(rows_in=rows, applied=rows)
         self._recorded = {}
 
-    def _defers_move(self, clock: int | None, watermark: int | None, port: str | None = None) -> bool:
-        """Lets readings of the clocks wait, if they may. Returns whether they do."""
-        panes = self.records.moves(clock, watermark, port)
+    def _defers_reading(self, clock: int | None, watermark: int | None, port: str | None = None) -> bool:
+        """Takes a reading of the clocks without a step, if that is possible. Returns whether it was."""
+        panes = self.records.move_clocks(clock, watermark, port)
         if panes is not None:
             first = next(iter(self.spec.ports))
             self._emit_records(panes, first, Counts())
             self._recorded.setdefault(first, 0)
             self.settle()
             return True
-        if not self.deferral.moves(clock, watermark):
+        if not self.deferral.defer_reading(clock, watermark):
             return False
         if self.buffer.steps >= self.room():
             self.evaluate()
@@ -407,10 +410,10 @@ class OperatorCore(Core):
         self.numbering = self.numbering.following(steps)
         self.uncommitted += max(1, rows)
 
-    def _reach(self, positions: Iterable[tuple[str, RowPosition]]) -> None:
+    def _record_positions(self, positions: Iterable[tuple[str, RowPosition]]) -> None:
         """Records the positions of rows that a step has added, each with its port."""
         for port, position in positions:
-            self.positions.reach(port, position)
+            self.positions.record(port, position)
 
     def _note_ended(self) -> None:
         """Sets `ended` from the state, after a step that ends an input, or after a reset."""

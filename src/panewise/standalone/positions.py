@@ -16,7 +16,7 @@ class PartitionPositions:
     """The highest offset of each source and partition, by port.
 
     >>> positions = PartitionPositions()
-    >>> positions.reach("input", ("orders", 0, 7)), positions.reach("input", ("orders", 0, 5))
+    >>> positions.record("input", ("orders", 0, 7)), positions.record("input", ("orders", 0, 5))
     (None, None)
     >>> positions.of_port("input")
     [('orders', 0, 7)]
@@ -24,7 +24,7 @@ class PartitionPositions:
 
     _offsets: dict[str, dict[RowPosition, int]] = field(default_factory=dict)
 
-    def reach(self, port: str, position: RowPosition) -> None:
+    def record(self, port: str, position: RowPosition) -> None:
         """Notes that a row with this position has been added."""
         *origin, offset = position
         offsets = self._offsets.setdefault(port, {})
@@ -39,7 +39,7 @@ class PartitionPositions:
         """Returns the positions of a port, and those of replay marks where these are higher."""
         both = PartitionPositions({port: dict(self._offsets.get(port, {}))})
         for mark in marks:
-            both.reach(port, mark)
+            both.record(port, mark)
         return both.of_port(port)
 
     def to_json(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ A message takes this path if:
 - every value of the message fits its column, and those that the operator reads have the plain Python type;
 - none of its windows is complete.
 
-So may readings of the clock, and watermarks that complete no window.
+Readings of the clock, and watermarks that complete no window, also take it.
 """
 
 from typing import Any, Self
@@ -67,10 +67,10 @@ class RecordPath(DirectPath):
         self._has_changed |= panes is not None
         return panes
 
-    def moves(
+    def move_clocks(
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
-        """Takes readings of the clocks, if they emit nothing. Otherwise it returns None."""
+        """Moves the clocks if that emits nothing, and returns no panes. Otherwise it returns None."""
         if self._host.operator.state.clocks.finished:
             return None
         if watermark is not None and watermark >= min(self._windows.first_end, self._host.next_due()):
@@ -87,10 +87,10 @@ class RecordPath(DirectPath):
         self.clock = self.watermark = None
         self._has_changed = False
 
-    def stored(self) -> None:
+    def note_stored(self) -> None:
         """Notes that since the last flush the state was stored."""
-        self.advanced(None)
+        self.note_advanced(None)
 
-    def advanced(self, watermark: int | None) -> None:
+    def note_advanced(self, watermark: int | None) -> None:
         """Notes that since the last flush only the clocks have moved."""
         self._windows.follow(self._host.operator.state, watermark)

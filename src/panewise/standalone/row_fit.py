@@ -69,7 +69,7 @@ class RowFit:
 
 
 def _conversion(dtype: pl.DataType) -> Callable[[Any], Any]:
-    """Returns how a value of another type is converted; the function returns None if it is not."""
+    """Returns the function that converts a value of another type. It returns None if it cannot."""
     if dtype == _INSTANT:
         return _instant
     return _float if dtype == pl.Float64() else lambda value: None

@@ -74,7 +74,7 @@ class RowPath(DirectPath):
             self._size += 1
         return emitted
 
-    def moves(
+    def move_clocks(
         self, clock: int | None, watermark: int | None, source: str | None
     ) -> list[tuple[Any, ...]] | None:
         """Moves the clocks. Returns the rows that this emits; None if the engine must do it."""
@@ -115,7 +115,7 @@ class RowPath(DirectPath):
                 operator.advance(self.clock, watermark, source)
             operator.replace_state(self._records.take_clocks(operator.state))
 
-    def stored(self) -> None:
+    def note_stored(self) -> None:
         """Notes that the state was stored. That may replace the operator, after a flush."""
         if self._is_copy:
             self._records.follow(self._host.operator.state)

@@ -9,7 +9,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 import panewise as pw
 from panewise import functions as F
 from panewise.spark import JoinResult, ParquetSink, WindowQuery, WindowResult, joined, windowed
-from panewise.spark.queries.query import Done
+from panewise.spark.queries.query import BatchQuery
 from tests.spark.conftest import Feed
 
 
@@ -25,7 +25,7 @@ def public(of: type) -> set[str]:
 @pytest.mark.parametrize("theirs", [StreamingQuery, ConnectQuery])
 def test_a_query_has_all_that_a_streaming_query_has(theirs: type) -> None:
     assert public(theirs) - public(WindowQuery) == set()
-    assert public(theirs) - public(Done) == set()
+    assert public(theirs) - public(BatchQuery) == set()
 
 
 def test_a_query_of_a_stream(feed: Feed, capfd: pytest.CaptureFixture[str]) -> None:

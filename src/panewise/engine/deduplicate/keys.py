@@ -12,7 +12,7 @@ import polars as pl
 from panewise.engine.kernels.hashing import hash_order, row_hashes
 from panewise.engine.kernels.small_frames import equal, take_rows
 from panewise.engine.kernels.sorting import codes
-from panewise.engine.tables.run import Wanted
+from panewise.engine.tables.run import WantedRows
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Keys:
     """
 
     code: npt.NDArray[np.int64]
-    wanted: Wanted
+    wanted: WantedRows
 
     @classmethod
     def from_rows(cls, rows: pl.DataFrame, names: list[str]) -> "Keys":
@@ -45,4 +45,4 @@ class Keys:
         code = np.empty(rows.height, dtype=np.int64)
         code[places] = np.cumsum(begins) - 1
         firsts = places[begins]
-        return cls(code, Wanted(take_rows(keys, firsts), np.arange(len(firsts)), ordered[begins]))
+        return cls(code, WantedRows(take_rows(keys, firsts), np.arange(len(firsts)), ordered[begins]))

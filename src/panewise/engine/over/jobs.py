@@ -39,8 +39,8 @@ def jobs_of(spec: OverOperator, schema: Dtypes) -> list[Job]:
             frames.setdefault(column.frame, []).append(column.what)
     compiled = [(frame, Aggregation(tuple(aggregates), schema)) for frame, aggregates in frames.items()]
     return [
-        Job(frame, of, range_aggregation(of) if frame.exclude == "no others" else of, f"__{n}")
-        for n, (frame, of) in enumerate(compiled)
+        Job(frame, own, range_aggregation(own) if frame.exclude == "no others" else own, f"__{n}")
+        for n, (frame, own) in enumerate(compiled)
     ]
 
 

@@ -280,7 +280,7 @@ class FoundRows:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedRows:
     """The rows to look up, and which of them are still wanted.
 
     Attributes:
@@ -294,18 +294,18 @@ class Wanted:
     hashes: Hashes
 
     @classmethod
-    def from_rows(cls, rows: pl.DataFrame, by: list[str]) -> "Wanted":
+    def from_rows(cls, rows: pl.DataFrame, by: list[str]) -> "WantedRows":
         """Returns a look-up of all rows. `by` are the columns from which hashes are made."""
         hashes = row_hashes(rows, by)
         order = np.argsort(hashes)
         return cls(rows, order, hashes[order])
 
-    def without(self, which: Places) -> "Wanted":
+    def without(self, which: Places) -> "WantedRows":
         """Returns the look-up without the rows that were found, which are given by their places."""
         left = np.ones(self.rows.height, dtype=np.bool_)
         left[which] = False
         left = left[self.places]
-        return Wanted(self.rows, self.places[left], self.hashes[left])
+        return WantedRows(self.rows, self.places[left], self.hashes[left])
 
     def places_in(self, run: Run, indexed: RunRows) -> tuple[Places, Places]:
         """Looks the wanted rows up in a run.

@@ -40,7 +40,7 @@ from panewise.engine.tables.run import (
     MemoryLibrary,
     RunRows,
     Shape,
-    Wanted,
+    WantedRows,
     earliest_event_deadline,
     merge_rows,
     parted,
@@ -93,7 +93,7 @@ class StoredTable:
         """Returns the wanted rows that are stored, each with its place in `wanted`."""
         results = [self._found_in_newest(wanted)]
         if self._live_runs():
-            left = Wanted.from_rows(wanted.select_seq(self.shape.identity), self.shape.by)
+            left = WantedRows.from_rows(wanted.select_seq(self.shape.identity), self.shape.by)
             results += self._found_in_runs(left.without(results[0].which) if len(results[0].which) else left)
         return self._all_alive(results)
 
@@ -106,11 +106,11 @@ class StoredTable:
         newest = semi_join(self.newest, different, keys)
         frames = [newest if starts is None else newest.filter(_within(newest[START], starts))]
         if self._live_runs():
-            wanted = Wanted.from_rows(different, self.shape.by)
+            wanted = WantedRows.from_rows(different, self.shape.by)
             frames += [self._in_run(run, wanted, starts).rows for run in reversed(self._live_runs())]
         return self._alive_rows(reduce(self._with_older, frames))
 
-    def of_wanted(self, wanted: Wanted) -> FoundRows:
+    def of_wanted(self, wanted: WantedRows) -> FoundRows:
         """Returns all stored rows of the wanted keys, the newest first, each with the place of its key.
 
         The result includes rows that a newer row hides. `wanted` has the columns from which
@@ -255,7 +255,7 @@ class StoredTable:
             return False
         rows = self.library.read(run, self.shape).frame
         # The run is hidden if a look-up of all its rows in the newest run finds each of them.
-        wanted = Wanted(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
+        wanted = WantedRows(rows[self.shape.identity], np.arange(rows.height), rows[HASH].to_numpy())
         _, which = wanted.places_in(newest, self.library.read(newest, self.shape))
         return len(np.unique(which)) == run.rows  # the newest run may contain a tombstone twice
 
@@ -299,7 +299,7 @@ class StoredTable:
         pairs = join_frames(self.newest, requested, identity)
         return FoundRows(pairs.drop(_AT), pairs[_AT].to_numpy().astype(np.intp))
 
-    def _found_in_runs(self, wanted: Wanted) -> Iterable[FoundRows]:
+    def _found_in_runs(self, wanted: WantedRows) -> Iterable[FoundRows]:
         """Yields the newest rows of the wanted windows, including tombstones."""
         for run in reversed(self._live_runs()):
             if not len(wanted.hashes):
@@ -309,7 +309,7 @@ class StoredTable:
                 wanted = wanted.without(rows_found.which)
                 yield rows_found
 
-    def _in_run(self, run: Run, wanted: Wanted, starts: Stretches | None = None) -> FoundRows:
+    def _in_run(self, run: Run, wanted: WantedRows, starts: Stretches | None = None) -> FoundRows:
         """Returns the rows of a run that match a wanted row.
 
         If `starts` is given, the rows also start in one of these ranges.
@@ -325,7 +325,7 @@ class StoredTable:
         """Returns the rows of a run that no newer row hides. `newer` are the newer runs."""
         identity = self.shape.identity
         rows = without(rows, self.newest, identity)
-        remaining = Wanted(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
+        remaining = WantedRows(rows[identity], np.arange(rows.height), rows[HASH].to_numpy())
         for run in newer:
             _, which = remaining.places_in(run, self.library.read(run, self.shape))
             remaining = remaining.without(which) if len(which) else remaining

@@ -122,7 +122,7 @@ def _operator_view(name: str, history: OperatorHistory, recent: Iterable[MicroBa
         "figures": _figures(history, counts),
         "picture": scene_svg(scene, width=_WIDTH, style=False) if scene.arrivals else "",
         "rates": {
-            label: [round(of.get(count, 0) / max(batch.seconds, 0.001), 1) for batch, of in counts]
+            label: [round(rows.get(count, 0) / max(batch.seconds, 0.001), 1) for batch, rows in counts]
             for label, count in (("rows in per s", "rows_in"), ("emitted per s", "panes"))
         },
         "late": history.late.most_common(8),

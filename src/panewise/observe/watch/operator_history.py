@@ -149,11 +149,11 @@ class OperatorHistory:
         return self._scene([*self._past][-rows_that_fit(whole, _HEIGHT) :])
 
     def _scene(self, past: list[_Past]) -> PaneScene:
-        counted = self.activity is not None and self.activity.counted
+        by_row_number = self.activity is not None and self.activity.by_row_number
         timed = any(batch.figures.timings for batch in self._past) or self._stores_windows
         return PaneScene(
             [self._arrival(batch) for batch in past],
-            counted=counted,
+            by_row_number=by_row_number,
             windowed=self._stores_windows,
             more_marks=_ALL_TIMINGS if timed else frozenset({"rows"}),
         )
@@ -173,7 +173,7 @@ class OperatorHistory:
         return ArrivalRow(
             batch.label,
             cells,
-            watermark=None if self.activity is not None and self.activity.counted else batch.watermark,
+            watermark=None if self.activity is not None and self.activity.by_row_number else batch.watermark,
             emitted=figures.counts.get("panes", 0),
             late=reasons if figures.counts.get("late", 0) else {},
         )

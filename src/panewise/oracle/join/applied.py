@@ -52,7 +52,7 @@ class Pair:
 
 
 @dataclass
-class Collected:
+class CollectedOutput:
     """The output of an event while it is made."""
 
     panes: list[dict[str, Any]] = field(default_factory=list)

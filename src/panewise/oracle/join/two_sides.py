@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from panewise.oracle.columns import checked_types, sort_key
-from panewise.oracle.join.applied import Collected
+from panewise.oracle.join.applied import CollectedOutput
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.windows_of_sides import WindowsOfSides
 from panewise.oracle.outputs import Output, rows_after_finish
@@ -47,7 +47,7 @@ class TwoSidedInterpreter:
         ended = [side for side in rows if self._clocks.has_ended(side)]
         if ended:
             raise rows_after_finish(f" of the {ended[0]} side")
-        output = Collected()
+        output = CollectedOutput()
         valid = {side: self._valid(side, list(of_side), output) for side, of_side in rows.items()}
         for side, row in rows_of_both_sides(self._two_sided, self._types, valid):
             self._arrive(side, row, output)
@@ -61,7 +61,7 @@ class TwoSidedInterpreter:
         """Continues with another specification of the inputs (semantics 47)."""
         self._two_sided = spec
         self._clocks.change(spec)
-        return Collected(self._evaluate_change()).as_output()
+        return CollectedOutput(self._evaluate_change()).as_output()
 
     def _evaluate_change(self) -> list[dict[str, Any]]:
         """Returns what a change of the specification emits at once. Here nothing is due."""
@@ -70,17 +70,17 @@ class TwoSidedInterpreter:
     def watermark(self, to: int, source: str | None = None) -> Output:
         """Moves the watermark of a side, or of both."""
         self._clocks.report(to, source)
-        return Collected(self._method.evaluate()).as_output()
+        return CollectedOutput(self._method.evaluate()).as_output()
 
     def clock(self, to: int) -> Output:
         """Moves the processing time."""
         self._clocks.read(to)
-        return Collected(self._method.evaluate()).as_output()
+        return CollectedOutput(self._method.evaluate()).as_output()
 
     def finish(self, port: str | None = None) -> Output:
         """Ends the input of a side, or of both."""
         self._clocks.finish(port)
-        return Collected(self._method.evaluate()).as_output()
+        return CollectedOutput(self._method.evaluate()).as_output()
 
     def windows(self) -> list[dict[str, Any]]:
         """Returns the live windows; without windows the stored rows (semantics 41, 41.1, 41.4).
@@ -105,7 +105,7 @@ class TwoSidedInterpreter:
 
     # Rows in
 
-    def _valid(self, side: str, rows: list[dict[str, Any]], output: Collected) -> list[Row]:
+    def _valid(self, side: str, rows: list[dict[str, Any]], output: CollectedOutput) -> list[Row]:
         """Counts the rows of a side; returns the valid ones in their arrival order (semantics 3, 15)."""
         entry, types, now = self._two_sided.ports[side], self._types[side], self._clocks.processing_time
         time = now if entry.time_columns else 0  # rows without event times are equal in t (36.13)
@@ -120,7 +120,7 @@ class TwoSidedInterpreter:
                 output.invalid.append({"row": dict(row), "reason": reason, "input": side})
         return valid
 
-    def _arrive(self, side: str, row: Row, output: Collected) -> None:
+    def _arrive(self, side: str, row: Row, output: CollectedOutput) -> None:
         """Applies a valid row, unless it is a replay or late (semantics 4, 36.4)."""
         self._clocks.record_time(side, row.time)
         if self._positions[side].is_replay(self._two_sided.sides[side].position, row.values):
@@ -139,7 +139,7 @@ class TwoSidedInterpreter:
 
     # Rows out
 
-    def _evaluate_rows(self, output: Collected) -> None:
+    def _evaluate_rows(self, output: CollectedOutput) -> None:
         """Evaluates rows that have arrived, and then the watermarks that they drive (semantics 36.7)."""
         if isinstance(self._method, WindowsOfSides):
             self._method.take_rows(output)

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from panewise.oracle.join.applied import Applied, Collected
+from panewise.oracle.join.applied import Applied, CollectedOutput
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.rows import Row
 from panewise.oracle.windows.interpreter import Interpreter
@@ -33,7 +33,7 @@ class WindowsOfSides:
         self._rows[applied.place] = applied
         self._batch.append(applied)
 
-    def take_rows(self, output: Collected) -> None:
+    def take_rows(self, output: CollectedOutput) -> None:
         """Adds the rows of a batch to their windows. Adds the late ones, and the counts, to the output."""
         of_windows = self._operator.add(map(_as_input, self._batch))
         late = {entry["row"][ROW_NUMBER]: entry for entry in of_windows["late"]}

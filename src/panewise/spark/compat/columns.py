@@ -93,10 +93,13 @@ class Function:
 
 @dataclass(frozen=True, eq=False)
 class Memory:
-    """What a column remembers.
+    """What a column knows besides its plain form.
 
     Attributes:
         streamed: the column that takes its place on a stream.
+        functions: the functions over windows in the column, in their order.
+        call: the call of one of pyspark's functions that made the column, which `over` needs; None if it was
+            made otherwise.
         named: whether it was given a name.
     """
 

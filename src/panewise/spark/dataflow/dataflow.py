@@ -59,7 +59,7 @@ class Dataflow:
         output_names: by port as in :class:`panewise.spark.inputs.names.Input`. Default: all columns under
             their own names.
         metrics: the name of the observed metrics, empty for none.
-        inner: the user's names that begin with `__`, with their names in `df` and `spec`.
+        inner_name_of: by the user's names that begin with `__`, their names in `dfs` and `spec`.
         fed: the operators whose rows are inputs, by port.
         controls: the directory of control notes that end the input, None if there is none.
         initial_state: the state of another query with which this one began, None if it began without one.
@@ -74,7 +74,7 @@ class Dataflow:
     clock: Duration | None = None
     output_names: Mapping[str, Mapping[str, str]] | None = None
     metrics: str = ""
-    inner: Mapping[str, str] = field(default_factory=dict)
+    inner_name_of: Mapping[str, str] = field(default_factory=dict)
     fed: "Mapping[str, Feed[Dataflow]]" = field(default_factory=dict)
     controls: str | None = None
     initial_state: InitialState | None = None
@@ -111,13 +111,13 @@ class Dataflow:
             clock=clock,
             output_names=output_names,
             metrics=setting(df, METRICS, "panewise"),
-            inner=inner,
+            inner_name_of=inner,
             fed=feeds,
         )
 
     def with_spec(self, spec: Specification) -> "Dataflow":
         """Returns the dataflow of another specification, with the user's names, over the same inputs."""
-        restored = {own: name for name, own in self.inner.items()}
+        restored = {own: name for name, own in self.inner_name_of.items()}
         dfs, fed = renamed_inputs(self.dfs, self.fed, restored) if restored else (self.dfs, self.fed)
         check_column_types(dfs, spec)
         shards = None if self.default_shards else len(self.shards)
@@ -140,8 +140,9 @@ class Dataflow:
         The earlier operators begin with their parts of the initial state, if this one has one.
 
         Args:
-            outputs: by the `id` of the dataflow of an earlier operator what :meth:`as_input` takes. What is
-                found is removed, so that a result that is an input twice is written once.
+            outputs: the argument `written` of :meth:`as_input` for each earlier operator, by the `id` of its
+                dataflow. An entry is removed when it is used, so that a result that is an input twice is
+                written once.
             controls: as in the class, for this operator and, if it is given, all earlier ones.
         """
         dfs, fed, initial = {**self.dfs}, {**self.fed}, self.initial_state
@@ -173,7 +174,7 @@ class Dataflow:
         others = {*self.fed, *self.static}
         return tuple(port for port in self.dfs if port not in others and follows_query(self.spec, port))
 
-    def known_as(self, shards: int) -> "Dataflow":
+    def with_shards_of_checkpoint(self, shards: int) -> "Dataflow":
         """Returns the dataflow with the number of shards of a checkpoint, unless a number was given."""
         return replace(self, shards=even_shards(shards)) if self.default_shards else self
 
@@ -303,7 +304,7 @@ class Dataflow:
         *,
         reports: bool,
     ) -> Settings:
-        """Returns what the step of each shard has to know."""
+        """Returns the settings of the processor."""
         return Settings(
             self.spec,
             schemas,
@@ -361,7 +362,7 @@ class Dataflow:
             for port, columns in inputs.items()
         }
         unpack = unpack_of(kind, self.spec, panes, inputs, output_names)
-        unpack = with_own_names(unpack, self.inner, self.spec, inputs)
+        unpack = with_own_names(unpack, self.inner_name_of, self.spec, inputs)
         check_distinct(self.df, unpack.target.names)
         return unpack
 

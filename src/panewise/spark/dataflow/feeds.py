@@ -1,7 +1,7 @@
 """Inputs that are the emitted rows of other operators (semantics 42.5), and inputs with renamed columns.
 
 A query writes outputs of an earlier operator, too. Then that operator is planned again, with these outputs
-among its emitted rows. So a feed has the operator and what makes the input of its rows, besides that input.
+among its emitted rows. So a feed has the operator, and the function that makes the input from its rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ class Feed(Generic[D]):
 
     Attributes:
         first: the operator.
-        shape: a function that makes the input from its rows and envelopes.
+        shape: a function that makes the input from its rows and the envelopes among them.
         others: the number of operators before the other inputs, for the names of metrics.
     """
 

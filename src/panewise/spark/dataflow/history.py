@@ -59,13 +59,13 @@ def state_of_shard(
 
     def entries(shard: int, shard_batch: ShardBatch) -> pa.Table:
         operator = operator_for(spec, schemas)
-        moves: dict[str | None, int] = {} if watermark is None else {None: watermark}
-        for _ in step(operator, shard_batch, now, moves):
+        watermarks: dict[str | None, int] = {} if watermark is None else {None: watermark}
+        for _ in step(operator, shard_batch, now, watermarks):
             pass
         names, data = zip(*entries_of(operator, {}, shards), strict=True)
         columns = ([shard] * len(names), names, data)
         schema = arrow_schema(ENTRIES)
-        arrays = [pa.array(column, of.type) for column, of in zip(columns, schema, strict=True)]
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
         return pa.Table.from_arrays(arrays, schema=schema)
 
     return of_shard(entries)

@@ -32,14 +32,14 @@ _MANY: Final = 32 << 20  # bytes of pieces that are written together
 
 @dataclass(frozen=True)
 class InitialState:
-    """With which file a checkpoint began.
+    """The exported file with whose state a checkpoint began.
 
     Attributes:
         checkpoint: the path of the checkpoint.
         id: the id of the exported state.
         file: the path of the file, as it was given.
         watermark: the watermark with which the query begins, in microseconds; None if there is none.
-        place: the place of the operator among those of the query, which begin with the last one.
+        place: the place of the operator among those of the query, of which the last one comes first.
     """
 
     checkpoint: str
@@ -74,7 +74,7 @@ def _has_committed(session: SparkSession, checkpoint: str) -> bool:
 
 
 def known_state(record: Mapping[str, Any], checkpoint: str, file: str | None) -> InitialState | None:
-    """Returns with which file a checkpoint began, from its record; None if with none.
+    """Returns the initial state of a checkpoint, from its record; None if it began without one.
 
     Raises:
         StateError: if another file is given, or the checkpoint began without one.
@@ -168,5 +168,5 @@ def _write(session: SparkSession, pieces: Iterable[Envelope], directory: str) ->
 def _frame(session: SparkSession, pieces: list[Envelope]) -> DataFrame:
     columns = list(zip(*pieces, strict=True)) or [(), (), ()]
     schema = arrow_schema(envelope.IN)
-    arrays = [pa.array(column, of.type) for column, of in zip(columns, schema, strict=True)]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return session.createDataFrame(pa.Table.from_arrays(arrays, schema=schema), envelope.IN)

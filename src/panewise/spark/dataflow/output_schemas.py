@@ -1,4 +1,4 @@
-"""The columns of the outputs of an operator, and what unpacks them (semantics 13.4, 15, 15.1, 20)."""
+"""The columns of outputs of an operator, and functions that unpack them (semantics 13.4, 15, 15.1, 20)."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -43,7 +43,7 @@ class PathClaim:
         return self.starting or (self.query is not None and _runs(self.query))
 
     def is_of(self, checkpoint: str | None) -> bool:
-        """Returns whether it is that of a query with this checkpoint, whose earlier run Spark stops."""
+        """Returns whether its query has this checkpoint. Spark stops that run, so nothing conflicts."""
         return checkpoint is not None and self.checkpoint == checkpoint
 
 

@@ -27,7 +27,7 @@ class Dispatch:
     """The function that ``foreachBatch`` calls: passes each kind of output to its sink.
 
     Attributes:
-        steps: what is done to the rows of the first output before its sink gets them.
+        steps: functions that are applied, in order, to the rows of the first output, for its sink.
         sequence: the column that emitted rows get (semantics 49.1), None if they get none.
         from_start: the kinds whose sinks get an empty DataFrame in the first micro-batch if it has no such
             rows. So a table that a sink writes exists, with its columns.

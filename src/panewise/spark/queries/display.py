@@ -27,9 +27,9 @@ def query_html(query: Any) -> str:
     progress = with_rows[-1] if with_rows else query.lastProgress
     if progress is not None:
         rows += [("micro-batch", progress["batchId"]), ("input rows", progress["numInputRows"])]
-        for name, figures in (progress["observedMetrics"] or {}).items():
-            present = {figure: of for figure, of in by_name(figures).items() if of not in (None, 0, {})}
-            rows += [(f"{name}: {figure}", value) for figure, value in present.items()]
+        for operator, figures in (progress["observedMetrics"] or {}).items():
+            present = {name: value for name, value in by_name(figures).items() if value not in (None, 0, {})}
+            rows += [(f"{operator}: {figure}", value) for figure, value in present.items()]
     return f"<div>{_table(rows)}</div>"
 
 

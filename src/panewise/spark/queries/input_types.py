@@ -130,7 +130,7 @@ def _changes_state(spec: Mapping[str, Any], before: Inputs, dataflow: Dataflow, 
     If the operator cannot read the column with its old type, nothing is compared: all that it stores of the
     column is new.
     """
-    old = {of: polars_schema(schema) for of, schema in before.items()}
+    old = {other: polars_schema(schema) for other, schema in before.items()}
     now = dataflow.schemas(all_columns=False)
     restored = {**now, port: {**now[port], name: old[port][name]}}
     with suppress(SpecError):

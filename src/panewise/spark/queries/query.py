@@ -128,10 +128,10 @@ def _short_reports() -> Iterator[None]:
 
 def written_batch(df: DataFrame) -> WindowQuery:
     """Returns the query of a batch DataFrame whose outputs are written."""
-    return WindowQuery(Done(df), None)  # type: ignore[arg-type]
+    return WindowQuery(BatchQuery(df), None)  # type: ignore[arg-type]
 
 
-class Done:
+class BatchQuery:
     """Takes the place of Spark's query for a batch DataFrame, whose outputs are already written."""
 
     name = id = runId = None  # noqa: N815 - PySpark's name

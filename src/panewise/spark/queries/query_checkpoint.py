@@ -42,7 +42,7 @@ class QueryCheckpoint:
 
     Attributes:
         dataflow: the dataflow, as the user has built it.
-        dispatch: what passes the outputs to their sinks.
+        dispatch: the function that passes the outputs to their sinks.
         directories: the paths of the outputs that have one, by the names of the outputs.
         options: the arguments of `write`, of which `checkpoint` is not None.
         columns: the columns that the last operator reads, for the outputs that have sinks.
@@ -71,7 +71,8 @@ class QueryCheckpoint:
     def opened(self) -> Dataflow:
         """Returns the dataflow as it begins or continues the checkpoint.
 
-        It checks that, prepares the sinks, and then makes the record of the checkpoint, or changes it.
+        It checks whether that is possible, prepares the sinks, and then makes or changes the record of the
+        checkpoint.
 
         Raises:
             SpecError: if a sink cannot write its output, or has rows of another query; if a query that begins
@@ -97,7 +98,7 @@ class QueryCheckpoint:
         return dataflow
 
     def _check_apart(self) -> None:
-        """Checks that what the query writes is apart from each other, and from what it reads."""
+        """Checks that the places that the query writes to lie apart, and that it reads none of them."""
         inputs, paths = self.dataflow.dfs.values(), {**self.directories, "checkpoint": self.checkpoint}
         check_apart(paths, [path for df in inputs for path in file_sources(plan_of(df))])
         if tables := [path for df in inputs for path in delta_sources(df)]:

@@ -128,7 +128,7 @@ def with_clock(known: Mapping[str, Any], dataflow: Dataflow) -> Dataflow:
 def added_clock(
     session: SparkSession, known: Mapping[str, Any], dataflow: Dataflow, checkpoint: str
 ) -> dict[str, Any]:
-    """Returns the field of the record that a clock stream gets which is added; empty if none is.
+    """Returns the field that the record gets if a clock stream is added now; empty if none is.
 
     Raises:
         StateError: if it cannot be added, or not now.
@@ -154,8 +154,8 @@ def continue_record(
     what :func:`added_clock` and :func:`recorded_rows` returned. If a clock is added, Spark's offset log gets
     the source that the record says.
 
-    Spark adds it as a whole or not at all. It is there before the first micro-batch with the new
-    specification, so later runs find the same one, however far this run gets.
+    Spark adds a record as a whole or not at all. The record is there before the first micro-batch with the
+    new specification, so later runs find the same record, however far this run gets.
     """
     header, clock = {**known.header, **more}, dataflow.clock
     _log_clock(checkpoint, header, clock)

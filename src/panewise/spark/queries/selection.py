@@ -63,5 +63,5 @@ class Sorted:
 
 
 def _is_column(text: str, names: Collection[str]) -> bool:
-    """Returns whether a text is the name of one of these columns, in this case."""
+    """Returns whether a text is the name of one of these columns, spelled in the same case."""
     return (text in names and text.isidentifier()) or (text[:1] == "`" and text in map(in_backticks, names))

@@ -96,7 +96,7 @@ def continued_query(
     Raises:
         StateError: if it cannot, or not now.
     """
-    dataflow = dataflow.known_as(known.shards)
+    dataflow = dataflow.with_shards_of_checkpoint(known.shards)
     change, after = _taken_over(session, known, dataflow, checkpoint, rows, added_aggregates)
     dataflow = with_clock(known.header, replace(dataflow, spec=change.spec))
     check_fed(known.header, dataflow, partial(has_state, session, checkpoint), at_end=at_end)

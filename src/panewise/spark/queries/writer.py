@@ -46,8 +46,8 @@ def start(
 ) -> WindowQuery:
     """Starts the query. On a batch DataFrame it writes the outputs before it returns.
 
-    `names` are those of the outputs in `write`, by their kinds. `steps` make the rows to write of those that
-    the last operator emits, and `shown` says which of these they are.
+    `names` are those of the outputs in `write`, by their kinds. `steps` turn the rows that the last operator
+    emits into those to write. `shown` says which of the emitted rows are written.
 
     Raises:
         SpecError: if a stream has no checkpoint, or a sink cannot write its output.

@@ -56,11 +56,12 @@ class OperatorResult:
         spec: the specification, with names in the place of expressions.
         dataflow: the operator as a Spark plan.
         at_end: whether `finish="at_end"` is set: the end of a stream is the end of input.
-        given: the arguments of `apply`.
-        before: the results that are inputs, by port.
-        steps: what is done to the rows of the first output before anybody sees them (semantics 46.3).
-        words: a description of these steps.
-        shown: which rows the steps leave, for the record of a checkpoint.
+        given: the arguments of `apply` that made this result.
+        before: the results that are inputs of the operator, by port.
+        steps: functions that are applied, in order, to the rows of the first output before they are returned
+            or written (semantics 46.3).
+        words: the steps in words, for `explain`.
+        shown: which of the emitted rows remain after the steps, for the record of a checkpoint.
     """
 
     OUTPUT: ClassVar[str] = "panes"  # the name of the first output
@@ -279,7 +280,7 @@ class OperatorResult:
             check_output(output.kind, output.dataflow.static)
         names = {kind: self._argument(kind) for kind in wanted}
         named = {names[kind]: sink for kind, sink in wanted.items()}
-        kinds = {name: kind for kind, name in names.items()} | {n: of.kind for n, of in earlier.items()}
+        kinds = dict(zip(names.values(), names, strict=True)) | {n: o.kind for n, o in earlier.items()}
         check_sinks(named | {name: output.sink for name, output in earlier.items()}, self.OUTPUT, kinds)
         check_sequence(options.sequence, kinds.values())
         if self.at_end and is_stream and not options.available_now:

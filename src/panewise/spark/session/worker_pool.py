@@ -21,7 +21,7 @@ _ONE_AT_A_TIME: Final = RLock()  # all sessions of a process have one SparkConte
 
 @contextmanager
 def one_worker_pool(spark: SparkSession) -> Iterator[None]:
-    """Gives functions that are made inside the variable that Spark sets for other functions.
+    """Gives functions made inside the block the environment variable that Spark sets for `mapInArrow`.
 
     A Connect server makes the functions itself. There the stages have a pool each.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from panewise.spark.sinks.base import query_id
+from panewise.spark.sinks.base import QueryId
 from panewise.spark.sinks.delta_commits import numbered_commits
 
 
@@ -26,7 +26,7 @@ class AppendingSink:
     format: str
     options: Mapping[str, str]
     checkpoint: str | None
-    _id: list[str] = field(default_factory=list, compare=False)
+    _query_id: QueryId = field(default_factory=QueryId, init=False, repr=False, compare=False)
 
     def __call__(self, rows: DataFrame, batch_id: int) -> None:
         """Appends one micro-batch."""
@@ -41,6 +41,4 @@ class AppendingSink:
         """Returns the id of the query if the format needs it."""
         if self.format != "delta" or self.checkpoint is None:
             return None
-        if not self._id:
-            self._id.append(query_id(session, self.checkpoint))
-        return self._id[0]
+        return self._query_id.read(session, self.checkpoint)

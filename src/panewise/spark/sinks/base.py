@@ -1,10 +1,10 @@
-"""What a sink of `write` is: a function of rows and the number of a micro-batch, or one that knows more."""
+"""The sinks of `write`: functions of rows and the number of a micro-batch, and classes that know more."""
 
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -12,22 +12,28 @@ from pyspark.sql.types import StructType
 from panewise.spec import Specification
 from panewise.spec.conditions.text import in_backticks
 
-_QUERY: Final = "_query"
 
-
-def query_id(session: SparkSession, checkpoint: str) -> str:
-    """Returns the id of the query of a checkpoint: new for a new checkpoint, the same after a restart.
+class QueryId:
+    """The id of the query of a checkpoint: new for a new checkpoint, the same after a restart.
 
     Spark makes it when it first starts the query, and stores it in the checkpoint, also of a query without
     operators. So it is there in each micro-batch, and not before the first start.
     """
-    (row,) = session.read.text(f"{checkpoint}/metadata", wholetext=True).collect()
-    return str(json.loads(row[0])["id"])
+
+    def __init__(self) -> None:
+        self._id: str | None = None
+
+    def read(self, session: SparkSession, checkpoint: str) -> str:
+        """Returns the id. Only the first call reads the checkpoint, in a job of Spark."""
+        if self._id is None:
+            (row,) = session.read.text(f"{checkpoint}/metadata", wholetext=True).collect()
+            self._id = str(json.loads(row[0])["id"])
+        return self._id
 
 
 @dataclass(frozen=True)
 class SinkOutput:
-    """An output of an operator, as the sink sees it that writes it.
+    """An output of an operator, as its sink sees it.
 
     Attributes:
         name: the name of the output in `write`, such as "panes" or "left_late".
@@ -57,6 +63,7 @@ class SinkOutput:
     checkpoint: str | None
     computed: bool = False
     keys: tuple[frozenset[str], ...] = ()
+    _query_id: QueryId = field(default_factory=QueryId, init=False, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Returns the attributes without the session, which no other process can have."""
@@ -72,11 +79,7 @@ class SinkOutput:
         It is the same after a restart, and new for a new checkpoint. There is none before the first
         micro-batch.
         """
-        if self.checkpoint is None:
-            return None
-        if _QUERY not in vars(self):  # one job for each start of a query
-            object.__setattr__(self, _QUERY, query_id(session, self.checkpoint))
-        return str(vars(self)[_QUERY])
+        return None if self.checkpoint is None else self._query_id.read(session, self.checkpoint)
 
 
 class OutputSink(ABC):
@@ -88,7 +91,7 @@ class OutputSink(ABC):
 
     @property
     def place(self) -> str | None:
-        """What it writes to, as far as its name says, if no other sink of a query may write there."""
+        """The place that it writes to, as far as its name says; None if other sinks may write there, too."""
         return None
 
     @property
@@ -105,7 +108,7 @@ class OutputSink(ABC):
         return self.place
 
     def is_missing(self, output: SinkOutput) -> bool:
-        """Returns whether `prepare` has to make what the sink writes to. A restarted query then warns."""
+        """Returns whether `prepare` has to make the place that it writes to. A restarted query then warns."""
         return False
 
     @abstractmethod
@@ -117,7 +120,7 @@ class OutputSink(ABC):
         """
 
     def prepare(self, output: SinkOutput) -> None:  # noqa: B027 - a default
-        """Makes what is written to readable before there are rows. It is called at every start."""
+        """Makes the place that it writes to readable before there are rows, at every start."""
 
     @abstractmethod
     def write(self, rows: DataFrame, batch_id: int, output: SinkOutput) -> None:
@@ -156,7 +159,7 @@ class PathSink(ABC):
         """Checks that a query with a new checkpoint can write there, before it is prepared."""
 
     def check_changed(self, session: SparkSession) -> None:
-        """Checks that a continued query can write there, which has not done so before. It deletes nothing."""
+        """Checks that a continued query that has not written there before can do so. It deletes nothing."""
         self.check_new(session)
 
     def check_batch(self, session: SparkSession) -> None:  # noqa: B027 - a default

@@ -194,5 +194,5 @@ def _check_columns(fault: str, existing: StructType, wanted: StructType) -> None
 
 
 def _plain(dtype: DataType) -> str:
-    """Returns a type as text, without what it says of nulls, and of the names of fields in lists."""
+    """Returns a type as lower-case text, without nullability."""
     return dtype.simpleString().lower()

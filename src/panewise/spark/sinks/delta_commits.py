@@ -12,7 +12,9 @@ _VERSION: Final = "spark.databricks.delta.write.txnVersion"
 
 @contextmanager
 def numbered_commits(session: SparkSession, writer: str | None, batch_id: int) -> Iterator[None]:
-    """Numbers the commits inside for a writer, so that Delta recognizes what it has.
+    """Gives the commits inside the block the number of the micro-batch, under the name of a writer.
+
+    Delta then skips a commit that it already has. Without a writer the commits have no number.
 
     A streaming query has a session of its own in its micro-batches, so no other query sees these settings.
     """

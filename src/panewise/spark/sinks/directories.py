@@ -33,7 +33,7 @@ class Directories:
             )
 
     def files(self, name: str) -> FileFigures:
-        """Returns what is known of the files of a directory."""
+        """Returns the size of the files of a directory, and when the newest was written."""
         files = [s for s in self._system.listStatus(self._path(name)) if s.isFile()]
         times = (status.getModificationTime() / 1000 for status in files)
         return FileFigures(sum(status.getLen() for status in files), max(times, default=0.0))

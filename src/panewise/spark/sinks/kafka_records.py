@@ -39,7 +39,7 @@ def appended(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Fo
 
 
 def dead_letters(rows: DataFrame, output: SinkOutput, key: tuple[str, ...], form: Format) -> DataFrame:
-    """Returns a record for each late or invalid row. What is known besides the row is in the headers."""
+    """Returns a record for each late or invalid row. The columns besides the row are its headers."""
     headers = {
         field.name: F.to_json(field.name, JSON_OPTIONS) if field.name == "windows" else F.col(field.name)
         for field in output.schema.fields

@@ -1,4 +1,4 @@
-"""What each output of a query is written to: no two to one place (semantics 49.40, 49.50)."""
+"""The places that the outputs of a query are written to: no two have one place (semantics 49.40, 49.50)."""
 
 from collections.abc import Mapping
 

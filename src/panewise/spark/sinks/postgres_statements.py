@@ -59,7 +59,7 @@ class Statements:
 
     @property
     def _staging_of_table(self) -> str:
-        """What the names of the staging tables for this table and output begin with, of any query."""
+        """The prefix of the names of the staging tables for this table and output, of all queries."""
         return f"panewise_staging_{sha256(self._written.encode()).hexdigest()[:12]}_"
 
     @property
@@ -138,7 +138,7 @@ class Statements:
         )
 
     def lock(self) -> str:
-        """Returns what says, until the end of the transaction, that the staging table is in use.
+        """Returns the statements that mark the staging table as in use until the end of the transaction.
 
         The transaction is idle while tasks copy rows, so no limit of the server ends it.
         """
@@ -149,7 +149,7 @@ class Statements:
         )
 
     def leftovers(self) -> str:
-        """Returns the query for what drops staging tables that attempts have left, and that none uses."""
+        """Returns the query for the statements that delete staging tables that are left and not in use."""
         return (
             "WITH known AS MATERIALIZED (SELECT schemaname, tablename FROM pg_tables"
             f" WHERE starts_with(tablename, {literal(self._staging_of_table)})"
@@ -166,17 +166,17 @@ class Statements:
         )
 
     def make_staging(self) -> str:
-        """Returns what makes the empty staging table."""
+        """Returns the statement that creates the empty staging table."""
         own = {self._attempt_column: "uuid", self._deleted_column: "boolean", **self.columns}
         columns = ", ".join(f"{in_quotes(name)} {dtype}" for name, dtype in own.items())
         return f"CREATE UNLOGGED TABLE {self.staging} ({columns})"
 
     def drop_staging(self) -> str:
-        """Returns what deletes the staging table."""
+        """Returns the statement that deletes the staging table."""
         return f"DROP TABLE IF EXISTS {self.staging}"
 
     def copy(self) -> str:
-        """Returns what copies rows into the staging table."""
+        """Returns the statement that copies rows into the staging table."""
         names = _names([self._attempt_column, self._deleted_column, *self.columns])
         return f"COPY {self.staging} ({names}) FROM STDIN"
 
@@ -188,7 +188,10 @@ class Statements:
         )
 
     def note_batch(self) -> str:
-        """Returns what stores the number of the micro-batch. It returns no row if the table has it."""
+        """Returns the statement that stores the number of the micro-batch.
+
+        It returns no row if the table already has it.
+        """
         return (
             f"INSERT INTO {self._beside(BATCHES)} AS b VALUES"
             f" ({literal(str(self.query))}, {literal(self._written)}, {self.batch})"
@@ -232,7 +235,7 @@ class Statements:
         )
 
     def _counted(self, attempts: Iterable[str]) -> str:
-        """Returns the condition for rows of the attempts that count."""
+        """Returns the condition for rows of the attempts whose result Spark took."""
         return f"s.{self._attempt_column} = ANY (ARRAY[{', '.join(map(literal, attempts))}]::uuid[])"
 
 

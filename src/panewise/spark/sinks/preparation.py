@@ -1,4 +1,4 @@
-"""Makes what sinks write to readable before there are rows."""
+"""Makes the places that sinks write to readable before there are rows."""
 
 import logging
 from collections.abc import Collection, Iterable, Mapping

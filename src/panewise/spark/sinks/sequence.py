@@ -20,7 +20,9 @@ def sequenced(rows: DataFrame, batch_id: int, name: str) -> DataFrame:
 
 
 def unused_name(names: Iterable[str], name: str = "__sequence") -> str:
-    """Returns a name that none of these columns has. The default is for a sequence that is not to be written.
+    """Returns a name that none of these columns has.
+
+    The default is for a sequence that rows have and that is not written.
 
     >>> unused_name(["k", "__SEQUENCE"])
     '__sequence_'

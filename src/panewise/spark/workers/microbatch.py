@@ -1,7 +1,14 @@
 """Runs one micro-batch of the shards of one task.
 
-For each shard it loads the state, reads the clocks, runs the step (:mod:`panewise.spark.workers.step`),
-commits the state and sets the timer.
+For each shard it loads the state, reads the clocks, runs the step (:mod:`panewise.spark.workers.step`), sets
+the timer and commits the state.
+
+Invariant: the state and the outputs of a micro-batch take effect together, or not at all. So panes may be
+passed to Spark before the state is committed: if the task fails, Spark discards them, and repeats the
+micro-batch from the old state. Envelopes and the timer of a shard cause one step together.
+Cost: a step for each shard that receives envelopes or whose timer has expired. It reads the runs that it
+needs from the cache of the worker or the mirror of the machine, and commits only if something stored has
+changed.
 """
 
 import os
@@ -100,7 +107,7 @@ class ShardRunner:
             raise
 
     def _begin(self, shard: int) -> bool:
-        """Adds what waits to the state of a shard. Returns whether rows of static inputs did."""
+        """Adds what waits to the state of a shard. Returns whether rows of static inputs waited."""
         if shard in self._imports:
             self._import(shard)
         if shard not in self._static:
@@ -116,7 +123,7 @@ class ShardRunner:
         stored.commit(more={LENGTHS: self._store.lengths})
 
     def _import(self, shard: int) -> None:
-        """Makes the state of a shard of the pieces of another one."""
+        """Makes the state of a shard from the pieces of another state."""
         state_pieces = self._imports.pop(shard)
         begin(self._store, self._settings.spec, self._settings.shard_count, state_pieces.header)
         imported = ImportedShard(
@@ -128,16 +135,14 @@ class ShardRunner:
         state_pieces.close()
 
     def _run_step(self, shard: int, shard_batch: ShardBatch, timers: TimerValues) -> Iterator[pd.DataFrame]:
-        """Yields the output. If there are many panes, Spark gets them before the state is committed.
-
-        That is safe: if the task fails, Spark discards them, and repeats the micro-batch from the old state.
-        """
+        """Yields the output. If there are many panes, Spark gets them before the state is committed."""
         stored = self._load()
         now, watermark = self._clocks(shard_batch, timers)
         operator, feeds = stored.operator, self._feeds(stored, shard_batch)
-        buffer, moves = OutputBuffer(), self._moves(shard_batch, watermark, feeds)
+        buffer, watermarks = OutputBuffer(), self._watermarks(shard_batch, watermark, feeds)
         tally = self._tally(operator, shard_batch)
-        outputs = chain(stored.evaluated(), self._ended(stored), step(operator, shard_batch, now, moves))
+        steps = step(operator, shard_batch, now, watermarks)
+        outputs = chain(stored.evaluated(), self._ended(stored), steps)
         for panes in buffer.many_panes(outputs):
             tally.add_panes(panes)
             yield from self._many(panes)
@@ -240,10 +245,10 @@ class ShardRunner:
         }
         return {port: reports for port, reports in merged.items() if reports}
 
-    def _moves(
+    def _watermarks(
         self, shard_batch: ShardBatch, watermark: int | None, feeds: Mapping[str, Reports]
     ) -> dict[str | None, int]:
-        """Returns the watermarks that move after the rows, as :func:`step` takes them.
+        """Returns the watermarks that move after the rows, by port, as :func:`step` takes them.
 
         Spark has one watermark for the whole query. It is the watermark of every input, except of those that
         another operator feeds: these have the output watermark of that operator.
@@ -251,10 +256,10 @@ class ShardRunner:
         control = self._settings.clocks == "control"
         own = map(self._source, self._settings.query_ports)
         sources = [shard_batch.control.get("input")] if control else own
-        moves = {} if watermark is None else dict.fromkeys(sources, watermark)
+        of_query = {} if watermark is None else dict.fromkeys(sources, watermark)
         reported = {port: lowest(reports, self._settings.fed[port]) for port, reports in feeds.items()}
         of_feeds = {self._source(port): least for port, least in reported.items() if least is not None}
-        return {**moves, **of_feeds}
+        return {**of_query, **of_feeds}
 
     def _clocks(self, shard_batch: ShardBatch, timers: TimerValues) -> tuple[int | None, int | None]:
         """Returns processing time and watermark in microseconds.

@@ -119,7 +119,7 @@ class _Packer:
     marks: list[pl.DataFrame] = field(default_factory=list)  # marks of the rows
     seen: dict[str, int] = field(default_factory=dict)  # the highest event time of each input
     reports: Reports = field(default_factory=dict)  # those of the operator whose rows these are
-    closed: int = 0  # the number of envelopes among the rows
+    envelopes: int = 0  # how many envelopes of an earlier operator were among the rows
     last: pl.DataFrame | None = None  # the source position of the last row, and its shard
 
     def take(self, chunk: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -156,19 +156,19 @@ class _Packer:
         yield from self._batches((shard, "invalid", encode(piece)) for piece in pieces(invalid.drop(PLACE)))
 
     def _passed_on(self, envelopes: pl.Series) -> Iterator[pa.RecordBatch]:
-        """Collects the reports among envelopes, and yields the others for one shard."""
+        """Collects the reports among envelopes, and yields the others unopened for one shard."""
         shard = self._any_shard
         for envelope in envelopes:
             kind, payload = envelope["kind"], envelope["payload"]
-            self.closed += 1
+            self.envelopes += 1
             if kind == KIND:
                 self.reports = highest_reports(self.reports, json.loads(payload))
             else:
-                yield batch([(shard, carried(kind, self.closed), payload)])
+                yield batch([(shard, carried(kind, self.envelopes), payload)])
 
     @property
     def _any_shard(self) -> int:
-        """The shard that gets what belongs to no shard; others for other partitions."""
+        """The shard that gets envelopes of no particular shard. It differs between partitions."""
         return self.pack.shards[self.partition % len(self.pack.shards)]
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -178,7 +178,7 @@ class _Packer:
         are no marks and event times, every shard gets a tick. So each shard sees the clocks of every
         micro-batch. A partition without rows and envelopes yields nothing.
         """
-        if not self.rows and not self.closed:
+        if not self.rows and not self.envelopes:
             return
         if self.partials:
             several = len(self.partials) > 1

@@ -1,4 +1,4 @@
-"""What a stateful processor has to know of its operator and its query."""
+"""The settings of the stateful processor: its operator, and how its query runs it."""
 
 from dataclasses import dataclass, field
 

@@ -27,7 +27,7 @@ def state_envelopes(
 ) -> Iterator[Envelope]:
     """Yields the pieces of all shards: first a header for each shard, then the rows.
 
-    Small pieces of a shard are put together. Up to `MANY` rows are collected for that.
+    Small pieces of a shard are concatenated. For that, about `MANY` rows are collected.
     """
     for shard in redistribution.shards:
         yield shard, _kind(0, ""), json.dumps(redistribution.header(shard)).encode()
@@ -42,7 +42,7 @@ def state_envelopes(
 
 
 def _envelopes(collected: Mapping[tuple[int, str], list[pl.DataFrame]], number: int) -> Iterator[Envelope]:
-    """Yields collected rows. All of them have one number, with the place of each piece."""
+    """Yields collected rows as envelopes, with this number and their place among those of their table."""
     for (shard, table), frames in collected.items():
         for place, piece in enumerate(pieces(vstack_frames(frames))):
             yield shard, _kind(number, table, place), encode(piece)

@@ -101,7 +101,7 @@ def step(
     ports = operator.plan.ports
     batches = {name: shard_batch.ports.get(name, PortBatch()) for name in ports}
     for name, batch in batches.items():
-        yield from _apart(operator, name, ports[name], batch)
+        yield from _port_by_port(operator, name, ports[name], batch)
     validated = (name for name, batch in batches.items() if batch.rows and not ports[name].needs_clock)
     yield from operator.add_together(
         {name: _valid(operator, name, batches[name]) for name in validated},
@@ -121,10 +121,10 @@ def step(
         yield operator.finish(ends if isinstance(ends, str) else None)
 
 
-def _apart(operator: Operator, name: str, port: Port, batch: PortBatch) -> Iterator[Output]:
-    """Yields the outputs of what a port takes apart from others: invalid rows and partials.
+def _port_by_port(operator: Operator, name: str, port: Port, batch: PortBatch) -> Iterator[Output]:
+    """Yields the outputs of what is processed port by port: invalid rows and partials of a port.
 
-    If the operator validates rows again, because their windows depend on its clock, it also takes the rows.
+    Rows are, too, if the operator validates them again, because their windows depend on its clock.
     """
     if batch.invalid:
         yield _only_invalid(operator, name, pl.concat(batch.invalid))
@@ -183,7 +183,7 @@ class OutputBuffer:
                 del panes
 
     def rest(self) -> "StepOutput":
-        """Returns what was not yielded."""
+        """Returns the outputs without the panes that were yielded."""
         return StepOutput.concatenated(self._outputs)
 
 

@@ -61,7 +61,7 @@ class Unpack:
     Attributes:
         output_names: the names in the output of the columns that are written, by the operator's names of
             them. They are the columns of panes, or the input columns of late and invalid rows.
-        restored: names that begin with `__`, by what the operator has in their place.
+        restored: the user's names that begin with `__`, by the names that the operator has in their place.
     """
 
     kind: str
@@ -175,23 +175,23 @@ class UnpackWithReports:
         object.__setattr__(self, "columns", ArrowColumns.from_spark(target))
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yields the rows in the envelopes, and the envelopes that stay closed."""
+        """Yields the rows in the envelopes, and the envelopes that are passed on unopened."""
         settle()
         try:
             for arrived in batches:
                 kinds = arrived.column("kind").to_pylist()
                 for kind, payload in zip(kinds, arrived.column("payload"), strict=True):
                     if kind == KIND or is_numbered(kind):
-                        yield self._closed(kind, payload)
+                        yield self._unopened(kind, payload)
                     elif kind in self.written:
-                        yield self._closed(self.written[kind], payload)
+                        yield self._unopened(self.written[kind], payload)
                     if kind == self.unpack.kind:
                         yield from self._rows(payload.as_buffer())
         except PanewiseError:
             hide_traceback()
             raise
 
-    def _closed(self, kind: str, payload: pa.Scalar) -> pa.RecordBatch:
+    def _unopened(self, kind: str, payload: pa.Scalar) -> pa.RecordBatch:
         schema = self.columns.schema
         none = [pa.nulls(1, column.type) for column in list(schema)[:-1]]
         envelope = pa.array([{"kind": kind, "payload": payload.as_py()}], type=schema.field(PROGRESS).type)

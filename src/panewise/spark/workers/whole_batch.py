@@ -34,7 +34,10 @@ def whole_batch(
 
 
 def of_shard(work: Callable[[int, ShardBatch], pa.Table]) -> Callable[[Any, pa.Table], pa.Table]:
-    """Returns the function that Spark calls with a shard and its envelopes, given what is done with these."""
+    """Returns the function that Spark calls with a shard and its envelopes.
+
+    `work` makes the result from the number of the shard and the opened envelopes.
+    """
 
     def run(key: Any, table: pa.Table) -> pa.Table:
         envelopes = zip(table.column("kind").to_pylist(), table.column("payload").to_pylist(), strict=True)

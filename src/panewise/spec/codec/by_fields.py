@@ -157,7 +157,10 @@ class Decoder:
         return self.one_of(inner or (kind,), value, where)
 
     def _reader(self, kind: Any) -> ReadValue:
-        """Returns what reads a type. That of a form is called at once: nested conditions need the stack."""
+        """Returns the function that reads a type.
+
+        The reader of a form is returned itself, without a call around it: nested conditions need the stack.
+        """
         form = kind if isinstance(kind, Form) else self._forms.get(kind, _BY_FIELDS)
         return form.read or (lambda decoder, value, where: decoder.read(kind, value, where))
 

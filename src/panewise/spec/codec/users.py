@@ -11,7 +11,7 @@ from panewise.spec.windows.custom import Custom
 
 
 class _Any(dict[str, Any]):
-    """Contains what a function makes for every name."""
+    """A dict that has a value for every name: the one that a function makes for it."""
 
     def __init__(self, make: Callable[[str], Any]) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ def _merge_aggregate(name: str) -> UserMergeAggregate:
 
 
 class AnyListener(dict[str, WindowListener]):
-    """Stands for a listener of every name, with the outputs that the document gives it."""
+    """Has a listener of every name. Its outputs are those that the document gives it."""
 
     def __contains__(self, name: object) -> bool:
         return True

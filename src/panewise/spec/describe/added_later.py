@@ -20,5 +20,7 @@ def of_added(aggregates: Iterable[Any]) -> list[str]:
     ['  Null in a pane with rows from before the aggregate was added: most.']
     """
     known = [(aggregate.added, aggregate.name) for aggregate in aggregates]
-    names = {added: tuple(name for of, name in known if of == added) for added in _WORDS}
-    return [f"  {_WORDS[added].capitalize()}: {listed(of)}." for added, of in names.items() if of]
+    names = {added: tuple(name for way, name in known if way == added) for added in _WORDS}
+    return [
+        f"  {_WORDS[added].capitalize()}: {listed(columns)}." for added, columns in names.items() if columns
+    ]

@@ -35,7 +35,9 @@ def idle_sides(spec: TwoSided) -> list[str]:
 
 
 def passed(us: int, other: Side) -> str:
-    """Returns how far after a row the watermark of the other side is when it has passed `us` after the row.
+    """Returns in words where, relative to a row, the watermark of the other side must be.
+
+    The horizon of that side has then passed `us` microseconds after the row.
 
     >>> passed(0, Side()), passed(-5, Side())
     ('after', 'less than 5 microseconds before')

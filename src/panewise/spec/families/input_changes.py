@@ -39,7 +39,10 @@ INPUT_CHANGES: Final[Mapping[str, Check]] = MappingProxyType(
 
 
 def of_side(name: str, more: tuple[str, ...] = ()) -> Check:
-    """Returns what refuses a change of a side, except of the fields of its input and of `more` fields."""
+    """Returns the check of a change of a side.
+
+    Only the fields of its input, and the fields `more`, may change.
+    """
     allowed = (*more, *INPUT_CHANGES)
 
     def check(old: Any, new: Any) -> str | None:

@@ -24,7 +24,7 @@ def _trigger(old: WindowOperator, new: WindowOperator) -> str | None:
             "sliding windows that may have fired early need a trigger that may fire early, "
             f"such as {_RARELY} (semantics 47.18)"
         )
-    never = (isinstance(of.trigger, Never) and of.accumulation == "discarding" for of in (old, new))
+    never = (isinstance(spec.trigger, Never) and spec.accumulation == "discarding" for spec in (old, new))
     if [*never] == [False, True]:
         return f"discarding sliding windows cannot change to Never(), but to {_RARELY} (semantics 47.18)"
     return None

@@ -127,7 +127,7 @@ class _Aggregates(Content):
     def attempt(self, arrival: Arrival, floor: int) -> None:
         if self._results.is_safe:
             return
-        groups = self._state.grid.before(self._state.windows, arrival, floor)
+        groups = self._state.grid.present_parts(self._state.windows, arrival, floor)
         if not self._from_messages:
             self._results.check(groups, arrival.message)
             return

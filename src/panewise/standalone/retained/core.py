@@ -94,7 +94,7 @@ class WindowCore(Core):
         for window in self._content.include(placement.windows, arrival):
             state.updates.pending(window, state.progress.clock)
         for window in placement.windows:
-            state.windows.touch(window)
+            state.windows.mark_changed(window)
         self._update(placement.windows)
         opens_tuple = bool(placement.opened) and not state.settings.by_time
         return "future" if opens_tuple and arrival.number else kind
@@ -198,7 +198,7 @@ class WindowCore(Core):
     def _fire(self, window: RetainedWindow, firing: Firing) -> None:
         output = self._content.output(window, firing)
         window.note_emission(incomplete=self.state.restoring)
-        self.state.windows.touch(window)
+        self.state.windows.mark_changed(window)
         self._emit(output)
 
     def _emit(self, output: WindowOutput | None) -> None:

@@ -48,15 +48,15 @@ class WindowFiles:
     ) -> None:
         self._made_with = json.loads(json.dumps(made_with))
         self._on_write, self._in_memory = on_write, directory is None
-        place = None if directory is None else directory_of("store", directory)
-        if place is not None and _is_store(place / "messages") and not _is_store(place / "metadata"):
-            fault, rule = f"messages in {place}, and no metadata", "messages are stored beside their metadata"
+        path = None if directory is None else directory_of("store", directory)
+        if path is not None and _is_store(path / "messages") and not _is_store(path / "metadata"):
+            fault, rule = f"messages in {path}, and no metadata", "messages are stored beside their metadata"
             raise StoreError(fault, rule, RESTORE)
-        self._metadata: OrderedMap = PlainMemoryMap() if place is None else _opened(place / "metadata")
+        self._metadata: OrderedMap = PlainMemoryMap() if path is None else _opened(path / "metadata")
         self.messages: MessageStore | None = None
         try:
             self.header = self._read_header()
-            at = None if place is None else place / "messages"
+            at = None if path is None else path / "messages"
             if layout is None and at is not None and at.exists():
                 fault = f"settings without a message store, and messages in {at}"
                 rule = "a store is opened with the settings that made it"
@@ -186,13 +186,16 @@ class WindowFiles:
         self.header = self._read_header()
 
     def _copied(self, copy: bytes | None, kind: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Returns the entries of a kind in a copy, without what their keys begin with."""
+        """Returns the entries of a kind in a copy, without the prefix of their keys."""
         if copy is not None:
             for key, data in self._metadata.scan(copy + kind, prefix_end(copy + kind)):
                 yield key[len(copy) + len(kind) :], data
 
     def forget(self, removed: set[bytes]) -> None:
-        """Deletes removed windows in memory at once: nothing returns to them, and nobody may ever flush."""
+        """Deletes removed windows at once if the state is in memory.
+
+        No restart needs them, and the caller may never flush.
+        """
         if self._in_memory:
             for key in removed:
                 self._metadata.delete(key)
@@ -230,7 +233,7 @@ class WindowFiles:
 
 
 def _copy(name: str) -> bytes:
-    """Returns what the keys of a copy begin with. No name's bytes are the beginning of another one's."""
+    """Returns the prefix of the keys of a copy. No prefix is the beginning of another name's."""
     return _COPY + encode_key(name)
 
 

@@ -1,4 +1,4 @@
-"""Makes a window of metadata that a caller puts."""
+"""Makes a window from metadata that a caller puts."""
 
 from dataclasses import replace
 from typing import NoReturn

@@ -45,7 +45,9 @@ class Grid(ABC):
         """Returns the windows of a message. It opens and merges windows, and covers the message."""
 
     @abstractmethod
-    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
+    def present_parts(
+        self, windows: RetainedTable, arrival: Arrival, floor: int
+    ) -> list[list[RetainedWindow]]:
         """Returns for each window that `place` would return the present windows that become a part of it."""
 
     def is_out(self, windows: RetainedTable, arrival: Arrival, floor: int) -> bool:
@@ -65,7 +67,7 @@ class Grid(ABC):
 
 
 def grid_of(settings: AggregatorSettings) -> Grid:
-    """Returns the windows that the settings describe."""
+    """Returns the grid of the windows that the settings describe."""
     if settings.session_key is not None:
         return _TimeSessions(settings) if settings.by_time else _TupleSessions(settings)
     return _TimeGrid(settings) if settings.by_time else _TupleGrid(settings)
@@ -105,7 +107,9 @@ class _TimeGrid(Grid):
             placement.windows.append(window)
         return placement
 
-    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
+    def present_parts(
+        self, windows: RetainedTable, arrival: Arrival, floor: int
+    ) -> list[list[RetainedWindow]]:
         present = (windows.at((start, b"")) for start in self._starts(arrival.time, floor))
         return [[] if window is None else [window] for window in present]
 
@@ -154,7 +158,9 @@ class _TupleGrid(Grid):
             containing.append(window)
         return containing[::-1]
 
-    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
+    def present_parts(
+        self, windows: RetainedTable, arrival: Arrival, floor: int
+    ) -> list[list[RetainedWindow]]:
         opens: list[list[RetainedWindow]] = [[]] if arrival.number % self._step == 0 else []
         return [[window] for window in self._containing(windows, arrival)] + opens
 
@@ -199,7 +205,9 @@ class _TimeSessions(Grid):
         grown = [] if before == (window.start, window.end) else [window]
         return Placement([window], grown=grown, merged=replaced)
 
-    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
+    def present_parts(
+        self, windows: RetainedTable, arrival: Arrival, floor: int
+    ) -> list[list[RetainedWindow]]:
         return [self._touching(windows, arrival)]
 
     def is_out(self, windows: RetainedTable, arrival: Arrival, floor: int) -> bool:
@@ -232,5 +240,7 @@ class _TupleSessions(Grid):
         window.bound(window.last_time + 1, arrival.number + self._most + 1)
         return placement
 
-    def before(self, windows: RetainedTable, arrival: Arrival, floor: int) -> list[list[RetainedWindow]]:
+    def present_parts(
+        self, windows: RetainedTable, arrival: Arrival, floor: int
+    ) -> list[list[RetainedWindow]]:
         return [self._last(windows, arrival)]

@@ -19,7 +19,10 @@ from panewise.standalone.retained.window import RetainedWindow
 
 
 class WindowRetention:
-    """Finds expired windows of a table. The floor is in the progress, without the retention by time."""
+    """Finds expired windows of a table.
+
+    The progress has the floor as of the windows that have expired; the retention by time may be ahead of it.
+    """
 
     def __init__(self, settings: AggregatorSettings, windows: RetainedTable, progress: Progress) -> None:
         self._size, self._us = settings.retention_size, settings.retained_us

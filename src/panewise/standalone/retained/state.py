@@ -1,4 +1,10 @@
-"""The state of retained windows: the windows, their messages, and how far the operator has come."""
+"""The state of retained windows: the windows, their messages, and how far the operator has come.
+
+Invariant: the messages of the state are the stored ones that have offsets up to the mark and are not retired.
+After a failure the store may have others, which are never returned.
+Cost: all windows are in memory, and messages only in their store. To load a state takes a pass over the
+windows and, with sessions, over the messages.
+"""
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
@@ -178,7 +184,8 @@ class RetainedState:
         """Retires the messages before the first one that a window of a fixed size can contain."""
         if self.retirements is not None and self.progress.mark is not None:
             floor = self.retention.expired_until
-            if self.settings.by_time:  # a longer retention later opens no window whose messages are deleted
+            if self.settings.by_time:
+                # So a longer retention, set later, opens no window whose messages are deleted.
                 self.progress.raise_floor([floor])
             position = self.grid.first_position(self.windows, floor, self.progress.mark)
             if position > MIN_INSTANT:

@@ -146,9 +146,9 @@ class RetainedTable:
         self._windows[window.place] = window
         if window.session_key is not None:
             self._sessions.setdefault(window.place[1], SortedDict())[window.start] = window
-        self.touch(window)
+        self.mark_changed(window)
 
-    def touch(self, window: RetainedWindow) -> None:
+    def mark_changed(self, window: RetainedWindow) -> None:
         """Marks a window as changed."""
         self.changed[window.place] = window
 

@@ -75,7 +75,7 @@ class Updates:
         """Returns why a window emits, None if it does not. It marks the window as full."""
         became_full = not window.full and window.note_full(progress)
         if became_full:
-            self._windows.touch(window)
+            self._windows.mark_changed(window)
         if window.pending_since is None:
             return None
         if became_full:
