@@ -125,7 +125,7 @@ def window_of_rows(stage: QueryStage) -> Any:
     if isinstance(stage, WindowsStage):
         return stage.spec.ports[INPUT].window
     if isinstance(stage, JoinStage) and match_parts(stage.match).windows_end(stage.match):
-        return stage.match.window
+        return match_parts(stage.match).window(stage.match)
     return None
 
 
