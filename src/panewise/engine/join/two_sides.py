@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any, ClassVar, Final, Protocol, Self, cast
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
 import polars as pl
 
@@ -36,6 +36,7 @@ from panewise.state.manifest import REPORTS, SINCE, Checks, check_fields, checke
 FLOORS: Final = {LEFT: "floor_left", RIGHT: "floor_right"}
 CEILINGS: Final = {LEFT: "ceiling_left", RIGHT: "ceiling_right"}
 FLOOR: Final = "floor"  # the same for windows of both sides (semantics 47.19)
+T = TypeVar("T", bound=StoredTable)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,15 +106,20 @@ class JoinState(SidesState):
 
     def rows(self, name: str) -> RowsByKey:
         """Returns a table whose rows are looked up by key and time."""
-        return cast(RowsByKey, self.tables[name])
+        return self._table(name, RowsByKey)
 
     def latest(self, name: str) -> LatestByKey:
         """Returns a table of which only the latest rows of each key are looked up."""
-        return cast(LatestByKey, self.tables[name])
+        return self._table(name, LatestByKey)
 
     def queue(self, name: str) -> TimeQueue:
         """Returns a table whose rows wait for a watermark."""
-        return cast(TimeQueue, self.tables[name])
+        return self._table(name, TimeQueue)
+
+    def _table(self, name: str, kind: type[T]) -> T:
+        table = self.tables[name]
+        assert isinstance(table, kind)
+        return table
 
 
 def read_clocks(header: Mapping[str, Any]) -> JoinClocks:
