@@ -44,6 +44,16 @@ def _folders_of(family: Family) -> tuple[str, ...]:
 
 # The families that a specification of a family consists of. Its files may ask for these, too.
 NESTED = {CHAIN: {WINDOWS}, WINDOWED_JOIN: {JOIN, WINDOWS, CHAIN}, COGROUP: {WINDOWS}}
+# Other families whose parts a family loads.
+LOADED = NESTED | {COGROUP: {WINDOWS, JOIN}}  # the inputs of a cogroup are read as the sides of a join
+# The families that load engine/windowing: their rows, or those of a match of joins, are in windows.
+IN_WINDOWS = {WINDOWS, CHAIN, JOIN, WINDOWED_JOIN, COGROUP}
+# The tables of families outside of panewise/families.py, and why they are not parts of a family.
+TABLES = {
+    "sql/to_sql.py": "SQL writes only these families, and a specification knows no SQL",
+    "spark/results/by_family.py": "the classes are public, and families of other packages have FamilyResult",
+}
+NAMES = {name for name, value in vars(families).items() if isinstance(value, Family)}
 # Fields that only specifications of some families have: their own family, and other specifications.
 FIELDS = {"family", "first", "stages", "join", "window", "windows"}
 
@@ -77,6 +87,7 @@ def _called(call: ast.Call) -> str | None:
     return call.func.id if isinstance(call.func, ast.Name) else None
 
 
+@cache
 def names_of(path: Path) -> dict[str, Any]:
     """Returns what a file imports by name from panewise."""
     found: dict[str, Any] = {}
@@ -87,18 +98,31 @@ def names_of(path: Path) -> dict[str, Any]:
     return found
 
 
+def value_of(path: Path, name: str) -> Any:
+    """Returns the value of a name in a file, which may have points; None if it is not known."""
+    first, _, rest = name.partition(".")
+    own = vars(import_module(module_of(path))) if path.stem != "__main__" else {}
+    value = names_of(path).get(first, own.get(first))
+    for attribute in rest.split(".") if rest else ():
+        value = getattr(value, attribute, None)
+    return value
+
+
 def families_asked(all_nodes: Iterator[ast.AST] | tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
     """Yields line and name of what asks for a family or for a field that only some have.
 
-    These are comparisons of the attribute `family`, arguments of `is_specification`, and `getattr` and
-    `hasattr` of such a field by its name.
+    These are comparisons of the attribute `family` or of its name, arguments of `is_specification`, and
+    `getattr` and `hasattr` of such a field by its name. A specification that is compared with one of its
+    ports asks whether other stages follow it.
     """
     for node in all_nodes:
         match node:
-            case ast.Compare(left=ast.Attribute(attr="family"), comparators=compared):
+            case ast.Compare(left=left, comparators=compared) if is_family(left):
                 yield from ((node.lineno, ast.unparse(name)) for name in compared)
-            case ast.Compare(left=name, comparators=[ast.Attribute(attr="family")]):
+            case ast.Compare(left=name, comparators=[compared]) if is_family(compared):
                 yield node.lineno, ast.unparse(name)
+            case ast.Compare(left=left, comparators=compared) if any(map(is_port, (left, *compared))):
+                yield node.lineno, "a port by its value"
             case ast.Call(func=ast.Name(id="is_specification"), args=[_, *names]):
                 yield from ((node.lineno, ast.unparse(name)) for name in names)
             case ast.Call(
@@ -108,8 +132,38 @@ def families_asked(all_nodes: Iterator[ast.AST] | tuple[ast.AST, ...]) -> Iterat
                     yield node.lineno, f"the field {field!r}"
 
 
+def is_family(node: ast.AST) -> bool:
+    """Returns whether an expression is the attribute `family`, or the name of this family."""
+    if isinstance(node, ast.Attribute) and node.attr == "name":
+        node = node.value
+    return isinstance(node, ast.Attribute) and node.attr == "family"
+
+
+def is_port(node: ast.AST) -> bool:
+    """Returns whether an expression is a port of a specification, as in `spec.ports[INPUT]`."""
+    ports = node.value if isinstance(node, ast.Subscript) else None
+    return isinstance(ports, ast.Attribute) and ports.attr == "ports"
+
+
+def families_tabled(all_nodes: Iterator[ast.AST] | tuple[ast.AST, ...]) -> Iterator[tuple[int, str]]:
+    """Yields line and name of what may be a family and is the key of a dict, itself or by its name."""
+    for node in all_nodes:
+        for key in node.keys if isinstance(node, ast.Dict) else ():
+            name = "" if key is None else ast.unparse(key).removesuffix(".name")
+            if name.rpartition(".")[2] in NAMES:
+                yield node.lineno, name
+
+
+def tabled(path: Path) -> Iterator[tuple[int, str]]:
+    """Yields line and name of the families of other files that are keys of a dict in this file."""
+    for line, name in families_tabled(nodes(path)):
+        if isinstance(value_of(path, name), Family) and not may_ask(path, name):
+            yield line, name
+
+
 def may_ask(path: Path, name: str) -> bool:
     """Returns whether a file may ask for a family, which is given by its name in panewise/families.py."""
+    name = name.removesuffix(".name").rpartition(".")[2]
     own = {family for family in FAMILIES if is_own(path, family)}
     nested = {family for owner in own for family in NESTED.get(owner, ())}
     return getattr(families, name, None) in own | nested
@@ -117,22 +171,16 @@ def may_ask(path: Path, name: str) -> bool:
 
 def comparisons(path: Path) -> Iterator[str]:
     """Yields a fault for each family that a file asks for without a class."""
-    if shown(path) != "spec/protocol.py":  # is_specification is there
-        for line, name in families_asked(nodes(path)):
-            if not may_ask(path, name):
-                yield f"{shown(path)}:{line}: asks for {name}"
+    asked = families_asked(nodes(path)) if shown(path) != "spec/protocol.py" else ()  # with is_specification
+    others = [(line, name) for line, name in asked if not may_ask(path, name)]
+    for line, name in (*others, *(tabled(path) if shown(path) not in TABLES else ())):
+        yield f"{shown(path)}:{line}: asks for {name}"
 
 
 def questions(path: Path) -> Iterator[str]:
     """Yields a fault for each class of a family that a file asks for, if it is not of that family."""
-    asked = list(classes_asked(nodes(path)))
-    known = names_of(path) if asked else {}
-    own = vars(import_module(module_of(path))) if asked and path.stem != "__main__" else {}
-    for line, name in asked:
-        first, _, rest = name.partition(".")
-        value = known.get(first, own.get(first))
-        for attribute in rest.split(".") if rest else ():
-            value = getattr(value, attribute, None)
+    for line, name in classes_asked(nodes(path)):
+        value = value_of(path, name)
         family = family_of(value) if isinstance(value, type) else None
         if family is not None and not is_own(path, family):
             yield f"{shown(path)}:{line}: asks for {name} of {family.name}"
@@ -165,9 +213,20 @@ def test_comparisons_are_found() -> None:
 if spec.family == OVER or CHAIN is not spec.family:
     getattr(type(spec.first), "family", None), getattr(spec, "join", spec), getattr(spec, name)
 is_specification(spec, POLICY)
+spec.family.name == JOIN.name, "windows" != spec.family.name
+spec.ports[INPUT] is spec
+{COGROUP: 1, families.DEDUPLICATE.name: 2, INPUT: 3}
 """
-    found = {name for _, name in families_asked(ast.walk(ast.parse(source)))}
-    assert found == {"OVER", "CHAIN", "the field 'family'", "the field 'join'", "POLICY"}
+    tree = tuple(ast.walk(ast.parse(source)))
+    found = {name for _, name in families_asked(tree)}
+    fields = {"the field 'family'", "the field 'join'"}
+    assert found == {"OVER", "CHAIN", "POLICY", "JOIN.name", "'windows'", "a port by its value"} | fields
+    assert {name for _, name in families_tabled(tree)} == {"COGROUP", "families.DEDUPLICATE"}
+
+
+def test_the_tables_are_there() -> None:
+    for name in TABLES:
+        assert [*tabled(SRC / name)], name
 
 
 def test_each_family_has_classes_of_all_kinds() -> None:
@@ -193,22 +252,13 @@ def test_each_family_supplies_all_parts() -> None:
             assert part(reference) is not None
 
 
-@pytest.mark.parametrize(
-    ("module", "not_loaded"),
-    [
-        ("panewise.engine.over.family", ("windowing", "windows", "chain", "policy")),
-        ("panewise.engine.policy.family", ("windowing", "windows", "chain", "over")),
-        ("panewise.engine.deduplicate.family", ("windowing", "windows", "chain", "over", "policy", "join")),
-        ("panewise.engine.windows.family", ("chain", "over", "policy")),
-    ],
-)
-def test_a_family_loads_nothing_of_another(module: str, not_loaded: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
+def test_a_family_loads_nothing_of_another(family: Family) -> None:
     """An OVER operator loads no trigger, no session and no sliding window."""
-    program = f"import sys, {module}; print(*sorted(sys.modules))"
+    others = {other.name for other in set(FAMILIES) - {family} - LOADED.get(family, set())}
+    not_loaded = others if family in IN_WINDOWS else others | {"windowing"}
+    program = f"import sys, {family.engine.partition(':')[0]}; print(*sorted(sys.modules))"
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    folders = tuple(f"panewise.engine.{folder}" for folder in not_loaded)
-    assert [
-        name
-        for name in ran.stdout.split()
-        if name in folders or name.startswith(tuple(f"{one}." for one in folders))
-    ] == []
+    loaded = {name.removeprefix("panewise.engine.").split(".")[0] for name in ran.stdout.split()}
+    assert loaded & not_loaded == set()
+    assert family.name in loaded

@@ -303,6 +303,18 @@ def test_windows_over_the_end_of_windows() -> None:
     assert rows.input.spec.ports["input"].timestamp == "window_time"
 
 
+@pytest.mark.parametrize(("end", "timestamp"), [("window_time", "window_time"), ("window_end", "end")])
+def test_windows_over_the_end_of_windows_of_a_chain(end: str, timestamp: str) -> None:
+    """semantics 46.18"""
+    first = f"SELECT k, j, window_start, window_end, window_time, count(*) AS n {TUMBLE} {GROUP}, j"
+    chain = f"SELECT k, {end} AS at, max(n) AS n FROM ({first}) {GROUP}"
+    stage = windows(f"SELECT sum(n) AS n FROM ({chain}) GROUP BY window(at, '1 day')")
+    assert stage.spec.ports["input"].event_time == "timestamp"
+    assert isinstance(stage.input, WindowsStage)
+    assert isinstance(stage.input.spec, pw.Chain)
+    assert stage.input.spec.first.timestamp == timestamp
+
+
 @pytest.mark.parametrize("time", ["window", "window_time(window)"])
 def test_sparks_windows_over_windows(time: str) -> None:
     """semantics 46.18"""

@@ -61,6 +61,14 @@ def test_the_event_time_of_a_window_of_cql() -> None:
     assert (marked.own_time, marked.spec.ports["input"].event_time) == (False, "ts")
 
 
+def test_the_contents_of_a_window_of_cql_that_retracts() -> None:
+    """semantics 46.26"""
+    stage = compile_sql("RSTREAM(SELECT sum(v) AS s FROM t [RANGE 1 HOUR] EMIT CHANGES, RETRACTING)").stage
+    assert isinstance(stage, WindowsStage)
+    assert stage.spec.ports["input"].accumulation == "accumulating"
+    assert ([column.name for column in stage.outputs], stage.having) == (["s"], None)
+
+
 def test_rows_of_a_window_of_cql_are_the_rows_of_the_table() -> None:
     """semantics 46.23, 46.26"""
     stage = compile_sql("ISTREAM(SELECT v FROM t [NOW] WHERE v > 1)").stage

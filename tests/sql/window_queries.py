@@ -157,4 +157,12 @@ QUERIES: Final[list[tuple[str, list[tuple[Any, ...]]]]] = [
         UNION ALL SELECT window_start, w FROM TUMBLE(u, ts, INTERVAL '5' MINUTES) WHERE w > 10""",
         [(at(6), 2), (at(6), 5), (at(6), 3), (at(5), 20), (at(10), 30)],
     ),
+    (  # windows over the panes of a chain
+        f"""SELECT window_start AS s, sum(v) AS v FROM TUMBLE(TABLE (
+            SELECT window_time AS at, max(v) AS v
+            FROM (SELECT k, window_start, window_end, window_time, sum(v) AS v FROM {T} GROUP BY k, window_start, window_end)
+            GROUP BY window_start, window_end), DESCRIPTOR(at), INTERVAL '10' MINUTES)
+        GROUP BY window_start, window_end""",
+        [(at(0), 6), (at(10), 3)],
+    ),
 ]

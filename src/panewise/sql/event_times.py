@@ -13,13 +13,13 @@ from sqlglot import exp
 from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.families import INPUT
-from panewise.spec import AfterWatermark, Chain, Global, Tumbling, WindowOperator, counted
+from panewise.spec import AfterWatermark, Global, Tumbling, counted
+from panewise.spec.operators.chain import respecified
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.parsing.syntax import Expr, TextSpan
 from panewise.sql.stage_columns import is_star
 from panewise.sql.stages import JoinStage, OutputColumn, QueryStage, Referring, RowsStage, WindowsStage
 from panewise.sql.windows.bound_columns import STRUCT, bound_columns
-from panewise.sql.windows.compiler import is_first, respecified
 from panewise.sql.windows.panes import END
 from panewise.sql.windows.window_functions import WindowSyntax, identifies
 
@@ -54,7 +54,7 @@ def _timed_output(stage: RowsStage | WindowsStage, name: str) -> tuple[QueryStag
         unchanged = inner is stage.input
         return (stage, name) if unchanged else (_passing(replace(stage, input=inner), time), time)
     timestamp = "window_time" if output.text.strip("`") == stage.struct else _TIMES.get(output.text)
-    if timestamp is None or not is_first(stage.spec):
+    if timestamp is None:
         return stage, name
     return _passing(replace(stage, spec=respecified(stage.spec, timestamp=timestamp))), TIMESTAMP
 
@@ -125,7 +125,7 @@ def window_of_rows(stage: QueryStage) -> Any:
     if isinstance(stage, WindowsStage):
         return stage.spec.ports[INPUT].window
     if isinstance(stage, JoinStage) and match_parts(stage.match).windows_end(stage.match):
-        return stage.match.window
+        return match_parts(stage.match).window(stage.match)
     return None
 
 
@@ -145,7 +145,7 @@ def with_timestamp(stage: QueryStage) -> tuple[QueryStage, str] | None:
         return _timed_window_join(stage)
     if not isinstance(stage, WindowsStage) or not _fires_once(stage.spec.ports[INPUT]):
         return None
-    stamped = replace(stage, spec=_stamped(stage.spec))
+    stamped = replace(stage, spec=respecified(stage.spec, timestamp="window_time"))
     if stage.ranked is None:
         return _passing(stamped), TIMESTAMP
     if not identifies(stage.spec.ports[INPUT].window, {*bound_columns(stage).values()} - {STRUCT}):
@@ -168,10 +168,3 @@ def _fires_once(windows: Any) -> bool:
         return False
     once = isinstance(windows.trigger, AfterWatermark) and windows.trigger.early is None
     return once and windows.allowed_lateness == Duration(0)
-
-
-def _stamped(spec: WindowOperator | Chain) -> Any:
-    if is_first(spec):
-        return respecified(spec, timestamp="window_time")
-    chain: Any = spec
-    return replace(chain, first=respecified(chain.first, timestamp="window_time"))

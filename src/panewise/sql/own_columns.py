@@ -7,11 +7,11 @@ from typing import Any
 from panewise.errors import SqlError
 from panewise.families import INPUT
 from panewise.spec import parts
+from panewise.spec.operators.chain import respecified
 from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.reserved_names import renamed
 from panewise.sql.stages import WATERMARKED, JoinStage, WindowsStage
-from panewise.sql.windows.compiler import is_first, respecified
 
 
 def own_names(spec: Any, columns: Sequence[str], time: Callable[[], str]) -> dict[str, str]:
@@ -46,7 +46,7 @@ def with_window_time(stage: WindowsStage, time: str | None) -> WindowsStage:
     Raises:
         SqlError: if the input has none.
     """
-    if time is None or not is_first(stage.spec):
+    if time is None:
         rule = "a window of time has an event time"
         remedy = "write [RANGE 2 MINUTES ON ts], or add WATERMARK ts DELAY OF INTERVAL ... to the table"
         raise SqlError("a window of CQL", rule, remedy)

@@ -1,10 +1,11 @@
 """Rows that are retracted later: which stages have them, and what may read them (semantics 46.26, 46.102)."""
 
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Final
 
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
+from panewise.spec.operators.chain import needs_retractions, respecified
 from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import TextSpan
 from panewise.sql.stage_columns import is_star
@@ -60,18 +61,26 @@ def rows_with_op(stage: QueryStage, op: str) -> RowsStage:
     if not isinstance(stage, RowsStage) or stage.outputs is None or any(map(is_star, stage.outputs)):
         return RowsStage(stage, None, test, (OutputColumn("* EXCEPT (op)", None, "*"),))
     where = test if stage.where is None else f"({stage.where}) AND {test}"
-    return replace(stage, where=where, outputs=tuple(out for out in stage.outputs if out.name != "op"))
+    return replace(stage, where=where, outputs=_without_op(stage.outputs))
 
 
 def accumulating(stage: QueryStage) -> QueryStage | None:
-    """Returns a Top-N without retractions: each firing has all its rows. None for other rows."""
+    """Returns rows of windows without retractions: each firing has all its rows. None for other rows.
+
+    A chain whose results are only right with retractions keeps them: its insertions are these rows.
+    """
     if isinstance(stage, RowsStage):
         inner = accumulating(stage.input)
-        outputs = stage.outputs
-        if outputs is not None:
-            outputs = tuple(output for output in outputs if output.name != "op")
-        return None if inner is None else replace(stage, input=inner, outputs=outputs)
-    if not isinstance(stage, WindowsStage) or stage.ranked is None:
+        return None if inner is None else replace(stage, input=inner, outputs=_without_op(stage.outputs))
+    if not isinstance(stage, WindowsStage):
         return None
-    spec: Any = replace(cast(Any, stage.spec), accumulation="accumulating")
+    if needs_retractions(stage.spec):
+        return rows_with_op(stage, "+")
+    spec = respecified(stage.spec, accumulation="accumulating")
+    if stage.ranked is None:
+        return replace(stage, spec=spec, outputs=_without_op(stage.outputs) or ())
     return replace(stage, spec=spec, ranked=replace(stage.ranked, retracts=False))
+
+
+def _without_op(outputs: tuple[OutputColumn, ...] | None) -> tuple[OutputColumn, ...] | None:
+    return None if outputs is None else tuple(output for output in outputs if output.name != "op")

@@ -199,7 +199,10 @@ def _input_with_joins(select: Select, source: Source, scope: QueryScope) -> Oper
 
 
 def unbounded(source: Source, scope: QueryScope) -> Endless | None:
-    """Returns what is said about a join of Spark's if both sides are streams, None without a join."""
+    """Returns the message for a join of Spark's that joins two streams without a range of time.
+
+    None if the source is no join.
+    """
     if not isinstance(source, Join):
         return None
     rule = "rows joined without a range of time do not expire, and none is counted as late or invalid"

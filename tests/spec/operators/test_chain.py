@@ -10,6 +10,7 @@ from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec.codec import changed_fields, complete, from_dict, from_json, to_dict, to_json
 from panewise.spec.describe import describe
+from panewise.spec.operators.chain import last_stage, needs_retractions, respecified, stages_of
 
 TOTAL = F.sum("n").alias("total")
 
@@ -36,6 +37,24 @@ def test_a_chain_is_a_value() -> None:
     assert CHAIN.keys == ()
     assert CHAIN.columns_read == first().columns_read
     assert (CHAIN.ports[INPUT], first().ports[INPUT]) == (first(), first())
+
+
+def test_an_operator_and_a_chain_are_read_and_changed_alike() -> None:
+    """The stages choose the accumulation if it was not given (semantics 30.4)."""
+    assert (stages_of(first()), last_stage(first())) == ((), first())
+    assert (stages_of(CHAIN), last_stage(CHAIN)) == (CHAIN.stages, CHAIN.stages[-1])
+    assert respecified(first(), timestamp="end") == first(timestamp="end")
+    assert respecified(CHAIN, timestamp="end") == pw.Chain(first(timestamp="end"), CHAIN.stages)
+    sessions = respecified(CHAIN, window=pw.Session(10))
+    assert sessions.ports[INPUT].accumulation == "retracting"
+    named = respecified(CHAIN, accumulation="discarding")
+    assert respecified(named, window=pw.Session(10)).ports[INPUT].accumulation == "discarding"
+    assert [needs_retractions(spec) for spec in (CHAIN, sessions, first(window=pw.Session(10)))] == [
+        False,
+        True,
+        False,
+    ]
+    assert needs_retractions(first().then(keys=["n"], aggregates=[TOTAL]))
 
 
 def test_the_default_accumulation_of_a_chain() -> None:

@@ -173,6 +173,10 @@ def test_each_match(match: Any, more: dict[str, Any], text: str) -> None:
     ("fields", "given"),
     [
         ({"match": AsOf("nearest")}, "match=AsOf"),
+        (
+            {"match": WindowedStreams(JoinWindow(pw.Hopping("2 hours", "1 hour")), JoinWindow(pw.rows(3)))},
+            "match=WindowedStreams",
+        ),
         ({"match": LastRows(time("1 hour"))}, "match=LastRows"),
         ({"match": Interval(None, 5, retain_rows=3)}, "match=Interval"),
         ({"match": Interval(0, 5, late="join")}, "match.late='join'"),

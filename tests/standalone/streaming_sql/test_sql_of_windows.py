@@ -142,3 +142,16 @@ def test_rows_of_sessions_in_steps() -> None:
     late = query.add(t=LEFT[:1]).late
     assert late.unnest("row").select("ts", "k", "v", "reason").rows() == [(at(1), "a", 1, "expired")]
     assert query.finish().rows.rows() == [("b", 3, at(11))]
+
+
+def test_the_first_panes_of_a_window_of_cql_have_the_event_time_of_its_input() -> None:
+    """semantics 46.19, 46.23"""
+    totals = (
+        "SELECT k, window_start, window_end, sum(v) AS s FROM r [RANGE 5 MINUTES SLIDE 5 MINUTES] GROUP BY k"
+    )
+    text = f"""WITH r AS (SELECT * FROM t WATERMARK ts DELAY OF INTERVAL '0' SECONDS)
+        SELECT k, s FROM (
+            SELECT k, s, ROW_NUMBER() OVER (PARTITION BY window_start, window_end ORDER BY s DESC) AS n
+            FROM ({totals}))
+        WHERE n <= 1"""
+    assert sql(text, t=LEFT).rows.rows() == [("a", 1), ("b", 5), ("b", 3)]

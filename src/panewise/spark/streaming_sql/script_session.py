@@ -56,7 +56,10 @@ def _cores(session: SparkSession) -> int | None:
 
 
 def keep_settings(session: SparkSession, settings: Mapping[str, str]) -> None:
-    """Makes settings again that have changed. Those that a session has from its start have not."""
+    """Sets these settings again where the session has another value.
+
+    Settings that Spark fixes at the start of a session cannot have changed.
+    """
     for key, value in settings.items():
         if key != _REMOTE and session.conf.get(key, None) != value:
             session.conf.set(key, value)
@@ -71,7 +74,7 @@ def settings_of(session: SparkSession, application: Application) -> dict[str, st
 
 @contextmanager
 def with_settings(session: SparkSession, settings: Mapping[str, str | None]) -> Iterator[None]:
-    """Gives a session these settings in the block, and its own ones afterwards."""
+    """Sets these settings in the block, and restores the session's own values afterwards."""
     own = {key: session.conf.get(key, None) for key in settings}
     _set(session, own, settings)
     try:
@@ -81,7 +84,7 @@ def with_settings(session: SparkSession, settings: Mapping[str, str | None]) -> 
 
 
 def _set(session: SparkSession, present: Mapping[str, str | None], wanted: Mapping[str, str | None]) -> None:
-    """Makes those settings that differ from the present ones."""
+    """Sets the wanted values that differ from the present ones; None unsets a setting."""
     for key, value in wanted.items():
         if value is None and present[key] is not None:
             session.conf.unset(key)

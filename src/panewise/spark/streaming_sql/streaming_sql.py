@@ -92,14 +92,17 @@ def _result(runner: Runner, filled: str, update: DurationLike | None = None) -> 
     except SpecError:
         if not says_windows(filled) and (query is None or query.last is None):
             return runner.plain()
-        batch = _of_spark(runner, filled)
+        batch = _spark_batch(runner, filled)
         if batch is None:
             raise
         return batch
 
 
-def _of_spark(runner: Runner, text: str) -> DataFrame | None:
-    """Returns what Spark makes of a text that panewise refuses; None if it is a stream, or is wrong."""
+def _spark_batch(runner: Runner, text: str) -> DataFrame | None:
+    """Returns the DataFrame that Spark makes of a text that panewise refuses.
+
+    None if Spark refuses it, too, or if it is a stream.
+    """
     if not is_sparks(text):
         return None
     try:

@@ -1,7 +1,7 @@
 """Chains: a window operator, and stages that inherit its windows and aggregate its panes (semantics 30)."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from panewise.errors import SpecError
@@ -134,6 +134,40 @@ class Chain(Shown):
     def measures(self, stage: Stage) -> tuple[Aggregate, ...]:
         """Returns the aggregates of a stage, and one for the timestamp if necessary (semantics 30.6)."""
         return with_timestamp(stage.aggregates, self.first.timestamp, "timestamp")
+
+
+def stages_of(spec: "WindowOperator | Chain") -> tuple[Stage, ...]:
+    """Returns the stages that follow the window operator: none if the specification is only this operator."""
+    return spec.stages if isinstance(spec, Chain) else ()
+
+
+def last_stage(spec: "WindowOperator | Chain") -> "WindowOperator | Stage":
+    """Returns the stage whose panes are emitted: the last one of a chain, or the window operator itself."""
+    return spec.stages[-1] if isinstance(spec, Chain) else spec
+
+
+def respecified(spec: "WindowOperator | Chain", **fields: Any) -> "WindowOperator | Chain":
+    """Returns a specification whose window operator has other fields.
+
+    If the accumulation was not given, it is still open: the stages of a chain choose it.
+
+    Raises:
+        SpecError: if a value breaks a rule, or the stages of a chain do not support it.
+    """
+    if isinstance(spec, Chain):
+        return Chain(_replaced(spec.first, fields), spec.stages)
+    return _replaced(spec, fields)
+
+
+def _replaced(first: "WindowOperator", fields: Mapping[str, Any]) -> "WindowOperator":
+    return replace(first, **({} if first.accumulation_given else {"accumulation": None}) | dict(fields))
+
+
+def needs_retractions(spec: "WindowOperator | Chain") -> bool:
+    """Returns whether the results of a chain are only right with retractions (semantics 30.4, 30.5)."""
+    first, stages = spec.ports[INPUT], stages_of(spec)
+    needed = chain_accumulation(first.window, first.aggregates, stages, only_updated=False)
+    return bool(stages) and needed == "retracting"
 
 
 def chain_accumulation(

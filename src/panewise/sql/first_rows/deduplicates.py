@@ -1,7 +1,7 @@
 """DISTINCT, and ROW_NUMBER() = 1 in the order of event time, as deduplications (semantics 46.33)."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from sqlglot import exp
 
@@ -18,7 +18,7 @@ from panewise.sql.sources import OperatorInput
 from panewise.sql.stages import DeduplicateStage, OutputColumn
 
 
-def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> tuple[Any, Any] | None:
+def order_of_first(pattern: Pattern, time: str | None, parser: QueryParser) -> tuple[str, str] | None:
     """Returns `by` and `keep` of the deduplication that a query is.
 
     None if it takes other rows, or has an order or an EMIT that a deduplication does not have.
@@ -101,7 +101,7 @@ class DeduplicateCompiler:
         """Returns the specification. With the event time as a key, the watermark ends its groups."""
         time = self.source.time
         bounded = time is not None and time.lower() in {name.lower() for name in keys}
-        within: Any = 1 if bounded else "unlimited"
+        within: int | Literal["unlimited"] = 1 if bounded else "unlimited"
         with self.parser.placing(self.select.span):
             return DeduplicateOperator(keys=keys, within=within, event_time=time, **more(), **self.options)
 

@@ -1,13 +1,12 @@
 """The first panes of each window, as a stage of a chain."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from sqlglot import exp
 
 from panewise import functions as F
-from panewise.spec import Chain
+from panewise.spec import Aggregate, Chain
 from panewise.spec.conditions.text import in_backticks
 from panewise.sql.expressions.column_syntax import star_of
 from panewise.sql.expressions.function_calls import column_name, plain_name, windows_in
@@ -50,7 +49,7 @@ def first_panes(
     lists, ties = tuple(aggregate.name for aggregate in aggregates), _ties(pattern, len(order))
     for name, column in zip(() if ties is None else ties.lists, order, strict=ties is not None):
         aggregates.append(F.top_n_by(column.column, order, n).alias(name))
-    spec = _spec(parser, pattern, before, {"keys": keys, "aggregates": aggregates})
+    spec = _spec(parser, pattern, before, keys, aggregates)
     constants = {name: in_backticks(column) for name, column in wanted.items() if column in keys}
     constants |= {name: _bound(of, chain) for name, of in listed if of.lower() in chain.ends}
     places: dict[str, Place] = dict.fromkeys(ranked, 1) | dict.fromkeys(constants, "other")
@@ -65,9 +64,11 @@ def _bound(name: str, chain: ChainCompiler) -> str:
     return STRUCT_TEXT if text.strip("`") == chain.before.struct else text
 
 
-def _spec(parser: QueryParser, pattern: Pattern, before: WindowsStage, fields: Mapping[str, Any]) -> Chain:
+def _spec(
+    parser: QueryParser, pattern: Pattern, before: WindowsStage, keys: list[str], aggregates: list[Aggregate]
+) -> Chain:
     with parser.placing(parser.span_of(pattern.window)):
-        return emitting(before.spec, pattern.emit, parser).then(**fields)
+        return emitting(before.spec, pattern.emit, parser).then(keys=keys, aggregates=aggregates)
 
 
 def _ties(pattern: Pattern, count: int) -> Ties | None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from sqlglot import exp
 
@@ -89,11 +89,10 @@ def pattern_of(select: Select, emit: Emit | None, parser: QueryParser) -> Patter
             continue
         limit = _limit(select.where, _reads(item.alias), parser)
         if limit is not None:
-            window: Any = item.expr.node
             emit, items = emit or query.emit, select.items
             hidden = _without_rank(items, item.alias, parser) and not _is_read(item.alias, limit[1])
             rank, shown = (None, None) if hidden else (item.alias, items)
-            return Pattern(inner, window, rank, *limit, source.alias, shown, emit)
+            return Pattern(inner, item.expr.node, rank, *limit, source.alias, shown, emit)
     return None
 
 
@@ -103,7 +102,7 @@ def pattern_is_possible(query: Query) -> bool:
     return isinstance(body, Select) and any(is_row_number(item.expr.node) for item in body.items)
 
 
-def is_row_number(node: exp.Expr) -> bool:
+def is_row_number(node: exp.Expr) -> TypeGuard[exp.Window]:
     """Returns whether an expression is ROW_NUMBER, RANK or DENSE_RANK over a window, without a frame."""
     return (
         isinstance(node, exp.Window)
@@ -140,7 +139,7 @@ def _is_read(name: str, condition: str | None) -> bool:
 def _of_qualify(select: Select, emit: Emit | None, parser: QueryParser) -> Pattern | None:
     assert select.qualify is not None
     calls = [node for node in windows_in(select.qualify.node) if is_row_number(node)]
-    window: Any = calls[0] if calls else None
+    window = calls[0] if calls else None
     rank = None
     for name, expr in select.aliases.items():
         node = expr.node
@@ -246,13 +245,15 @@ def _bound(node: exp.Expr, is_rank: Callable[[exp.Expr], bool]) -> int | None:
         node = exp.LTE(this=node.this, expression=node.args["high"])
     if not isinstance(node, (exp.LTE, exp.LT, exp.EQ, exp.GTE, exp.GT)):
         return None
-    left, right, kind = node.this, node.expression, type(node)
+    left, right = node.this, node.expression
+    kind: type[exp.Expr] = type(node)
     if is_rank(right):
-        mirrored: dict[Any, Any] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
+        mirrored: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
         left, right, kind = right, left, mirrored.get(kind, exp.NEQ)
     known = constant(right)
     if not is_rank(left) or known is None or not isinstance(known[0], int) or isinstance(known[0], bool):
         return None
     if kind is exp.EQ:
         return known[0] if known[0] == 1 or _is_ranking(left) else None
-    return {exp.LTE: known[0], exp.LT: known[0] - 1}.get(kind)
+    greatest: dict[type[exp.Expr], int] = {exp.LTE: known[0], exp.LT: known[0] - 1}
+    return greatest.get(kind)

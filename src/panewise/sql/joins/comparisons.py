@@ -53,7 +53,7 @@ class Conditions:
             self.keys.append(pair)
 
     def add_rest(self, nodes: Iterable[exp.Expr | None]) -> None:
-        """Adds conditions to the rest, of which each is there once."""
+        """Adds to the rest the conditions that are not in it yet."""
         known = {id(node) for node in self.rest}
         self.rest += {id(node): node for node in nodes if node is not None and id(node) not in known}.values()
 

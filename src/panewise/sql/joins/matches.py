@@ -1,14 +1,15 @@
 """The match that a join says: a range of time, an order of time, or the last rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, Literal, TypeVar
 
 from sqlglot import exp
 
 from panewise.chrono import Duration
 from panewise.errors import SqlError
 from panewise.spec import AsOf, Interval, LastRows, Latest
+from panewise.spec.operators.join.match import Match
 from panewise.spec.windows.size_in_rows import MOST_ROWS
 from panewise.sql.expressions.function_calls import NOW, function_name
 from panewise.sql.joins.comparisons import Compared, Conditions
@@ -18,7 +19,13 @@ from panewise.sql.joins.stream_matches import stream_match, stream_windows, upda
 from panewise.sql.joins.update_policies import UpdateSyntax
 from panewise.sql.parsing.syntax import HOWS, CqlWindow, Expr, Join, JoinedRows
 
-_CLOSED: Final[Any] = {(False, False): "both", (True, False): "right", (False, True): "left"}
+T = TypeVar("T")
+_CLOSED: Final[Mapping[tuple[bool, bool], Literal["both", "left", "right", "neither"]]] = {
+    (False, False): "both",
+    (True, False): "right",
+    (False, True): "left",
+    (True, True): "neither",
+}
 
 
 @dataclass(frozen=True)
@@ -28,7 +35,7 @@ class TimedMatch:
     `one_sided` says that a part of ON over one side selects rows, as it cannot be a condition of the join.
     """
 
-    match: Any
+    match: Match
     times: tuple[str | None, str | None]
     one_sided: bool = False
 
@@ -70,7 +77,7 @@ class MatchReader:
             return TimedMatch(self.checked(lambda: Interval(Duration(-lower.us), upper)), self.own)
         return self._as_of() if is_as_of(self.join) else self._interval()
 
-    def checked(self, make: Callable[[], Any]) -> Any:
+    def checked(self, make: Callable[[], T]) -> T:
         """Returns what `make` returns; an error of a specification gets the place of the join."""
         with self.columns.parser.placing(self.join.span):
             return make()
@@ -149,7 +156,7 @@ class MatchReader:
             missing = "lower" if not lower else "upper"
             raise self.fail(f"no {missing} bound", rule, "add one, such as b.ts <= a.ts + INTERVAL '1' DAY")
         low, high = max(lower), min(upper, key=lambda bound: (bound[0], not bound[1]))
-        closed = _CLOSED.get((low[1], high[1]), "neither")
+        closed = _CLOSED[low[1], high[1]]
         return TimedMatch(self.checked(lambda: Interval(low[0], high[0], closed)), times)
 
     def _as_of(self) -> TimedMatch:
@@ -162,7 +169,7 @@ class MatchReader:
         limits = [self._limit(bound, backward=backward) for bound in bounds if bound.shifted]
         exact = plain[0].kind in (exp.LTE, exp.GTE)
         tolerance = min(limits) if limits else None
-        strategy: Any = "backward" if backward else "forward"
+        strategy: Literal["backward", "forward"] = "backward" if backward else "forward"
         match = self.checked(lambda: AsOf(strategy, tolerance, allow_exact_matches=exact))
         return TimedMatch(match, times, one_sided=tolerance is None)
 

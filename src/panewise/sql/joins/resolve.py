@@ -10,6 +10,7 @@ from panewise.spec.conditions import as_condition
 from panewise.spec.conditions.nodes import columns_of_side
 from panewise.spec.conditions.text import in_backticks
 from panewise.spec.operators.join.columns import SIDES
+from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.spec.operators.panes import BOUNDS
 from panewise.spec.renaming import renamed_value
@@ -133,12 +134,13 @@ class _Resolver:
         ]
         return times if all(known) else (None, None)
 
-    def _match(self) -> Any:
-        if self.stage.deletes == (None, None):
-            return self.stage.match
+    def _match(self) -> Match:
+        match: Any = self.stage.match
         both = zip(SIDES, self.stage.deletes, strict=True)
         deletes = tuple(None if name is None else self._spelled(side, name) for side, name in both)
-        return replace(self.stage.match, deletes=deletes)
+        # Only a match that deletes rows has this field, and only tables of its joins have the option.
+        changed: Match = match if deletes == (None, None) else replace(match, deletes=deletes)
+        return changed
 
     def _check_times(self, times: tuple[str | None, str | None]) -> None:
         """Refuses a join by time, or one before such a join, whose rows have no event time."""

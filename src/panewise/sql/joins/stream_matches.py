@@ -14,7 +14,7 @@ def stream_windows(join: Join) -> tuple[CqlWindow | None, CqlWindow | None] | No
     return None if left is None and right is None else (left, right)
 
 
-def stream_match(left: CqlWindow | None, right: CqlWindow | None) -> Any:
+def stream_match(left: CqlWindow | None, right: CqlWindow | None) -> Interval | LastRows | WindowedStreams:
     """Returns the match of two windows: of rows that are in the windows of their tables at one time."""
     kinds = {_kind(window) for window in (left, right)}
     if "rows" not in kinds:

@@ -27,7 +27,7 @@ class SelectOverGroups:
         self.outer = [item for item in select.items if windows_in(item.expr.node)]
         expressions = select.group.expressions if select.group is not None else ()
         self.keys = {normal(parser.characters(expr.span)) for expr in expressions}
-        # What the inner SELECT has: the names, and the characters.
+        # By lower-case name, the columns of the inner SELECT: their names, and their characters in the text.
         self.columns: dict[str, tuple[str, TextSpan]] = {}
 
     def written(self) -> WrittenText:
@@ -90,7 +90,7 @@ class SelectOverGroups:
         text.add(f" AS {in_backticks(name)}", item.span.end)
 
     def _replaced(self, text: WrittenText, node: exp.Expr, span: TextSpan) -> None:
-        """Adds an expression, with names of the inner columns in the places of what the groups have."""
+        """Adds an expression. Parts that the groups compute are replaced by names of the inner columns."""
         parts = sorted(self._of_groups(node), key=lambda part: self.parser.span_of(part).start)
         names = {self.parser.span_of(part): in_backticks(self._column(part)) for part in parts}
         text.copy(self.parser.sql, span, names)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from panewise.spec.conditions import as_condition, sql_text
 from panewise.spec.describe import describe
 from panewise.spec.describe.join import EMITTED
+from panewise.spec.operators.chain import last_stage
 from panewise.spec.operators.join.match_parts import match_parts
 from panewise.sql.stages import (
     AssignedStage,
@@ -22,7 +23,6 @@ from panewise.sql.stages import (
     walk,
 )
 from panewise.sql.text.pieces import one_line
-from panewise.sql.windows.compiler import is_first
 
 _LATE = "emitted to the late output"
 _UNWRITTEN = "counted, and not written, as the table of the query has no option `late`"
@@ -79,17 +79,15 @@ def _operator_words(stage: SingleInputStage) -> Iterator[str]:
     if stage.having is not None:
         word = "QUALIFY" if isinstance(stage, OverStage) else "HAVING"
         yield f"{word}: emitted are the rows with {one_line(stage.having)}."
-    ranked = stage.ranked if isinstance(stage, WindowsStage) else None
-    if ranked is not None:
-        yield from _ranked_words(stage, ranked)
+    if isinstance(stage, WindowsStage) and stage.ranked is not None:
+        yield from _ranked_words(stage, stage.ranked)
     elif stage.outputs is not None:
         yield f"Columns: {_columns(stage.outputs)}."
 
 
-def _ranked_words(stage: SingleInputStage, ranked: Ranked) -> Iterator[str]:
+def _ranked_words(stage: WindowsStage, ranked: Ranked) -> Iterator[str]:
     """Yields the rows that a Top-N has of each pane, and their columns."""
-    spec = stage.spec if is_first(stage.spec) else stage.spec.stages[-1]
-    first = spec.aggregates[0]
+    first = last_stage(stage.spec).aggregates[0]
     order = (column for column in first.ranking if column.column != "all rows")
     shown = ", ".join(f"{column.column}{'' if column.ascending else ' DESC'}" for column in order)
     count = (

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from panewise.chrono import Duration
+from panewise.spec.operators.join.match import Match
 from panewise.sql.stages.inputs import PairStage, SparkStage
 
 
@@ -73,7 +74,7 @@ class JoinStage(PairStage):
     names: tuple[str, str]
     keys: tuple[tuple[str, str], ...]
     times: tuple[str | None, str | None]
-    match: Any
+    match: Match
     how: str
     condition: Any
     where: tuple[Referring, ...]

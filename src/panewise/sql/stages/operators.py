@@ -1,9 +1,9 @@
 """Stages that are operators over the rows of one stage."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from panewise.spec import Chain, DeduplicateOperator, OverOperator, WindowOperator
+from panewise.spec import Chain, DeduplicateOperator, OverOperator, Specification, WindowOperator
 from panewise.sql.stages.ranked import Ranked
 from panewise.sql.stages.stage import FollowingStage, OutputColumn, QueryStage
 
@@ -34,7 +34,7 @@ class SingleInputStage(FollowingStage):
     alias: str | None
     where: str | None
     computed: tuple[Computed, ...]
-    spec: Any
+    spec: Specification
     outputs: tuple[OutputColumn, ...] | None
     having: str | None = None
     naming: tuple[str, str] = ("", "")

@@ -35,9 +35,9 @@ def first_place(sql: str, *written: str) -> TextSpan | None:
 
 
 def placed(error: SpecError, sql: str) -> SqlError:
-    """Returns an error about a text with the place of what it names, if the text has that.
+    """Returns the error with the place in the text of what it names, if the text contains that.
 
-    An error that has a place in the text keeps it. One about a part of the text gets another one.
+    A place in this text stays; one in a part of it is replaced.
     """
     if isinstance(error, SqlError) and error.start is not None and error.sql == sql:
         return error

@@ -1,13 +1,13 @@
 """Windows over panes of other windows, as stages of a chain (semantics 46.18)."""
 
 from dataclasses import replace
-from typing import cast
 
 from sqlglot import exp
 
 from panewise.errors import SpecError
 from panewise.families import INPUT
 from panewise.spec import Chain, WindowOperator
+from panewise.spec.operators.chain import last_stage, respecified, stages_of
 from panewise.sql.expressions.function_calls import column_name, function_name
 from panewise.sql.input_columns import InputColumns
 from panewise.sql.parsing.emit import emission
@@ -15,7 +15,7 @@ from panewise.sql.parsing.parser import QueryParser
 from panewise.sql.parsing.syntax import Emit, Expr, Select, TextSpan
 from panewise.sql.stages import QueryStage, WindowsStage
 from panewise.sql.windows.bound_columns import folded
-from panewise.sql.windows.compiler import WindowCompiler, is_first, respecified
+from panewise.sql.windows.compiler import WindowCompiler
 from panewise.sql.windows.panes import END, Panes, PaneWindow
 from panewise.sql.windows.window_functions import WindowSyntax, identifies
 
@@ -64,7 +64,8 @@ class ChainCompiler(WindowCompiler):
         before: WindowsStage,
     ) -> None:
         self.before, self.known, ends = before, dict[str, str](), dict[str, str]()
-        columns = {column.lower(): column for column in (*before.spec.keys, *_aggregates(before.spec))}
+        aggregates = (aggregate.name for aggregate in last_stage(before.spec).aggregates)
+        columns = {column.lower(): column for column in (*before.spec.keys, *aggregates)}
         for output in before.outputs:
             name, text = (output.name or "").lower(), output.text.strip("`")
             if output.text in ("window_start", "window_end", END) or text == before.struct:
@@ -99,16 +100,11 @@ def emitting(spec: WindowOperator | Chain, emit: Emit | None, parser: QueryParse
     """
     if emit is None:
         return spec
-    if not is_first(spec):
+    if stages_of(spec):
         rule = "EMIT of the innermost query says when panes are emitted, also those of the queries over it"
         raise parser.fail("EMIT", rule, "write it once", emit.span)
     with parser.placing(emit.span):
         return respecified(spec, **emission(emit, parser.fail))
-
-
-def _aggregates(spec: WindowOperator | Chain) -> list[str]:
-    aggregates = spec.aggregates if is_first(spec) else cast(Chain, spec).stages[-1].aggregates
-    return [aggregate.name for aggregate in aggregates]
 
 
 def chained(

@@ -1,11 +1,9 @@
 """A SELECT with windows and GROUP BY as a window operator, with what Spark computes before and after it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, TypeGuard
+from typing import Any
 
 from panewise import functions as F
-from panewise.families import INPUT
 from panewise.spec import PANE_COLUMNS, Chain, Global, WindowOperator, counted
 from panewise.sql.expressions.function_calls import (
     aggregate_call,
@@ -248,15 +246,3 @@ def all_of(conditions: list[str]) -> str | None:
     if len(conditions) < 2:
         return conditions[0] if conditions else None
     return " AND ".join(f"({condition})" for condition in conditions)
-
-
-def is_first(spec: WindowOperator | Chain) -> TypeGuard[WindowOperator]:
-    """Returns whether an operator has no stages after it."""
-    return spec.ports[INPUT] is spec
-
-
-def respecified(spec: WindowOperator, **fields: Any) -> WindowOperator:
-    """Returns the operator with other fields. An accumulation that was not given may still be chosen."""
-    if not spec.accumulation_given:
-        fields = {"accumulation": None, **fields}
-    return replace(spec, **fields)

@@ -92,7 +92,10 @@ class GroupKeys:
         return self.columns.name_of(expr) if key is None else self.columns.add(key, f"{name} of its set")
 
     def grouped(self) -> list[Expr]:
-        """Returns the expressions of GROUP BY; numbers and names of the SELECT list are what they mean."""
+        """Returns the expressions of GROUP BY.
+
+        A number, or a name of the SELECT list, is replaced by the expression that it stands for.
+        """
         group = self.select.group
         if group is None:
             return []

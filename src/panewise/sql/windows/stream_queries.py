@@ -116,7 +116,7 @@ def streamed_rows(streamed: Streamed, stage: QueryStage, parser: QueryParser) ->
             rule = "DSTREAM has the retractions of a query whose windows fire more than once"
             raise parser.fail("DSTREAM", rule, "use ISTREAM, or aggregate without a window", _word(streamed))
         return stage
-    if isinstance(stage, WindowsStage) and stage.ranked is None:
+    if isinstance(stage, WindowsStage) and stage.ranked is None and streamed.word in _OPS:
         outputs = tuple(output for output in stage.outputs if output.name != "op")
         conditions = [*([] if stage.having is None else [stage.having]), f"op = '{_OPS[streamed.word]}'"]
         return replace(stage, outputs=outputs, having=all_of(conditions))

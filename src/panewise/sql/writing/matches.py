@@ -17,6 +17,7 @@ from panewise.spec import (
     JoinWindow,
     LastRows,
     Latest,
+    Rows,
     SameWindow,
     Session,
     Side,
@@ -54,7 +55,7 @@ def joined_tables(spec: JoinOperator, table: str) -> str:
     write = _WRITERS.get(spec.match.kind)
     if write is None:
         raise unsaid("match", spec.match)
-    return write(spec, table)
+    return write(spec, spec.match, table)
 
 
 def takes_condition(spec: JoinOperator) -> bool:
@@ -88,10 +89,9 @@ def _times(spec: JoinOperator) -> tuple[str, str]:
     return f"a.{in_backticks(left)}", f"b.{in_backticks(right)}"
 
 
-def _interval(spec: JoinOperator, table: str) -> str:
-    match: Any = spec.match
+def _interval(spec: JoinOperator, match: Interval, table: str) -> str:
     if match.lower is None or match.upper is None:
-        return _open_interval(spec, table)
+        return _open_interval(spec, match, table)
     check_plain(match, Interval(match.lower, match.upper, match.closed), "match.")
     left, right = _times(spec)
     least = ">=" if match.closed in ("both", "left") else ">"
@@ -104,9 +104,8 @@ def _interval(spec: JoinOperator, table: str) -> str:
     return f"{first} {_WORDS[spec.how]} {second}{_on(spec, times)}"
 
 
-def _open_interval(spec: JoinOperator, table: str) -> str:
+def _open_interval(spec: JoinOperator, match: Interval, table: str) -> str:
     """Returns a join of windows of CQL of which one is, or both are, unbounded."""
-    match: Any = spec.match
     unlimited = match == Interval(match.lower, match.upper, retain_for="unlimited")
     if (
         not unlimited
@@ -138,42 +137,41 @@ def _of_streams(spec: JoinOperator, table: str, windows: list[str]) -> str:
     return f"{first} {_WORDS[spec.how]} {second}{_on(spec, [])}"
 
 
-def _windowed_streams(spec: JoinOperator, table: str) -> str:
-    match: Any = spec.match
+def _windowed_streams(spec: JoinOperator, match: WindowedStreams, table: str) -> str:
     windows = [_stream_window(match.left, spec.left), _stream_window(match.right, spec.right)]
     kinds = {isinstance(part.window, Tumbling) for part in (match.left, match.right)}
     if None in windows or len(kinds) == 1:
-        return _updated(spec, table)
+        return _updated(spec, match, table)
     return _of_streams(spec, table, [window or "" for window in windows])
 
 
-def _stream_window(part: Any, side: Side) -> str | None:
+def _stream_window(part: JoinWindow, side: Side) -> str | None:
     """Returns the window of CQL of a side, None if it has none or releases its rows otherwise."""
-    window: Any = part.window
+    window = part.window
     if window is None or part != JoinWindow(window):
         return None
-    if isinstance(window, Tumbling):
-        sized: Any = window.size
-        return None if window.origin else _range(sized, side)
-    return _rows(window.n, side.keys)
+    if isinstance(window, Rows):
+        return _rows(window.n, side.keys)
+    if not isinstance(window, Tumbling) or window.origin:
+        return None
+    sized: Any = window.size  # of time, as that of all windows here
+    return _range(sized, side)
 
 
-def _updated(spec: JoinOperator, table: str) -> str:
+def _updated(spec: JoinOperator, match: WindowedStreams, table: str) -> str:
     """Returns a join OVER (...) with its update policy in EMIT."""
-    match: Any = spec.match
     window, early = match.right.window, match.left.early
-    periodic = isinstance(early, Every)
-    if window is None or not (periodic or isinstance(early, Always)):
+    if not isinstance(window, (Rows, Tumbling)) or not isinstance(early, (Every, Always)):
         raise unsaid("match", match)
-    ranged, period = isinstance(window, Tumbling), early.period if periodic else None
-    kind, size = ("range", window.size) if ranged else ("rows", window.n)
+    ranged, period = isinstance(window, Tumbling), early.period if isinstance(early, Every) else None
+    kind, size = ("rows", window.n) if isinstance(window, Rows) else ("range", window.size)
     texts = {late: updated_match(kind, size, period, late=late) for late in (False, True)}
     said = next((late for late, streams in texts.items() if streams == match), None)
     times = {spec.left.event_time, spec.right.event_time}
     if said is None or (ranged and len(times) > 1):
         raise unsaid("match", match)
     over = f"ORDER BY {in_backticks(times.pop() or '')} RANGE {length(size)}" if ranged else f"ROWS {size}"
-    emit = [f"EVERY {length(period)}" if periodic else "CHANGES"]
+    emit = ["CHANGES" if period is None else f"EVERY {length(period)}"]
     late, other = spec.left.allowed_lateness, spec.right.allowed_lateness
     left, right, none = spec.left, spec.right, Duration(0)
     if said:
@@ -190,8 +188,7 @@ def _shift(duration: Duration) -> str:
     return f"{'-' if duration.us < 0 else '+'} {length(Duration(abs(duration.us)))}"
 
 
-def _as_of(spec: JoinOperator, table: str) -> str:
-    match: Any = spec.match
+def _as_of(spec: JoinOperator, match: AsOf, table: str) -> str:
     words = {
         "inner": "ASOF JOIN",
         "left": "LEFT ASOF JOIN",
@@ -213,14 +210,13 @@ def _as_of(spec: JoinOperator, table: str) -> str:
     return f"{first} {words[spec.how]} {second} MATCH_CONDITION ({' AND '.join(parts)}){_on(spec, [])}"
 
 
-def _same_window(spec: JoinOperator, table: str) -> str:
-    match: Any = spec.match
+def _same_window(spec: JoinOperator, match: SameWindow, table: str) -> str:
     merging = isinstance(match.window, Session) and match.window == Session(match.window.gap, "merge")
     known = isinstance(match.window, (Tumbling, Hopping, Cumulating, Calendar)) or merging
     if not known or getattr(match.window, "gaps", False) or match.drop_by != "window":
         raise unsaid("match", match)
     sources = [
-        f"{table_function(match.window, _data(spec, name, side), side.event_time)} {alias}"
+        f"{table_function(match.window, _data(match, name, side), side.event_time)} {alias}"
         for name, side, alias in ((table, spec.left, "a"), ("u", spec.right, "b"))
     ]
     bounds = [f"a.{name} = b.{name}" for name in BOUNDS]
@@ -229,9 +225,8 @@ def _same_window(spec: JoinOperator, table: str) -> str:
     return f"{sources[0]} {_WORDS[spec.how]} {sources[1]}{_on(spec, bounds)}{emission}"
 
 
-def _data(spec: JoinOperator, name: str, side: Side) -> str:
+def _data(match: SameWindow, name: str, side: Side) -> str:
     """Returns the table of a window function; sessions are those of the keys."""
-    match: Any = spec.match
     keys = ", ".join(map(in_backticks, side.keys)) if isinstance(match.window, Session) else ""
     return f"TABLE {name}{_options(side)}{f' PARTITION BY {keys}' if keys else ''}"
 
@@ -248,8 +243,7 @@ def _options(side: Side, deletes: str | None = None) -> str:
     return f"{options[:-1]}, {', '.join(more)})" if options else f" WITH ({', '.join(more)})"
 
 
-def _last_rows(spec: JoinOperator, table: str) -> str:
-    match: Any = spec.match
+def _last_rows(spec: JoinOperator, match: LastRows, table: str) -> str:
     counts = [_count(policy, match) for policy in (match.left, match.right)]
     if match.order != "arrival":
         raise unsaid("match", match)
@@ -281,14 +275,13 @@ def _rows(count: int, keys: tuple[str, ...]) -> str:
     return f"[{partition}ROWS {count}]"
 
 
-def _latest(spec: JoinOperator, table: str) -> str:
-    match: Any = spec.match
+def _latest(spec: JoinOperator, match: Latest, table: str) -> str:
     ttl = "" if match.ttl is None else f" {length(match.ttl)}"
     first, second = _tables(spec, table, match.deletes)
     return f"{first} {_WORDS[spec.how]} {second} OVER (LATEST{ttl}){_on(spec, [])}"
 
 
-_WRITERS: Final[Mapping[str, Callable[[JoinOperator, str], str]]] = {
+_WRITERS: Final[Mapping[str, Callable[[JoinOperator, Any, str], str]]] = {
     Interval.kind: _interval,
     AsOf.kind: _as_of,
     SameWindow.kind: _same_window,

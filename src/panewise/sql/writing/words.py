@@ -19,10 +19,10 @@ def unsaid(field: str, value: Any) -> SqlError:
 
 
 def different(field: str, calls: list[str]) -> list[str]:
-    """Returns the calls, of which none is there twice: a query computes equal calls once.
+    """Returns the calls, after checking that none occurs twice: a query computes equal calls once.
 
     Raises:
-        SqlError: if one is there twice.
+        SqlError: if one does.
     """
     twice = sorted({call for call in calls if calls.count(call) > 1})
     if twice:
@@ -78,7 +78,9 @@ def comma_separated(field: str, names: tuple[str, ...]) -> str:
 
 
 def check_fields(spec: Any, sayable: Mapping[str, Any]) -> None:
-    """Refuses other values of these fields than those that a text without words for them means.
+    """Refuses values of fields for which SQL has no words.
+
+    A field may have the value that a text without such words means.
 
     Raises:
         SqlError: for the first of them.

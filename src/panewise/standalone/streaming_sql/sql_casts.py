@@ -17,7 +17,7 @@ from panewise.sql.expressions.type_names import first_name
 from panewise.standalone.schema import dtype_of
 from panewise.standalone.streaming_sql.sql_exact_casts import BITS, exact_cast, text_cast
 from panewise.standalone.streaming_sql.sql_numbers import in_range, whole
-from panewise.standalone.streaming_sql.sql_typed import Typed, refused
+from panewise.standalone.streaming_sql.sql_typed import Typed, refusal
 
 COMPARISONS: Final = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "in"})
 _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d")
@@ -38,7 +38,7 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     try:
         wanted = dtype_of("cast", first_name(text))
     except InputError:
-        raise refused(f"CAST AS {text}", _RULE) from None
+        raise refusal(f"CAST AS {text}", _RULE) from None
     constant = node.value if isinstance(node, ConstantNode) else None
     number = isinstance(wanted, (pl.Decimal, pl.Int8, pl.Int16, pl.Int32, pl.Int64))
     if isinstance(constant, str) and not isinstance(wanted, pl.String) and not number:
@@ -49,7 +49,7 @@ def cast_of(value: Typed, text: str, node: Node) -> pl.Expr:
     results = (make(value, wanted) for make in casts)
     cast = next((result for result in results if result is not None), None)
     if cast is None and not value.is_null:
-        raise refused(f"CAST of {value.dtype} AS {text}", _RULE)
+        raise refusal(f"CAST of {value.dtype} AS {text}", _RULE)
     return value.expr.cast(wanted) if cast is None else cast
 
 
@@ -86,10 +86,10 @@ def _of_text(text: str, wanted: pl.DataType) -> Any:
             instant = datetime.fromisoformat(text)
             return instant if instant.tzinfo is not None else instant.replace(tzinfo=UTC)
     except ValueError:
-        raise refused(f"'{text}'", _RULE) from None
+        raise refusal(f"'{text}'", _RULE) from None
     if isinstance(wanted, pl.Float64) and (_NUMBER.fullmatch(text) or text in ("NaN", "Infinity")):
         return float(text)
-    raise refused(f"'{text}'", _RULE)
+    raise refusal(f"'{text}'", _RULE)
 
 
 def with_times(values: Sequence[Typed], nodes: Sequence[Node]) -> list[Typed]:

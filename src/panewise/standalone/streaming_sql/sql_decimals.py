@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from panewise.standalone.streaming_sql.sql_typed import MAX_DIGITS, Typed, digits_of, refused, wrong_types
+from panewise.standalone.streaming_sql.sql_typed import MAX_DIGITS, Typed, digits_of, refusal, wrong_types
 
 
 def decimal_result(
@@ -23,7 +23,7 @@ def decimal_result(
     precision = p + q + 1 if name == "*" else max(p - s, q - t) + scale + 1
     if precision > MAX_DIGITS:
         rule = f"in process a result has up to {MAX_DIGITS} digits, and the type of this one has {precision}"
-        raise refused(f"{name} of {left.dtype}, {right.dtype}", rule)
+        raise refusal(f"{name} of {left.dtype}, {right.dtype}", rule)
     # Polars multiplies in the scale of its operands, so these have that of the result.
     wide = pl.Decimal(MAX_DIGITS, scale)
     return do(left.expr.cast(wide), right.expr.cast(wide)).cast(pl.Decimal(precision, scale))

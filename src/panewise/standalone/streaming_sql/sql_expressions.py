@@ -27,7 +27,7 @@ from panewise.standalone.streaming_sql.sql_functions import FUNCTIONS, like_patt
 from panewise.standalone.streaming_sql.sql_regex import matching
 from panewise.standalone.streaming_sql.sql_time_functions import field_of_time, truncated
 from panewise.standalone.streaming_sql.sql_time_patterns import formatted, parsed
-from panewise.standalone.streaming_sql.sql_typed import Function, Typed, refused
+from panewise.standalone.streaming_sql.sql_typed import Function, Typed, refusal
 
 _REPLACED: Final = ("extract", "date_part", "datepart")
 PATTERNS: Final[Mapping[str, Callable[[str], Function]]] = {
@@ -69,7 +69,7 @@ class Scope:
         """
         value = self.typed(text)
         if not isinstance(value.dtype, (pl.Boolean, pl.Null)):
-            raise refused(
+            raise refusal(
                 f"{text} of {value.dtype}", "rows are selected by a condition, which is true or false"
             )
         return value.expr.cast(pl.Boolean)
@@ -97,7 +97,7 @@ class Scope:
             schema = pl.LazyFrame(schema=self.columns).select(value=expr).collect_schema()
         except pl.exceptions.PolarsError as error:
             said = str(error).split("\n", 1)[0]
-            raise refused(said, "in process Polars computes expressions, and refuses this one") from None
+            raise refusal(said, "in process Polars computes expressions, and refuses this one") from None
         dtype = schema["value"]
         if not expr.meta.root_names() and not dtype.is_nested():
             # Functions of Python would have one value of constants, whatever the number of rows is.
@@ -147,7 +147,7 @@ class Scope:
         if function is None:
             known = sorted({*FUNCTIONS, *_REPLACED, *PATTERNS, "date_trunc"})
             rule = f"in process there are the functions {', '.join(known)}"
-            raise refused(f"{name}(...)", rule)
+            raise refusal(f"{name}(...)", rule)
         return self._apply(
             name, function, [self.typed_node(argument) for argument in call.arguments], call.arguments
         )
@@ -178,7 +178,7 @@ class Scope:
         except (TypeError, ValueError) as error:
             if isinstance(error, PanewiseError):
                 raise
-            raise refused(
+            raise refusal(
                 f"{name} of {len(values)} arguments", "a function has the arguments of Spark's"
             ) from None
 
@@ -221,7 +221,7 @@ class Scope:
         names = [_constant(node) for node in call.arguments[::2]]
         values = [self.typed_node(node).expr for node in call.arguments[1::2]]
         if len(names) != len(values) or not all(isinstance(name, str) for name in names):
-            raise refused("named_struct", "its arguments are constant names and values, in turn")
+            raise refusal("named_struct", "its arguments are constant names and values, in turn")
         return self._typed(pl.struct(value.alias(name) for name, value in zip(names, values, strict=True)))
 
     def _cast(self, call: CallNode) -> Typed:
@@ -233,7 +233,7 @@ class Scope:
         pattern = _constant(call.arguments[1])
         value = self.typed_node(call.arguments[0])
         if not isinstance(pattern, str) or not value.is_text:
-            raise refused("LIKE", "in process a text is compared with a constant pattern")
+            raise refusal("LIKE", "in process a text is compared with a constant pattern")
         text = value.expr.cast(pl.String)
         if call.name == "ilike":
             text, pattern = text.str.to_lowercase(), pattern.lower()
@@ -252,7 +252,7 @@ class Scope:
             return self._cast(CallNode("cast", (*call.arguments, kind)))
         pattern = _constant(call.arguments[1]) if len(call.arguments) == 2 else None
         if not isinstance(pattern, str):
-            raise refused(f"{call.name}(...)", "in process it takes a value and a constant pattern")
+            raise refusal(f"{call.name}(...)", "in process it takes a value and a constant pattern")
         function = PATTERNS[call.name](pattern)
         return self._typed(function(call.name, [self.typed_node(call.arguments[0])]))
 
@@ -261,7 +261,7 @@ class Scope:
         word = str(_constant(call.arguments[0])) if call.arguments else ""
         function = function_of(word)
         if function is None or len(call.arguments) != 2:
-            raise refused(f"{call.name}({word!r}, ...)", rule)
+            raise refusal(f"{call.name}({word!r}, ...)", rule)
         return self._typed(function(call.name, [self.typed_node(call.arguments[1])]))
 
 

@@ -14,7 +14,7 @@ import polars as pl
 from panewise.errors import InputError
 from panewise.sql.stages import RowPlace
 from panewise.standalone.streaming_sql.sql_expressions import Scope
-from panewise.standalone.streaming_sql.sql_typed import Typed, refused
+from panewise.standalone.streaming_sql.sql_typed import Typed, refusal
 
 _NUMBER: Final = "number of the row"
 
@@ -28,7 +28,7 @@ def place_of(position: RowPlace, scope: Scope) -> Callable[[pl.DataFrame], pl.Se
     values = [scope.typed(text) for text in position.order]
     for text, value in zip(position.order, values, strict=True):
         if value.dtype.is_nested():
-            raise refused(f"ORDER BY {text} of {value.dtype}", "in process rows are not ordered by lists")
+            raise refusal(f"ORDER BY {text} of {value.dtype}", "in process rows are not ordered by lists")
     if position.unit is not None:
         return _distances(position, values[0])
     keys = [scope.column(name) for name in position.partition]
@@ -91,4 +91,4 @@ def _as_number(position: RowPlace, value: Typed) -> pl.Expr:
     if position.unit == "time" and value.is_time:
         return value.expr.dt.timestamp("us")
     rule = "in process a RANGE counts from whole numbers, dates and instants"
-    raise refused(f"RANGE in the order of {value.dtype}", rule)
+    raise refusal(f"RANGE in the order of {value.dtype}", rule)

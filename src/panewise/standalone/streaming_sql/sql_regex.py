@@ -10,7 +10,7 @@ from typing import Final
 
 import polars as pl
 
-from panewise.standalone.streaming_sql.sql_typed import Function, of_one, refused
+from panewise.standalone.streaming_sql.sql_typed import Function, of_one, refusal
 
 _SETS: Final[Mapping[str, str]] = {"d": "0-9", "w": "a-zA-Z0-9_", "s": r" \t\n\x0B\f\r"}
 _IN_SET: Final = r"(?:\\[dws]|\\[\[\]\\^.$|?*+(){}/-]|\w(?:-\w)?|[ .,:;!?@#%/_'\"=<>+*$(){}|])"
@@ -37,7 +37,7 @@ def java_pattern(pattern: str) -> str:
         # An end of a line that `$` takes is not there for what follows its group.
         if token is None or (token["end"] and depth and pattern[token.end() :][:1] == "|"):
             rule = f"in process a pattern has no {pattern[at:]!r}, which Java and Polars read otherwise"
-            raise refused(f"RLIKE {pattern!r}", rule)
+            raise refusal(f"RLIKE {pattern!r}", rule)
         depth += {"(": 1, "(?:": 1, ")": -1}.get(token[0], 0)
         parts.append(_translated(token.lastgroup or "", token[0]))
         at = token.end()
@@ -54,7 +54,7 @@ def matching(pattern: str) -> Function:
     try:
         pl.Series([""]).str.contains(ours)
     except pl.exceptions.PolarsError:
-        raise refused(f"RLIKE {pattern!r}", "a pattern is a regular expression") from None
+        raise refusal(f"RLIKE {pattern!r}", "a pattern is a regular expression") from None
     rule = "it takes a text and a constant pattern"
     return of_one(rule, lambda text: text.is_text, lambda text: text.expr.cast(pl.String).str.contains(ours))
 

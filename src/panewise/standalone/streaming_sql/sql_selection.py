@@ -15,7 +15,7 @@ from panewise.sql.expressions.spark_names import output_name
 from panewise.sql.expressions.stars import check_left_out, names_before_star
 from panewise.sql.stages import OutputColumn
 from panewise.standalone.streaming_sql.sql_expressions import Scope
-from panewise.standalone.streaming_sql.sql_typed import Typed, check_types_of, refused
+from panewise.standalone.streaming_sql.sql_typed import Typed, check_types_of, refusal
 
 _NUMBER: Final = "\0"  # which no text of SQL can name
 ELEMENT: Final = "element of a list"  # the column that explode makes
@@ -54,7 +54,7 @@ def exploded_list(scope: Scope, outputs: Sequence[OutputColumn]) -> Typed | None
     if not lists:
         return None
     if len(lists) > 1 or len(lists[0]) != 1:
-        raise refused("explode", "a SELECT list has one call of explode, with one array")
+        raise refusal("explode", "a SELECT list has one call of explode, with one array")
     value = scope.typed_node(lists[0][0])
     check_types_of("explode", [value], accepted=isinstance(value.dtype, pl.List), rule="it takes a list")
     return value

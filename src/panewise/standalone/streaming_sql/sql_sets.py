@@ -17,7 +17,7 @@ from panewise.sql.expressions.values import rows_of_values
 from panewise.sql.stages import SetStage, TableStage
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, SqlNode, StepInput, TableNode
-from panewise.standalone.streaming_sql.sql_typed import Typed, common_type, refused
+from panewise.standalone.streaming_sql.sql_typed import Typed, common_type, refusal
 
 _NUMBER: Final = "number among equal rows"
 
@@ -54,7 +54,7 @@ class SetNode(SqlNode):
         self.schema, self.event_time = _united(left.schema, right.schema, stage.word), left.event_time
         nested = next((name for name, dtype in self.schema.items() if dtype.is_nested()), None)
         if nested is not None:
-            raise refused(stage.word, f"in process it has no arrays and structs, as {nested} is")
+            raise refusal(stage.word, f"in process it has no arrays and structs, as {nested} is")
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the rows. Equal rows are numbered, and paired by their numbers."""
@@ -104,7 +104,7 @@ class DistinctNode(SqlNode):
         nested = next((name for name, dtype in self.schema.items() if _has_inner_float(dtype)), None)
         if nested is not None:
             rule = f"in process DISTINCT has no DOUBLE in an array or a struct, as {nested} has"
-            raise refused("DISTINCT", rule)
+            raise refusal("DISTINCT", rule)
 
     def step(self, event: StepInput, rejected: Rejected) -> pl.DataFrame:
         """Returns the first of equal rows. There is no negative zero, as on Spark."""

@@ -8,7 +8,7 @@ from panewise.errors import SqlError
 from panewise.sql.stages import Ordering, TailStage
 from panewise.standalone.streaming_sql.sql_expressions import Scope
 from panewise.standalone.streaming_sql.sql_nodes import Rejected, SqlNode, StepInput
-from panewise.standalone.streaming_sql.sql_typed import refused
+from panewise.standalone.streaming_sql.sql_typed import refusal
 
 
 class TailNode(SqlNode):
@@ -45,5 +45,5 @@ def _expression(term: Ordering, scope: Scope, names: Sequence[str]) -> pl.Expr:
         return pl.col(names[term.place - 1])
     value = scope.typed(term.text)
     if value.dtype.is_nested():
-        raise refused(f"ORDER BY {term.written} of {value.dtype}", "in process rows are not ordered by lists")
+        raise refusal(f"ORDER BY {term.written} of {value.dtype}", "in process rows are not ordered by lists")
     return value.expr + 0.0 if value.is_float else value.expr

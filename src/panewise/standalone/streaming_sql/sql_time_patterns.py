@@ -12,7 +12,7 @@ from typing import Final
 import polars as pl
 
 from panewise.errors import InputError
-from panewise.standalone.streaming_sql.sql_typed import Function, Typed, of_one, refused
+from panewise.standalone.streaming_sql.sql_typed import Function, Typed, of_one, refusal
 
 _FORMATS: Final[Mapping[str, str]] = {
     "yyyy": "%Y",
@@ -63,7 +63,7 @@ def _parts(name: str, pattern: str, letters: Mapping[str, str]) -> Iterator[tupl
             rule = (
                 f"in process a pattern has {', '.join(letters)} and other characters, without [ ] {{ }} and #"
             )
-            raise refused(f"{name}(..., {pattern!r})", rule)
+            raise refusal(f"{name}(..., {pattern!r})", rule)
         quoted = token["quoted"]
         if quoted is not None:
             yield None, quoted.replace("''", "'") or "'"
@@ -91,7 +91,7 @@ def parsed(pattern: str, *, date: bool) -> Function:
     used = Counter(letters for letters, _ in parts if letters)
     if frozenset(used) not in _SETS or max(used.values()) > 1:
         rule = f"in process a pattern has, once each, in any order, the letters of {', or of '.join(_PARSED)}"
-        raise refused(f"a pattern {pattern!r}", rule)
+        raise refusal(f"a pattern {pattern!r}", rule)
     chrono = "".join(_FORMATS[letters] if letters else text.replace("%", "%%") for letters, text in parts)
     digits = "".join(_DIGITS[letters] if letters else re.escape(text) for letters, text in parts)
 

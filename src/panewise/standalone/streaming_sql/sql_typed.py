@@ -99,15 +99,15 @@ def common_type(first: pl.DataType, second: pl.DataType) -> pl.DataType | None:
     return pl.Float64() if numbers else None
 
 
-def refused(what: str, rule: str) -> SqlError:
-    """Returns the error for what has another meaning here, or none."""
+def refusal(what: str, rule: str) -> SqlError:
+    """Returns the error for syntax that has another meaning in process than on Spark, or none."""
     return SqlError(what, rule, _REMEDY)
 
 
 def wrong_types(name: str, arguments: Sequence[Typed], rule: str) -> SqlError:
     """Returns the error for arguments of types that a function does not have here."""
     types = ", ".join(str(argument.dtype) for argument in arguments)
-    return refused(f"{name} of {types}", f"in process {rule}")
+    return refusal(f"{name} of {types}", f"in process {rule}")
 
 
 def check_types_of(name: str, arguments: Sequence[Typed], *, accepted: bool, rule: str) -> None:

@@ -254,7 +254,7 @@ class SqlRun:
 
 
 def _by_lower_name(of_tables: Mapping[str, T]) -> dict[str, T]:
-    """Returns what tables have by their names in lower case, which are equal for no two of them (46.66)."""
+    """Returns the values of tables by lower-case names. Refuses names that differ only in case (46.66)."""
     by_name = {name.lower(): value for name, value in of_tables.items()}
     if len(by_name) < len(of_tables):
         rule = "the names of tables are not case-sensitive (semantics 46.66)"
