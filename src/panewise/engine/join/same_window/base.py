@@ -19,7 +19,6 @@ from panewise.engine.join.windows_of_sides import WindowsOfSides
 from panewise.engine.protocol import Schemas
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing.plan import WindowPlan
-from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import JoinOperator, WindowOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT
@@ -44,10 +43,9 @@ class SameWindowEngine(WindowsOfSides):
         self.windows = WindowPlan(window_operator_of(spec), _schema(plan, match))
         self.keys = tuple(self.windows.keys)
         self.rows = {side: SideRows(port, match.window) for side, port in plan.ports.items()}
-        windows = WindowEngine(self.windows.spec, {}, self.windows).state.windows
         # A commit seals the tables in this order. Those of the sides read the windows, so they come first.
         tables: dict[str, StoredTable] = {side: rows.nothing() for side, rows in self.rows.items()}
-        tables[WINDOWS] = windows
+        tables[WINDOWS] = StoredTable.nothing(self.windows.shape)
         if merging(match.window) and match.accumulation != "retracting":
             tables[MERGED] = groups.nothing(self.windows)
         if (emissions := self._emissions(spec)) is not None:

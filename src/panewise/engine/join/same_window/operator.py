@@ -8,6 +8,7 @@ window, also those that it has emitted before.
 """
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +27,7 @@ from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANE
 from panewise.engine.join.same_window.rows import NEWEST, Members
 from panewise.engine.join.windows_of_sides import OutputsAndPanes
 from panewise.engine.kernels.small_frames import vstack_frames
+from panewise.engine.protocol import Schemas
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.rows_of_sessions import RowsOfSessions
 from panewise.engine.tables.stored_table import StoredTable, Table, sealed_if_long
@@ -40,7 +42,21 @@ OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows,
 
 
 class WindowJoinEngine(SameWindowEngine):
-    """A window join whose windows may fire several times, or merge."""
+    """A window join whose windows may fire several times, or merge.
+
+    The window operator is made once. Each step begins with the windows and clocks of the state.
+    """
+
+    def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
+        super().__init__(spec, schemas)
+        self._engine = WindowEngine(self.windows.spec, {}, self.windows)
+        self._initial = self._engine.state
+
+    def __copy__(self) -> "WindowJoinEngine":
+        """Returns an operator with a window operator of its own. Steps change its state."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _engine=copy(self._engine))
+        return other
 
     def _emissions(self, spec: JoinOperator) -> StoredTable | None:
         """Returns an empty table of what windows have emitted, if retractions or numbers need it."""
@@ -235,11 +251,10 @@ class WindowJoinEngine(SameWindowEngine):
         return both if len(frames) == 1 else both.sort(ROW_NUMBER)
 
     def _operator(self) -> WindowEngine:
-        """Returns a window operator with the windows and clocks of the state."""
-        operator = WindowEngine(self.windows.spec, {}, self.windows)
+        """Returns the window operator, with the windows and clocks of the state."""
         windows, clocks = self.state.tables[WINDOWS], of_windows(self.state.clocks)
-        operator.replace_state(replace(operator.state, windows=windows, clocks=clocks))
-        return operator
+        self._engine.restart(replace(self._initial, windows=windows, clocks=clocks))
+        return self._engine
 
 
 def _reaches(window: AnyWindow, horizon: int) -> pl.Expr:
