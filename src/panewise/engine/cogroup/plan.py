@@ -24,7 +24,7 @@ from panewise.spec.operators.cogroup.windowing import (
 )
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side_entry import SideEntry
-from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_keys
 
 HEADER: Final = "windows"  # the field of the header that has the header of the windows
 
@@ -93,7 +93,7 @@ class CogroupPlan:
         self.spec, self.windows = spec, WindowPlan(operator, types)
         self.ports = {side: CogroupPort(spec, side, schemas[side], self.windows) for side in spec.sides}
         self.entries = {name: port.entry for name, port in self.ports.items()}
-        self.names = {row_key(place): name for place, name in enumerate(spec.keys)}
+        self.names = row_keys(spec.keys)
         panes = self.windows.pane_schema
         self.pane_schema = {self.names.get(name, name): dtype for name, dtype in panes.items()}
 
@@ -110,7 +110,7 @@ def _selected(columns: Mapping[str, pl.Expr], types: Mapping[str, pl.DataType]) 
 
 def _columns(spec: CogroupOperator, side: str) -> dict[str, pl.Expr]:
     """Returns the columns of the windows that are not null in rows of a side, made from these rows."""
-    keys = {row_key(place): pl.col(name) for place, name in enumerate(spec.sides[side].keys)}
+    keys = {mine: pl.col(name) for mine, name in row_keys(spec.sides[side].keys).items()}
     number = pl.col(NUMBER)
     own = {ROW_TIME: pl.col(TIME), ROW_NUMBER: number, number_column(side): number}
     own[own_column(side)] = pl.lit(True)
@@ -129,7 +129,7 @@ def _of_both(side: str, column: str) -> pl.Expr:
 
 def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
     left, types = schemas[LEFT], dict[str, pl.DataType]()
-    types |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
+    types |= {mine: left[name] for mine, name in row_keys(spec.keys).items()}
     types |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
     types |= {name: left[name] for name in spec.shared_columns}
     for side in spec.sides:

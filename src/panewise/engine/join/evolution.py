@@ -6,7 +6,7 @@ removes. So rows expire in it as at any other move of the clocks.
 """
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from panewise.engine.family_parts import TakeOver
 from panewise.engine.join.match_engine import match_engine
@@ -17,7 +17,8 @@ from panewise.spec import JoinOperator
 
 def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) -> TakeOver:
     """Returns how the operator takes over a state that `old` has made."""
-    spec, clocks = cast(JoinOperator, operator.spec), _state(operator, header).clocks
+    spec, clocks = operator.spec, _state(operator, header).clocks
+    assert isinstance(spec, JoinOperator)
     changed = dict(header)
     for side in spec.sides if header else ():
         before, after = (of.sides[side].allowed_lateness.us for of in (old, spec))
@@ -37,4 +38,6 @@ def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) 
 
 
 def _state(operator: Operator, header: Mapping[str, Any]) -> JoinState:
-    return cast(JoinState, operator.with_header(header))
+    state = operator.with_header(header)
+    assert isinstance(state, JoinState)
+    return state

@@ -104,6 +104,6 @@ PARTS: Final = EngineParts(
     take_over=on_call("panewise.engine.join.evolution:take_over"),
     record_rows=lambda plan: _match_engine(plan.spec).record_rows(plan),
     division=on_call("panewise.engine.join.division:division"),
-    header_rules=on_call("panewise.engine.join.division:header_rules"),
-    settled=on_call("panewise.engine.join.division:with_least_waiting"),
+    header_rules=lambda spec: _match_engine(spec).header_rules,
+    settled=on_call("panewise.engine.join.division:settled"),
 )

@@ -12,6 +12,7 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import MatchEngine, RowsOfSides, keys_of_side
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.two_sides import NEXT_NUMBER
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import SIDES
 from panewise.spec.operators.join.match import AsOf, LastRows
@@ -61,5 +62,9 @@ def _in_window(
 _record_rows = on_call("panewise.engine.join.by_arrival.records:record_rows")
 LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, live=_live, record_rows=_record_rows)
 LAST_ROWS = MatchEngine(
-    operator=JoinEngine, method=_method_of_last_rows, live=_live_of_last_rows, record_rows=_record_rows
+    operator=JoinEngine,
+    method=_method_of_last_rows,
+    live=_live_of_last_rows,
+    record_rows=_record_rows,
+    numbers=lambda table: {NUMBER: NEXT_NUMBER, SINCE: NEXT_NUMBER},
 )

@@ -23,7 +23,7 @@ from panewise.spec import JoinOperator, WindowOperator, merging
 from panewise.spec.aggregates.functions import max as max_
 from panewise.spec.operators.join.columns import LEFT
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key, window_operator
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_keys, window_operator
 
 WINDOWS: Final = "windows"  # the name of the table of windows
 EMITTED: Final = "emitted"  # that of what windows have emitted, for retractions and numbers
@@ -95,6 +95,6 @@ def window_operator_of(spec: JoinOperator) -> WindowOperator:
 
 def _schema(plan: JoinPlan, match: SameWindow) -> dict[str, pl.DataType]:
     left = plan.ports[LEFT]
-    keys = {row_key(place): left.schema[key] for place, key in enumerate(plan.spec.keys)}
+    keys = {mine: left.schema[name] for mine, name in row_keys(plan.spec.keys).items()}
     others = {name: left.schema[name] for name in match.columns_read}
     return {**keys, ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64(), **others}

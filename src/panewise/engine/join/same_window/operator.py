@@ -35,7 +35,7 @@ from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
 from panewise.spec.operators.join.columns import LEFT, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_keys
 from panewise.spec.operators.panes import BOUNDS
 
 OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows, if the row alone decides that
@@ -71,8 +71,7 @@ class WindowJoinEngine(SameWindowEngine):
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows, with the keys of the left side."""
-        names = {row_key(place): name for place, name in enumerate(self.spec.keys)}
-        return self._operator().live().rename(names)
+        return self._operator().live().rename(row_keys(self.spec.keys))
 
     def evaluate_all(self) -> Output:
         """Evaluates all windows once, after a change of the specification (semantics 47.19)."""

@@ -24,7 +24,7 @@ from panewise.engine.columns import COMPLETE, END, NUMBER, RELEASE, TIME
 from panewise.engine.join.batch.join_batch import JoinBatch, Turns, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, SidePort, with_keys
-from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsClocks, StreamsState
+from panewise.engine.join.streams.clocks import LeastWaiting, StreamsClocks, StreamsState, waiting_name
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import order
@@ -79,11 +79,6 @@ class Releases:
             clocks_before=state.clocks,
             clocks=clocks,
         )
-
-
-def waiting_name(side: str) -> str:
-    """Returns the name of the table of rows of a side that wait."""
-    return f"{side} {WAITING}"
 
 
 def waiting_shape(port: SidePort) -> Shape:
@@ -217,7 +212,7 @@ class _SideStep:
         """Returns the least event time, release time and end of a window of these rows."""
         rows = self.rows.filter(pl.Series(self.evaluations == _NEVER))
         least = LeastWaiting.of_rows(rows)
-        return least if self.read else least.and_(state.clocks.waiting[side])
+        return least if self.read else least.least_with(state.clocks.waiting[side])
 
 
 def _reached(instants: pl.Series, now: int) -> Mask:
@@ -240,7 +235,7 @@ def _release(policy: UpdatePolicy | None, now: int) -> int | None:
     """Returns the processing time at which an update policy releases a row that arrives now, or None."""
     if not isinstance(policy, Every):
         return None if policy is None else now
-    after = now + 1  # a boundary at the arrival is not the row's
+    after = now + 1  # a row that arrives at a boundary is released at the next one
     at = after + (policy.offset.us - after) % policy.period.us
     return at if at <= MAX_INSTANT else None
 
