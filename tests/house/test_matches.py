@@ -22,7 +22,7 @@ FOLDERS = {kind.engine.split(".")[3] for kind in MATCHES.values()}
 LOADED = {"by_arrival": {"as_of"}, "streams": {"by_arrival"}}
 # The folders and modules of the matches: values, parts, methods and strategies.
 OWN = (
-    *(f"spec/operators/join/{name}.py" for name in ("match", "windowing", *MATCHES)),
+    *(f"spec/operators/join/{name}.py" for name in ("windowing", *MATCHES)),
     "spec/matches/",
     *(f"engine/join/{name}/" for name in FOLDERS),
     *(f"oracle/join/{kind.oracle.split('.')[3].partition(':')[0]}.py" for kind in MATCHES.values()),

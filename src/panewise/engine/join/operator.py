@@ -40,6 +40,7 @@ class JoinEngine(TwoSidedOperator):
         plan, of_match = JoinPlan.compile(spec, schemas), match_engine(spec.match)
         self.method = of_match.method(plan)
         self._late_rows, self._live = of_match.late_rows(spec.match), of_match.live
+        self._behind = self.method.furthest_behind()
         super().__init__(spec, plan, of_match.state(self.method.tables()))
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
@@ -55,7 +56,7 @@ class JoinEngine(TwoSidedOperator):
         clocks = self.state.clocks
         if all(clocks.none_to_come(self.spec, side) for side in self.plan.ports):
             return MAX_INSTANT
-        behind = self.method.furthest_behind()
+        behind = self._behind
         first = lowest_of_known(clocks.lowest(self.spec, side) for side in OTHER)
         return None if first is None or behind is None else saturating_add(first, -behind)
 

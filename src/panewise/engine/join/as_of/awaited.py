@@ -36,8 +36,8 @@ from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
 
 OVERDUE: Final = "left overdue"
 _CHECKS, _PASSING = "left checks", "right passing"

@@ -26,8 +26,8 @@ from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.tables.rows_by_key import FoundSlices, Ranges, RowsByKey
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
 
 
 @dataclass(frozen=True)

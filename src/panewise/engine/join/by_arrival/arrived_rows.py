@@ -37,7 +37,9 @@ from panewise.engine.kernels.small_frames import Mask, distinct, filter_rows, ta
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
-from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
+from panewise.spec.operators.join.last_rows import LastRows, RowWindow
+from panewise.spec.operators.join.latest import Latest
+from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 
 EVICTOR = "__evictor"  # the number of the row that evicted a row

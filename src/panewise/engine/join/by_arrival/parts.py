@@ -14,8 +14,9 @@ from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import NEXT_NUMBER
 from panewise.spec import JoinOperator
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import SIDES
-from panewise.spec.operators.join.match import AsOf, LastRows
+from panewise.spec.operators.join.last_rows import LastRows
 from panewise.spec.operators.policy.policies import CountPolicy
 
 

@@ -19,12 +19,12 @@ from panewise.engine.columns import END, NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, ST
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.same_window import first_panes, groups, last_emissions
-from panewise.engine.join.same_window.base import EMITTED, WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.content import emitted_rows, emitting
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANES, previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
+from panewise.engine.join.same_window.same_window_engine import EMITTED, WINDOWS, SameWindowEngine
 from panewise.engine.join.windows_of_sides import OutputsAndPanes
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.protocol import Schemas

@@ -10,10 +10,10 @@ from panewise.engine.columns import END, NUMBER, START, TIME, key_columns, live_
 from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.match_engine import MatchEngine, MatchTakeOver, keys_of_side
-from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine, window_operator_of
 from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
 from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.same_window.rows import NEWEST
+from panewise.engine.join.same_window.same_window_engine import WINDOWS, SameWindowEngine, window_operator_of
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine
 from panewise.engine.join.two_sides import FLOOR, NEXT_NUMBER, inspected_windows, read_clocks
 from panewise.engine.protocol import Operator, Schemas
