@@ -71,7 +71,7 @@ def division(operator: "CogroupEngine") -> dict[str, Division]:
     """
     keys = tuple(key_columns(row_keys(operator.spec.keys)))
     tables = engine_parts(operator.windows.spec).division(operator.windows)
-    return {name: replace(of, keys=keys) for name, of in tables.items()}
+    return {name: replace(table, keys=keys) for name, table in tables.items()}
 
 
 def header_rules(spec: CogroupOperator) -> HeaderRules:

@@ -58,7 +58,7 @@ class MatchEngine:
         clocks: the clocks in a header of that state.
         live: the stored rows that have not expired and can match (semantics 41), given the join, the clocks
             and what reads the tables: their keys, time and number. Tables may have more, which no merge has
-            dropped yet.
+            removed yet.
         tables: the names of the tables, each at the place of its number, as far as `inspect` reads them.
         inspect: what a stored state contains that has not expired (semantics 41): by default the rows `live`.
         take_over: how a state is taken over if the match has changed, given the operator, the join before and

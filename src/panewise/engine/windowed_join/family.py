@@ -52,9 +52,9 @@ def division(operator: "WindowedJoinEngine") -> dict[str, Division]:
     named = {number: "{}" if number else "join: {}" for number in (0, 1)}
     tables = (join, engine_parts(spec.windows).division(windows))
     return {
-        named[number].format(name): replace(of, owner=of.owner and named[number].format(of.owner))
+        named[number].format(name): replace(table, owner=table.owner and named[number].format(table.owner))
         for number in (1, 0)
-        for name, of in tables[number].items()
+        for name, table in tables[number].items()
     }
 
 

@@ -48,7 +48,7 @@ def _count_in_time(spec: JoinOperator) -> int | None:
 def _in_window(
     window: ArrivalWindow, keys: list[str], read: TableReader, side: str, horizon: int | None
 ) -> pl.DataFrame:
-    """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
+    """Returns the rows in the windows of a side. A table may have more, which no merge has removed yet."""
     since = [SINCE] if window.delta is not None else []
     deletes = [DELETES] if window.deletes is not None else []
     rows = read(side, [*keys, TIME, NUMBER, *since, *deletes], [], horizon, keys)

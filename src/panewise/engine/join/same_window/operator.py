@@ -10,13 +10,13 @@ window, also those that it has emitted before.
 from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Final
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
-from panewise.engine.columns import END, NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, START, TIME
+from panewise.engine.columns import END, NUMBER, ONE_KEY, OWN_WINDOWS, START
 from panewise.engine.ingest.output import Output
+from panewise.engine.join import window_rows
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.same_window import first_panes, groups, last_emissions
 from panewise.engine.join.same_window.content import emitted_rows, emitting
@@ -38,8 +38,6 @@ from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_keys
 from panewise.spec.operators.panes import BOUNDS
 
-OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows, if the row alone decides that
-
 
 class WindowJoinEngine(SameWindowEngine):
     """A window join whose windows may fire several times, or merge.
@@ -49,6 +47,7 @@ class WindowJoinEngine(SameWindowEngine):
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         super().__init__(spec, schemas)
+        self._columns = {side: self._input_columns(side) for side in spec.sides}
         self._engine = WindowEngine(self.windows.spec, {}, self.windows)
         self._initial = self._engine.state
 
@@ -86,10 +85,10 @@ class WindowJoinEngine(SameWindowEngine):
         open_rows, operator = self._open(fresh), self._operator()
         if not open_rows:
             return self._outputs_and_applied(rows, fresh, None)[0], iter(())
-        both = self._as_input(open_rows)
+        both = window_rows.of_both(open_rows, self._columns)
         output = operator.add_valid(both)
         if merging(self.match.window):
-            self._drop_expired(operator, both, output.late)
+            self._remove_expired(operator, both, output.late)
         outputs, applied = self._outputs_and_applied(rows, fresh, output.late)
         self.changed |= any(frame.height > 0 for frame in applied.values())
         windows = operator.state.windows
@@ -97,13 +96,12 @@ class WindowJoinEngine(SameWindowEngine):
         self.state = self.state.with_tables(tables)
         return outputs, self._settled(operator, output, self.state.clocks)
 
-    def _drop_expired(self, operator: WindowEngine, rows: pl.DataFrame, late: pl.DataFrame) -> None:
-        """Drops the stored rows of expired sessions that sessions of this batch reach back over.
+    def _remove_expired(self, operator: WindowEngine, rows: pl.DataFrame, late: pl.DataFrame) -> None:
+        """Removes stored rows of expired sessions that a session of this batch would contain.
 
-        With one gap for all rows, only a row that would be late on its own, but is applied because it
-        overlaps a live session, can make a session that contains the time of such a row (13.2). With other
-        windows that merge any row can whose window starts before the horizon. Stored rows that it reaches are
-        rare, so a table is then written again.
+        With one gap for all rows, only a row that would be late alone can make such a session: it is applied
+        because it overlaps a live one (13.2). With other merging windows it may be any row whose window
+        starts before the horizon. Such stored rows are rare, so a table is then written again as a whole.
         """
         horizon = of_windows(self.state.clocks).horizon(self.windows.spec)
         if horizon is None:
@@ -194,9 +192,10 @@ class WindowJoinEngine(SameWindowEngine):
         return replace(firings, origins=origins)
 
     def _merged(self, windows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
-        """Returns the windows that fire, and those that have merged into others, which have not fired yet.
+        """Returns the windows that fire, and the sessions that this step has merged into others.
 
-        Returns also the panes of earlier ones that have merged into the windows that fire.
+        The third frame has the stored panes of all sessions that have merged into the windows that fire. It
+        is None if the match stores none.
         """
         away, fired = windows.filter(op="-"), windows.filter(op="+")
         if MERGED not in self.state.tables:
@@ -236,18 +235,11 @@ class WindowJoinEngine(SameWindowEngine):
         keys = [pl.col(mine).alias(name) for mine, name in zip(self.keys, names, strict=True)]
         return windows.select(*keys, START, END, *{NEWEST} & set(windows.columns))
 
-    def _as_input(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        """Returns rows of both sides as the window operator takes them, in arrival order."""
-        frames = []
-        for side, frame in rows.items():
-            keys = [
-                pl.col(key).alias(name)
-                for key, name in zip(self.plan.ports[side].keys, self.keys, strict=True)
-            ]
-            own = pl.col(TIME).alias(ROW_TIME), pl.col(NUMBER).alias(ROW_NUMBER), TIME
-            frames.append(frame.select(*keys, *own, *self.match.columns_read, *OF_ROWS & set(frame.columns)))
-        both = pl.concat(frames)
-        return both if len(frames) == 1 else both.sort(ROW_NUMBER)
+    def _input_columns(self, side: str) -> list[pl.Expr]:
+        """Returns the columns that the window operator takes, made from rows of a side."""
+        own = window_rows.own_columns(self.spec.sides[side].keys)
+        shared = {name: pl.col(name) for name in self.match.columns_read}
+        return [value.alias(name) for name, value in (own | shared).items()]
 
     def _operator(self) -> WindowEngine:
         """Returns the window operator, with the windows and clocks of the state."""

@@ -14,6 +14,7 @@ Cost: linear in the new rows and in the rows read, besides a sort of the release
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -98,6 +99,11 @@ class ReleaseRules:
     plan: JoinPlan
     match: WindowedStreams
 
+    @cached_property
+    def _shapes(self) -> dict[str, Shape]:
+        """The columns of the tables of rows that wait, by side."""
+        return {side: waiting_shape(port) for side, port in self.plan.ports.items()}
+
     def by_batch(self, state: StreamsState, batch: JoinBatch) -> Releases:
         """Returns the rows that a batch releases: rows of its own, and rows whose windows it completes."""
         steps = {}
@@ -140,7 +146,7 @@ class ReleaseRules:
     def _arriving(self, side: str, state: StreamsState, batch: JoinBatch) -> pl.DataFrame:
         """Returns the applied rows of a side with the columns of its table of rows that wait."""
         port, window = self.plan.ports[side], self.match.windows[side]
-        shape = waiting_shape(port)
+        shape = self._shapes[side]
         if side not in batch.applied or batch.applied[side].is_empty():
             return shape.no_rows
         rows = with_keys(port, batch.applied[side])
