@@ -156,7 +156,7 @@ nightly: $(READY) $(DOCS_READY) ## the tests and examples that `make test` leave
 	@PANEWISE_EXAMPLES=full $(PYTHON) -m pytest -m "(nightly or drawn) and not soak" -n 2 --dist loadfile --no-loadscope-reorder
 	@$(PYTHON) tools/matrix.py all -n 3 --dist loadfile
 
-soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted; PART=3/24 is a part
+soak: $(READY) ## the long campaigns: random programs, and queries that are killed and restarted; PART=3/64 is a part
 	@python3 tools/check_env.py
 	@$(PYTHON) -m pytest -m soak --part $(PART)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from bench import report
 from bench.cold_job import RUNNERS
 
-_WARM_UP = 5  # the first rows of a run, while the JVM compiles
+WARM_UP = 5  # the first rows of a run, while the JVM compiles
 _NAMES = {"cold_s": "cold", "latency_s": "latency"}
 
 
@@ -33,7 +33,7 @@ class Times:
         measured = json.loads(line)
         self.cold_s.append(measured["cold_s"])
         self.cold_cpu_s.append(measured["cold_cpu_s"])
-        self.latency_s += measured["latency_s"][_WARM_UP:]
+        self.latency_s += measured["latency_s"][WARM_UP:]
 
     def median(self, name: str) -> float:
         """Returns the median of one kind of times."""
@@ -91,13 +91,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--rows",
         type=int,
         default=25,
-        help=f"rows of each process, {_WARM_UP} of them warm-up; default: %(default)s",
+        help=f"rows of each process, {WARM_UP} of them warm-up; default: %(default)s",
     )
     asked = parser.parse_args(argv)
-    if asked.rounds < 1 or asked.rows <= _WARM_UP:
+    if asked.rounds < 1 or asked.rows <= WARM_UP:
         parser.error(
             f"--rounds {asked.rounds} --rows {asked.rows} | a median needs a value | give 1 or more, "
-            f"and {_WARM_UP + 1} or more"
+            f"and {WARM_UP + 1} or more"
         )
     times = {runner: Times() for runner in RUNNERS}
     for _ in range(asked.rounds):

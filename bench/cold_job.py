@@ -1,7 +1,8 @@
 """Runs one query in a process of its own: ``python -m bench.cold_job RUNNER ROWS``.
 
 Prints one line of JSON: the seconds and the CPU seconds from the start to the first pane, and for each later
-row the seconds from the row to its pane.
+row the seconds from the row to its pane. It also has when each row was written and its pane came, in seconds
+since 1970, and the progress reports of the query.
 """
 
 import json
@@ -26,7 +27,9 @@ from panewise.spark import windowed
 
 RUNNERS = ("native", "panes", "write")
 _TRIGGER_S = 1.0
-_PHASE_S = 0.37  # rows arrive at times that do not depend on the trigger
+# So much later than the one before, a row is written after a pane. So rows come at all times between two
+# triggers. With few such times the median would jump by a whole trigger once a micro-batch takes a bit longer.
+_PHASE_S = 0.37
 _WAIT_S = 300
 _START_US = 1_767_225_600_000_000  # 2026-01-01
 
@@ -109,21 +112,26 @@ def run(runner: Runner, rows: int) -> dict[str, Any]:
         job = Job(folder)
         stream = session.read(spark, data.Events(folder, 1, 1)).withWatermark("ts", "10 seconds")
         first = job.put()
-        began, cpu = time.perf_counter(), _cpu_seconds()
+        began, cpu = time.time(), _cpu_seconds()
         query = runner(stream, job, f"{scratch}/checkpoint")
+        started = time.time()
         job.wait_for(first)
-        measured: dict[str, Any] = {"cold_s": time.perf_counter() - began, "cold_cpu_s": _cpu_seconds() - cpu}
-        measured["latency_s"] = [_seconds_of_row(job) for _ in range(rows)]
+        came = time.time()
+        measured: dict[str, Any] = {"cold_s": came - began, "cold_cpu_s": _cpu_seconds() - cpu}
+        spans = [_span_of_row(job) for _ in range(rows)]
+        measured["latency_s"] = [until - since for since, until in spans]
+        measured |= {"started": started, "spans": [(began, came), *spans]}
+        measured["progress"] = [json.loads(report.json) for report in query.recentProgress]
         query.stop()
     spark.stop()
     return measured
 
 
-def _seconds_of_row(job: Job) -> float:
-    time.sleep(_PHASE_S * (job.files % 3))
-    began = time.perf_counter()
+def _span_of_row(job: Job) -> tuple[float, float]:
+    time.sleep(_PHASE_S * job.files % _TRIGGER_S)
+    began = time.time()
     job.wait_for(job.put())
-    return time.perf_counter() - began
+    return began, time.time()
 
 
 def _cpu_seconds() -> float:

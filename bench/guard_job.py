@@ -127,15 +127,24 @@ def in_process() -> dict[str, tuple[float, float]]:
 
 
 def on_spark(batch_rows: int, shapes: Sequence[str]) -> dict[str, tuple[None, float]]:
-    """Returns the median seconds of a micro-batch on Spark for each shape, from its second run."""
-    from bench import data, ours, session  # noqa: PLC0415 - most runs start no Spark
+    """Returns the median seconds of a micro-batch on Spark for each shape, from its second run.
+
+    Spark's own operator, where it has such windows, runs in turn. It is the same with each commit, so it says
+    how far the machine has changed.
+    """
+    from bench import data, native, ours, session  # noqa: PLC0415 - most runs start no Spark
     from bench.shapes import SHAPES as ON_SPARK  # noqa: PLC0415
+    from bench.shapes import Sessions, Windows, output_mode  # noqa: PLC0415
 
     spark, events, seconds = session.start(), data.cached(batch_rows, 8), {}
-    for shape in shapes:
+    for name, shape in ((name, ON_SPARK[name]) for name in shapes):
         for _ in range(2):
-            query = ours.query(session.read(spark, events), ON_SPARK[shape])
-            seconds[f"Spark, {shape}, {batch_rows:,} rows"] = None, median(stream_seconds(query, "append"))
+            query = ours.query(session.read(spark, events), shape)
+            seconds[f"Spark, {name}, {batch_rows:,} rows"] = None, median(stream_seconds(query, "append"))
+            if isinstance(shape, Windows | Sessions):
+                peer = native.query(session.read(spark, events), shape)
+                by_peer = median(stream_seconds(peer, output_mode(shape)))
+                seconds[f"native, {name}, {batch_rows:,} rows"] = None, by_peer
     spark.stop()
     return seconds
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bench.budget import Run, Stage, means, parts_of, stages_of, table
+from bench.budget import Run, Stage, arguments, means, parts_of, queries, stages_of, table
 
 
 def completed(stage: int, begin: int, end: int) -> str:
@@ -44,7 +44,8 @@ def test_the_parts_add_up_to_the_time_of_the_batch() -> None:
     parts = parts_of(REPORT, stages, marks)
     assert sum(parts.values()) == pytest.approx(200)
     assert parts["stage 1: pack, work"] == pytest.approx(20)
-    assert parts["stage 1: Spark"] == pytest.approx(30)
+    assert parts["stage 1: until pack is called"] == pytest.approx(10)
+    assert parts["stage 1: Spark"] == pytest.approx(20)
     assert parts["stage 2: step, work"] == pytest.approx(10)
     assert parts["stage 2: commit of the state store"] == 8
     assert parts["addBatch: before, between and behind the stages"] == pytest.approx(30)
@@ -53,7 +54,7 @@ def test_the_parts_add_up_to_the_time_of_the_batch() -> None:
 
 def test_a_run_has_the_stages_and_marks_of_its_time() -> None:
     reports = [{**REPORT, "batchId": batch, "numInputRows": 1} for batch in range(4)]
-    run = Run(1000, 1999, [*reports, {"batchId": 4, "numInputRows": 0}])
+    run = Run(1000, 1999, [*reports, {"batchId": 4, "numInputRows": 0}], 4)
     stages = [Stage(3, 500, 560), Stage(3, 1000, 1060), Stage(3, 2000, 2060)]
     marks = [mark("Pack", at, 0.020, 0.010) for at in (0.51, 1.01, 2.01)]
     second, third = run.parts(stages, marks)  # the first two are the warm-up
@@ -69,3 +70,15 @@ def test_the_table_has_a_column_for_each_query_and_the_sums() -> None:
         "| b | 1.0 | 0.0 |",
         "| all | 3.0 | 5.0 |",
     ]
+
+
+def test_joins_are_measured_beside_the_stages_that_count_alone() -> None:
+    assert list(queries("join_inner", beside=True)) == ["panewise", "two stages that count"]
+    assert list(queries("tumbling", beside=True))[2:] == ["native"]
+    assert list(queries("join_inner", beside=False)) == ["panewise"]
+    assert arguments(["--shape", "join_inner", "--beside"]).shape == "join_inner"
+
+
+def test_the_closing_micro_batch_of_a_join_does_not_count() -> None:
+    reports = [{**REPORT, "batchId": batch, "numInputRows": 1} for batch in range(5)]
+    assert len(Run(1000, 1999, reports, 4).parts([], [])) == 2

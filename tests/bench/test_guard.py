@@ -25,13 +25,22 @@ def test_without_processor_times_the_wall_decides() -> None:
     assert comparison == Comparison("shape", 2.0, 1.0, -50.0)
 
 
+def test_spark_s_own_operator_is_never_slower() -> None:
+    assert Comparison("Spark, tumbling", 1.0, 1.1, 10.0).is_slower(7.0)
+    assert not Comparison("native, tumbling", 1.0, 1.1, 10.0).is_slower(7.0)
+
+
 def test_the_runs_alternate_and_begin_with_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
     order = list[str]()
 
     def run(source: Path, spark: Sequence[str]) -> guard.Seconds:
-        order.append("now" if source == guard.ROOT else "before")
+        order.append("now" if source == guard.ROOT else source.name)
         return {"shape": (1.0, 1.0)}
 
     monkeypatch.setattr(guard, "run", run)
-    assert [comparison.change for comparison in alternate(Path("base"), 2, [])] == [0.0]
-    assert order == ["before", "now", "now", "before"]
+    comparisons = alternate({"first": Path("a"), "second": Path("b")}, 2, [])
+    assert {commit: [of.change for of in shapes] for commit, shapes in comparisons.items()} == {
+        "first": [0.0],
+        "second": [0.0],
+    }
+    assert order == ["a", "b", "now", "now", "b", "a"]

@@ -71,6 +71,16 @@ def test_a_plan_is_compiled_without_an_operator(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPECS)
+def test_an_operator_refuses_the_state_of_another_family(name: str) -> None:
+    operator, other = operator_for(SPECS[name], SCHEMA), operator_for(DEDUPLICATE, SCHEMA)
+    for one, state in ((operator, other.state), (other, operator.state)):
+        before = one.state
+        with pytest.raises(AssertionError):
+            one.replace_state(state)
+        assert one.state == before
+
+
+@pytest.mark.parametrize("name", SPECS)
 def test_operators_of_the_cache_share_no_state(name: str) -> None:
     one, other = (cached_operator(SPECS[name], SCHEMA) for _ in range(2))
     before = save(other)

@@ -1,7 +1,7 @@
 """Runs one operator over a directory of files to its end. The tests kill this process and start it again.
 
-``python -m tests.faults.job SOURCE OUT MASTER SPEC [KEY=VALUE ...]``. A KEY is a setting of Spark, or
-``job.`` and a field of Asked.
+``python -m tests.faults.job SOURCE OUT MASTER SPEC spark.local.dir=FOLDER [KEY=VALUE ...]``. A KEY is a
+setting of Spark, or ``job.`` and a field of Asked. Spark has its own directories in FOLDER.
 """
 
 import sys

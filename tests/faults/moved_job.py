@@ -1,8 +1,9 @@
 """Runs an operator in two parts. Between them its state is moved to another checkpoint, or it is changed.
 
-``python -m tests.faults.moved_job SOURCE OUT MASTER SPEC job.way=moved job.first=FILES [KEY=VALUE ...]``.
-The tests kill this process and start it again. It goes on where it was: the file of an exported state, and
-marks beside it, say how far it came.
+``python -m tests.faults.moved_job SOURCE OUT MASTER SPEC job.way=moved job.first=FILES [KEY=VALUE ...]``,
+or ``job.way=changed``. FILES is how many files the first part has. A KEY is a setting of Spark, or
+``job.checkpoints`` as of job. The tests kill this process and start it again. It goes on where it was: the
+file of an exported state, and marks beside it, say how far it came.
 """
 
 import os

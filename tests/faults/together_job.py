@@ -1,7 +1,8 @@
 """Runs queries over several operators in one application. The tests kill its processes.
 
 ``python -m tests.faults.together_job SOURCE OUT MASTER WAY.SPEC,WAY.SPEC [KEY=VALUE ...]``. A WAY is "plain",
-or one of moved_job. Each query has the folder OUT/queries/WAY.SPEC.
+or one of moved_job. Each query has the folder OUT/queries/WAY.SPEC. A KEY is a setting of Spark,
+``job.checkpoints`` as of job, or ``job.first`` as of moved_job, whose ways need it.
 """
 
 import sys

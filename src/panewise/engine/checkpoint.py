@@ -74,8 +74,10 @@ class StoredOperator:
     ) -> "StoredOperator":
         """Returns the operator of a run store. Runs are read only when a step needs them.
 
-        If the state was made with a specification that the given one may continue (semantics 47), its runs
-        are converted. The next commit stores them. Before any other step, :meth:`evaluated` must be called.
+        Stored rows may have to be converted, and their runs are then read at once: if the specification has
+        changed (semantics 47), or if columns of the input were added or reordered (47.12). The next commit
+        stores the converted runs. If the specification has changed, :meth:`evaluated` must be called before
+        any other step.
 
         Raises:
             StateError: if the state was made with a specification that the given one cannot continue, other
@@ -176,9 +178,11 @@ def continued_operator(
 
 
 def _placed_columns(operator: Operator, header: Mapping[str, Any]) -> dict[str, Conversion]:
-    """Returns the tables of whole rows that lack columns of the input, or have another order of columns.
+    """Returns a conversion of each table if columns of the input were added or reordered (47.12), else none.
 
-    There are none if anything else differs. Missing columns are null in the stored rows (47.12).
+    It adds the columns that the stored rows lack, as nulls. :func:`converted_rows` puts the columns in order.
+    If a stored column is missing or has another type, or a new one is not of the input, there are no
+    conversions either: :func:`check_types` decides about these columns.
     """
     stored, expected = header.get("types", {}), types_of_tables(operator.state)
     columns = {name for port in operator.plan.ports.values() for name in port.schema if name[:2] != "__"}

@@ -1,7 +1,8 @@
-"""Takes stored state over under another specification (semantics 47).
+"""Takes stored state over under another specification, or with other columns of the input (semantics 47).
 
-What may change is decided in :mod:`panewise.spec.evolution`, and how rows are converted by the families
-(:class:`panewise.engine.family_parts.TakeOver`). Here it is done to the tables of a state, run by run, so
+What may change of a specification is decided in :mod:`panewise.spec.evolution`, and how rows are then
+converted by the families (:class:`panewise.engine.family_parts.TakeOver`). For other columns of the input
+:mod:`panewise.engine.checkpoint` decides both. Here it is done to the tables of a state, run by run, so
 memory contains one run at a time besides the new ones, which the next commit stores.
 """
 
@@ -73,7 +74,7 @@ def converted_rows(table: StoredTable, rows: pl.DataFrame, name: str, how: TakeO
 
 
 def converted(table: StoredTable, name: str, how: TakeOver) -> StoredTable:
-    """Returns a table whose runs were made by another specification, with converted runs."""
+    """Returns a table with converted runs, if its rows are among those that change."""
     library = table.library
     if not isinstance(library, RunLibrary) or name not in how.tables:
         return table

@@ -121,11 +121,11 @@ Conversion: TypeAlias = Callable[[pl.DataFrame], pl.DataFrame]  # of stored rows
 
 @dataclass(frozen=True)
 class TakeOver:
-    """How a stored state of another specification becomes one of an operator (semantics 47).
+    """How a stored state becomes one of an operator with another specification or input columns (47).
 
     Attributes:
         header: the header for the operator.
-        horizons: the horizon of each table under the other specification; nothing has expired since.
+        horizons: the horizon of each table before the change; nothing has expired since.
         tables: the tables whose rows change, each with what makes rows of the operator of stored rows. It
             keeps their number and order, and the columns that identify and sort them.
     """

@@ -7,7 +7,7 @@ Invariant: what is live in a shard is live under the merged header, and a number
 given again. So each floor, by which rows have expired, becomes the lowest one, and none if a shard has none.
 Counters are added, as the numbers of each shard are raised by what the shards before it have counted. If the
 number of shards stays, :mod:`panewise.engine.redistribution` puts the shard's own floors and counters back. A
-field without a rule must be equal in all shards.
+field without a rule must be equal in all shards that have it.
 
 Cost: a pass over the headers, with the marks in them. No table is read.
 """
@@ -34,7 +34,7 @@ class HeaderRules:
 
     Attributes:
         fields: by field what it is, given the values of the shards that have it. Fields without a rule
-            must be equal in all shards.
+            must be equal in the shards that have them.
         floors: fields by which rows have expired, in the shards that have them (semantics 47.5, 47.15).
         counters: fields that count what is unique within a shard.
         of_all: fields that are true only if they are in all shards.
@@ -52,7 +52,9 @@ _NO_RULES: Final = HeaderRules()
 
 
 def merged_header(headers: Sequence[Header], rules: HeaderRules = _NO_RULES) -> dict[str, Any]:
-    """Returns the header of each new shard.
+    """Returns one header, made of the headers of all shards.
+
+    It has a floor only if all of them have it, and nothing that belongs to their runs or to the runtime.
 
     >>> merged_header([{"watermark": 5, "finished": False}, {"watermark": None, "finished": False}])
     {'watermark': 5, 'finished': False}
@@ -68,7 +70,9 @@ def merged_header(headers: Sequence[Header], rules: HeaderRules = _NO_RULES) -> 
 
 
 def with_floor_of(header: Header, own: Header, rules: HeaderRules = _NO_RULES) -> dict[str, Any]:
-    """Returns a header with the `floor` that another one has, or without one if that has none.
+    """Returns a header with the floors of another one in place of its own, also in the headers within it.
+
+    A floor that the other one does not have is left out.
 
     >>> rules = HeaderRules(nested={"windows": HeaderRules()})
     >>> with_floor_of({"floor": 1, "windows": {"floor": 1}}, {"windows": {"floor": 3}}, rules)

@@ -99,7 +99,7 @@ class Stateful(Protocol):
     def horizons(self, clocks: Any) -> Mapping[str, int | None]:
         """Returns the horizon of each table at these clocks: rows that end at it or before have expired.
 
-        The clocks are those of a state of this operator. Each family has a class of its own for them.
+        The clocks are those of a state of this operator. Their class depends on the family.
         """
 
     def next_due(self) -> int | None:

@@ -88,7 +88,11 @@ class Redistribution:
         return not counts <= {len(self.shards)} or not {*self.manifests} <= {*self.shards}
 
     def header(self, shard: int) -> dict[str, Any]:
-        """Returns the header of a new shard."""
+        """Returns the header of a new shard.
+
+        If all rows stay in their shards, it has the floors that this shard had, and its counters if it had
+        any. Otherwise it has floors only if each of the old shards has stored something.
+        """
         header = merged_header([manifest.header for manifest in self.manifests.values()], self.rules)
         if self.moves:
             have_all = {manifest.shards for manifest in self.manifests.values()} == {len(self.manifests)}

@@ -49,7 +49,6 @@ class RowPath(DirectPath):
         self._fits = {port: RowFit(spec.ports[port], schema) for port, schema in schemas.items()}
         self._rows: dict[str, list[tuple[Any, ...]]] = {port: [] for port in schemas}  # that wait
         self._size = 0
-        self._clocks_wait = False  # whether readings of the clocks wait
         self._sources: dict[str | None, int | None] = {}  # the watermarks that wait, by what reported them
         self._is_copy = False  # whether the Python objects were a copy of the state at the last flush
 
@@ -82,7 +81,6 @@ class RowPath(DirectPath):
         emitted = self._records.advance(self._host.operator.state, clock, watermark, source)
         clocks = self._records.clocks
         if emitted is not None and clocks is not None:
-            self._clocks_wait = True
             self.clock, self.watermark = clocks.processing_time, clocks.instant_watermark
             self._sources[source] = highest(self._sources.get(source), watermark)
         return emitted
@@ -91,7 +89,7 @@ class RowPath(DirectPath):
         """Adds what waits to the state of the operator."""
         operator = self._host.operator
         self._is_copy = self._records.is_copy_of(operator.state)
-        if any(self._rows.values()) or self._clocks_wait:
+        if self._size or self._records.clocks is not None:
             before = operator.state
             try:
                 self._evaluate(operator)
@@ -99,7 +97,7 @@ class RowPath(DirectPath):
                 operator.replace_state(before)
                 raise
             self._rows = {port: [] for port in self._rows}
-            self._clocks_wait, self._sources, self._size = False, {}, 0
+            self._sources, self._size = {}, 0
             self.clock = self.watermark = None
             if self._is_copy:
                 self._records.follow(operator.state)
@@ -112,7 +110,7 @@ class RowPath(DirectPath):
                 valid[port] = operator.plan.ports[port].validate(frame, now).valid
         if valid:
             operator.add_together(valid, {})
-        if self._clocks_wait:
+        if self._records.clocks is not None:
             for source, watermark in self._sources.items():
                 operator.advance(self.clock, watermark, source)
             operator.replace_state(self._records.take_clocks(operator.state))

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, saturating_add
-from panewise.engine.join.clocks import lowest_of_known
 from panewise.engine.kernels.instants import (
     lowest,
+    lowest_of_known,
     saturating_sum,
     shifted_instants,
     wide_sum,

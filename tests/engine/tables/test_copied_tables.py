@@ -1,5 +1,6 @@
 """Copies of tables are read again only if that is worth it."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -7,10 +8,16 @@ from panewise.engine.kernels.python_rows import NotInPythonError
 from panewise.engine.tables.copied_tables import MOST, CopiedTables, Row
 
 
+@dataclass(frozen=True)
+class _State:
+    tables: dict[str, Any]
+    clocks: int = 1
+
+
 def _state() -> Any:
     """Returns a state with a table of 5,000 rows."""
     table = SimpleNamespace(newest=SimpleNamespace(height=1_000), runs=[SimpleNamespace(rows=4_000)])
-    return SimpleNamespace(tables={"rows": table})
+    return _State({"rows": table})
 
 
 class _Copy(CopiedTables[Any, int]):
@@ -33,16 +40,13 @@ class _Copy(CopiedTables[Any, int]):
         """Leaves every row to the engine."""
 
     def _moved(
-        self, state: Any, processing_time: int | None, watermark: int | None, source: str | None
+        self, clocks: int, processing_time: int | None, watermark: int | None, source: str | None
     ) -> int:
-        return processing_time or 0
+        return clocks if processing_time is None else processing_time
 
     def _advanced(self, state: Any, clocks: int) -> list[Row] | None:
         """Emits nothing at even times, and leaves odd ones to the engine."""
         return None if clocks % 2 else []
-
-    def take_clocks(self, state: Any) -> Any:
-        return state
 
 
 def test_a_copy_follows_the_tables_that_got_its_rows() -> None:
@@ -60,7 +64,18 @@ def test_a_copy_has_the_clocks_of_the_readings_that_it_has_taken() -> None:
     copy, state = _Copy(10), _state()
     assert copy.advance(state, 2, None, None) == []
     assert copy.advance(state, 3, None, None) is None
-    assert copy.clocks == 2
+    assert copy.clocks == copy.clocks_of(state) == 2
+
+
+def test_a_state_takes_the_clocks_that_wait_in_a_copy() -> None:
+    copy, state = _Copy(10), _state()
+    assert copy.clocks_of(state) == 1
+    assert copy.advance(state, 0, None, None) == []
+    assert copy.advance(state, None, None, None) == []
+    assert copy.clocks_of(state) == 0
+    assert copy.take_clocks(state) == _State(state.tables, 0)
+    assert copy.clocks is None
+    assert copy.take_clocks(state) == state
 
 
 def test_a_large_copy_is_not_read_after_each_step() -> None:

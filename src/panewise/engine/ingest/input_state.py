@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import polars as pl
 
@@ -124,7 +124,8 @@ class SingleInput(ABC, Generic[P, S]):
 
     def replace_state(self, state: object) -> None:
         """Replaces the state by another one of this operator."""
-        self.state = cast(S, state)
+        assert isinstance(state, type(self.state))
+        self.state = state
 
     @property
     def clocks_are_own(self) -> bool:

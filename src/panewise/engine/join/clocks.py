@@ -3,7 +3,7 @@
 Invariant: neither the watermark of a side nor its horizon decreases.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
@@ -53,7 +53,8 @@ class JoinClocks:
     @property
     def watermark(self) -> int | None:
         """The lower watermark of those sides that have not ended; None before both have one."""
-        return lowest_of_known(MAX_INSTANT if side.ended else side.watermark for side in self.sides.values())
+        left, right = (MAX_INSTANT if side.ended else side.watermark for side in self.sides.values())
+        return None if left is None or right is None else min(left, right)
 
     instant_watermark = watermark
 
@@ -175,9 +176,3 @@ def of_windows(clocks: JoinClocks) -> Clocks:
     """Returns the clocks of windows of both sides: their watermark is the lower one (semantics 37.11)."""
     watermark = None if clocks.finished else clocks.watermark
     return Clocks(clocks.processing_time, watermark, clocks.finished, floor=clocks.floor)
-
-
-def lowest_of_known(values: Iterable[int | None]) -> int | None:
-    """Returns the lowest value; None if there is none, or if one of them is None, which may be any."""
-    known = [*values]
-    return None if None in known else min((value for value in known if value is not None), default=None)

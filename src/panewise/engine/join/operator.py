@@ -17,11 +17,11 @@ from panewise.engine.columns import TIME
 from panewise.engine.ingest.output import Output
 from panewise.engine.join.batch.emission import matches_name, without_partner
 from panewise.engine.join.batch.join_batch import JoinBatch, join_batch
-from panewise.engine.join.clocks import JoinClocks, lowest_of_known
+from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import match_engine
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState, TwoSidedOperator, highest_times
-from panewise.engine.kernels.instants import shifted
+from panewise.engine.kernels.instants import lowest_of_known, shifted
 from panewise.engine.kernels.small_frames import output_key
 from panewise.engine.protocol import Schemas
 from panewise.engine.tables.stored_table import sealed_if_long

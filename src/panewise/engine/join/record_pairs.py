@@ -104,7 +104,7 @@ class RecordPairs(CopiedTables[JoinState, JoinClocks]):
 
     def add(self, state: JoinState, port: str, time: int, row: Row) -> list[Row] | None:
         """Adds a valid row that is not late. Returns its pairs; None if the engine must add it."""
-        clocks = self.clocks or state.clocks
+        clocks = self.clocks_of(state)
         horizon = clocks.horizon(self._spec, port)
         late = horizon is not None and (time < horizon or horizon == MAX_INSTANT)
         if late or not self.is_read(state):
@@ -122,18 +122,13 @@ class RecordPairs(CopiedTables[JoinState, JoinClocks]):
         return [pair(others.rows[place], mine, others.times[place], time) for place in places]
 
     def _moved(
-        self, state: JoinState, processing_time: int | None, watermark: int | None, source: str | None
+        self, clocks: JoinClocks, processing_time: int | None, watermark: int | None, source: str | None
     ) -> JoinClocks:
-        return (self.clocks or state.clocks).moved(self._spec, processing_time, watermark, source)
+        return clocks.moved(self._spec, processing_time, watermark, source)
 
     def _advanced(self, state: JoinState, clocks: JoinClocks) -> list[Row]:
         """Returns nothing: only rows emit pairs."""
         return []
-
-    def take_clocks(self, state: JoinState) -> JoinState:
-        """Returns the state with the clocks after all readings. They no longer wait here."""
-        clocks, self.clocks = self.clocks or state.clocks, None
-        return state.after({}, clocks)
 
 
 def _pair(spec: JoinOperator, is_left: list[bool]) -> Callable[[Row, Row, int, int], Row]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain
-from typing import Any, ClassVar, Final, Protocol, Self, cast
+from typing import Any, ClassVar, Final, Protocol, Self, TypeVar, cast
 
 import polars as pl
 
@@ -37,6 +37,7 @@ FLOORS: Final = {LEFT: "floor_left", RIGHT: "floor_right"}
 CEILINGS: Final = {LEFT: "ceiling_left", RIGHT: "ceiling_right"}
 FLOOR: Final = "floor"  # the same for windows of both sides (semantics 47.19)
 NEXT_NUMBER: Final = "next_number"  # the field that counts received rows
+T = TypeVar("T", bound=StoredTable)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,20 +111,19 @@ class JoinState(SidesState):
 
     def rows(self, name: str) -> RowsByKey:
         """Returns a table whose rows are looked up by key and time."""
-        table = self.tables[name]
-        assert isinstance(table, RowsByKey)
-        return table
+        return self._table(name, RowsByKey)
 
     def latest(self, name: str) -> LatestByKey:
         """Returns a table of which only the latest rows of each key are looked up."""
-        table = self.tables[name]
-        assert isinstance(table, LatestByKey)
-        return table
+        return self._table(name, LatestByKey)
 
     def queue(self, name: str) -> TimeQueue:
         """Returns a table whose rows wait for a watermark."""
+        return self._table(name, TimeQueue)
+
+    def _table(self, name: str, kind: type[T]) -> T:
         table = self.tables[name]
-        assert isinstance(table, TimeQueue)
+        assert isinstance(table, kind)
         return table
 
 

@@ -63,3 +63,13 @@ def saturating_sum(times: pl.Series, us: int) -> pl.Series:
 def lowest(values: Iterable[int | None]) -> int | None:
     """Returns the lowest of the values that are not None; None if there is none."""
     return min((value for value in values if value is not None), default=None)
+
+
+def lowest_of_known(values: Iterable[int | None]) -> int | None:
+    """Returns the lowest value; None if there is none, or if one of them is None, which may be any.
+
+    >>> lowest_of_known([5, 7]), lowest_of_known([5, None])
+    (5, None)
+    """
+    known = [*values]
+    return None if None in known else lowest(known)

@@ -15,7 +15,6 @@ waits, and for each row that passes the rows of its frames.
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final, TypeAlias
@@ -83,7 +82,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
 
     def add(self, state: OverState, port: str, time: int, row: Row) -> Panes | None:
         """Adds a valid row that is not late. Returns what is emitted; None if the engine must add it."""
-        clocks = self.clocks or state.clocks
+        clocks = self.clocks_of(state)
         late = self._timed and clocks.watermark is not None and time < clocks.watermark
         if clocks.finished or late or not self.is_read(state):
             return None
@@ -100,14 +99,9 @@ class RecordRows(CopiedTables[OverState, Clocks]):
         return []
 
     def _moved(
-        self, state: OverState, processing_time: int | None, watermark: int | None, source: str | None
+        self, clocks: Clocks, processing_time: int | None, watermark: int | None, source: str | None
     ) -> Clocks:
-        return (self.clocks or state.clocks).moved(self._plan.entry, processing_time, watermark, source)
-
-    def take_clocks(self, state: OverState) -> OverState:
-        """Returns the state with the clocks after all readings. They no longer wait here."""
-        clocks, self.clocks = self.clocks or state.clocks, None
-        return replace(state, clocks=clocks)
+        return clocks.moved(self._plan.entry, processing_time, watermark, source)
 
     def _advanced(self, state: OverState, clocks: Clocks) -> Panes | None:
         """Emits the rows that pass at these clocks; None if the engine must do it."""

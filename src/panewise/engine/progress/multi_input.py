@@ -13,6 +13,7 @@ import polars as pl
 
 from panewise.chrono import saturating_add
 from panewise.engine.columns import TIME
+from panewise.engine.kernels.instants import lowest_of_known
 from panewise.spec import RowInputs
 
 
@@ -84,10 +85,9 @@ class InputWatermarks:
         if inputs.moves_while_idle:
             return self._while_idle(known.get(inputs.names[0], InputWatermark()), inputs, now)
         reports = [known.get(name, InputWatermark()) for name in inputs.names]
-        watermarks = [report.watermark for report in reports if not self._is_idle(report, inputs, now)]
-        if None in watermarks:
-            return None
-        return min((watermark for watermark in watermarks if watermark is not None), default=None)
+        return lowest_of_known(
+            report.watermark for report in reports if not self._is_idle(report, inputs, now)
+        )
 
     def _while_idle(self, report: InputWatermark, inputs: RowInputs, now: int) -> int | None:
         if report.watermark is None or not self._is_idle(report, inputs, now):

@@ -11,8 +11,9 @@ rows the last reading had (:meth:`CopiedTables.is_read`).
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
+from dataclasses import Field, replace
 from operator import is_
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from panewise.engine.kernels.python_rows import NotInPythonError
 from panewise.engine.tables.stored_table import StoredTable
@@ -25,11 +26,17 @@ _WORTH: Final = 1_000  # rows that are read in about a third of the time of a st
 
 
 class WithTables(Protocol):
-    """A state, as far as copies of its tables know it."""
+    """A state, as far as copies of its tables know it: a dataclass, whose fields can be replaced."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
     @property
     def tables(self) -> Mapping[str, StoredTable]:
         """The tables by name."""
+
+    @property
+    def clocks(self) -> Any:
+        """The clocks. Their class depends on the family."""
 
 
 S = TypeVar("S", bound=WithTables)
@@ -79,23 +86,30 @@ class CopiedTables(ABC, Generic[S, C]):
         self, state: S, processing_time: int | None, watermark: int | None, source: str | None
     ) -> list[Row] | None:
         """Moves the clocks. Returns what is emitted; None if the engine must move them."""
-        clocks = self._moved(state, processing_time, watermark, source)
+        clocks = self._moved(self.clocks_of(state), processing_time, watermark, source)
         emitted = self._advanced(state, clocks)
         if emitted is not None:
             self.clocks = clocks
         return emitted
 
     @abstractmethod
-    def _moved(self, state: S, processing_time: int | None, watermark: int | None, source: str | None) -> C:
+    def _moved(self, clocks: C, processing_time: int | None, watermark: int | None, source: str | None) -> C:
         """Returns the clocks after a reading."""
 
     @abstractmethod
     def _advanced(self, state: S, clocks: C) -> list[Row] | None:
         """Returns what is emitted at these clocks; None if the engine must emit it."""
 
-    @abstractmethod
+    def clocks_of(self, state: S) -> C:
+        """Returns the clocks after all readings: those of the state, unless readings wait here."""
+        clocks: C = state.clocks if self.clocks is None else self.clocks
+        return clocks
+
     def take_clocks(self, state: S) -> S:
         """Returns the state with the clocks after all readings. They no longer wait here."""
+        state = replace(state, clocks=self.clocks_of(state))
+        self.clocks = None
+        return state
 
     def forget(self) -> None:
         """Discards the copy."""

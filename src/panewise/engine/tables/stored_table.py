@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from panewise.engine.columns import END, HASH, PENDING_DEADLINE_SUFFIX, START, TOMBSTONE
+from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import (
     constant_column,
     distinct,
@@ -159,7 +160,7 @@ class StoredTable:
                 ends.append(run.low)
             elif run.high > after:
                 ends.append(_next_end(self.library.read(run, self.shape).frame, after))
-        return min((end for end in ends if end is not None), default=None)
+        return lowest(ends)
 
     def next_event_deadline(self, after: int | None) -> int | None:
         """Returns a lower bound of the first watermark after an instant that a trigger waits for.
@@ -176,7 +177,7 @@ class StoredTable:
                 deadlines.append(run.mark)
             else:
                 deadlines.append(self.library.read(run, self.shape).frame.select(later).item())
-        return min((at for at in deadlines if isinstance(at, int)), default=None)
+        return lowest(deadlines)
 
     def changed(self, put: pl.DataFrame, deleted: pl.DataFrame | None = None) -> Self:
         """Returns the table with the windows `put` added or replaced, and without the windows `deleted`.

@@ -7,6 +7,8 @@ import json
 from collections.abc import Mapping
 from typing import Final, TypeAlias
 
+from panewise.engine.kernels.instants import lowest_of_known
+
 # The column of envelopes among the rows of the first operator. No column of the user has this name (35.7).
 PROGRESS: Final = "__panewise_progress"
 KIND: Final = "progress"  # the kind of their envelopes
@@ -34,5 +36,4 @@ def lowest(reports: Mapping[str, int], shards: tuple[int, ...]) -> int | None:
     >>> lowest({"0": 5, "2": 7}, (0, 2)), lowest({"0": 5}, (0, 2))
     (5, None)
     """
-    watermarks = [reports.get(str(shard)) for shard in shards]
-    return None if None in watermarks else min(watermark for watermark in watermarks if watermark is not None)
+    return lowest_of_known(reports.get(str(shard)) for shard in shards)

@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 import polars as pl
 
+from panewise.engine.kernels.instants import lowest
 from panewise.stores.keys import KeyValue, encode_int64, encode_key
 
 Message = dict[str, Any]
@@ -156,8 +157,7 @@ class RetainedWindow:
         self.start_offset = min(self.start_offset, other.start_offset)
         self.last_offset = max(self.last_offset, other.last_offset)
         self.last_time = max(self.last_time, other.last_time)
-        since = [session.pending_since for session in (self, other) if session.pending_since is not None]
-        self.pending_since = min(since, default=None)
+        self.pending_since = lowest([self.pending_since, other.pending_since])
         self.fresh = sorted(self.fresh + other.fresh, key=lambda message: message.offset)
         self.rows = self.rows + other.rows
         partials = [session.partial for session in (self, other) if session.partial is not None]

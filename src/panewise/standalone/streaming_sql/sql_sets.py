@@ -11,6 +11,7 @@ from typing import Final, Literal
 import polars as pl
 
 from panewise.engine.kernels.column_types import AnyDtype, Dtypes
+from panewise.engine.kernels.instants import lowest_of_known
 from panewise.errors import SqlError
 from panewise.sql.expressions.values import rows_of_values
 from panewise.sql.stages import SetStage, TableStage
@@ -37,10 +38,7 @@ class UnionNode(SqlNode):
         names = list(self.schema)
         frames = [side.step(event, rejected) for side in self.sides]
         same = [frame.rename(dict(zip(frame.columns, names, strict=True))) for frame in frames]
-        known = [side.watermark for side in self.sides if side.event_time is not None]
-        self.watermark = min((reached for reached in known if reached is not None), default=None)
-        if None in known:
-            self.watermark = None
+        self.watermark = lowest_of_known(side.watermark for side in self.sides if side.event_time is not None)
         return pl.concat([frame.cast(self.schema) for frame in same])  # type: ignore[arg-type]
 
 

@@ -54,7 +54,7 @@ class Leaf(ABC):
     def armed(self, pending: pl.Expr) -> dict[str, pl.Expr]:
         """Returns the initial state; `pending` is the number of pending rows that the leaf counts.
 
-        An OnDelta that is armed again keeps its reference: see :meth:`fired`.
+        A leaf that is armed again begins with this state, too, except for what its :meth:`fired` keeps.
         """
         return {
             name: pl.lit(False if dtype == pl.Boolean else None, dtype=dtype)
