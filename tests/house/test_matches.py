@@ -1,6 +1,7 @@
 """Nothing outside the folders of a match asks which match a join has.
 
-What depends on the match is reached through panewise/matches.py, so a new match changes no other file.
+What depends on the match is reached through panewise/matches.py, so a new match changes no other file. Names
+of its tables, columns and fields of the header belong to a match, too, and nothing else imports them.
 """
 
 import ast
@@ -21,7 +22,7 @@ FOLDERS = {kind.engine.split(".")[3] for kind in MATCHES.values()}
 LOADED = {"by_arrival": {"as_of"}, "streams": {"by_arrival"}}
 # The folders and modules of the matches: values, parts, methods and strategies.
 OWN = (
-    *(f"spec/operators/join/{name}.py" for name in ("match", "windowing", *MATCHES)),
+    *(f"spec/operators/join/{name}.py" for name in ("windowing", *MATCHES)),
     "spec/matches/",
     *(f"engine/join/{name}/" for name in FOLDERS),
     *(f"oracle/join/{kind.oracle.split('.')[3].partition(':')[0]}.py" for kind in MATCHES.values()),
@@ -48,9 +49,17 @@ def kinds() -> frozenset[str]:
 
 
 def questions(tree: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
-    """Yields the lines that ask for a match: by isinstance, a match statement, a comparison or a table."""
+    """Yields the lines that ask for a match.
+
+    They do so by isinstance, a match statement, a comparison or a table, or import what a match has in the
+    engine.
+    """
     for node in tree:
         match node:
+            case ast.ImportFrom(module=str(module), names=names):
+                yield from ((node.lineno, name) for name in of_folders(f"{module}.{of.name}" for of in names))
+            case ast.Import(names=names):
+                yield from ((node.lineno, name) for name in of_folders(of.name for of in names))
             case ast.Call(func=ast.Name(id="isinstance" | "issubclass"), args=[_, asked]):
                 yield from ((node.lineno, name) for name in classes(asked))
             case ast.MatchClass(cls=asked):
@@ -62,6 +71,14 @@ def questions(tree: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
                 yield from ((node.lineno, one.value) for one in found if one.value in MATCHES)
             case ast.Compare(left=left, comparators=others):
                 yield from ((node.lineno, name) for one in (left, *others) for name in classes(one))
+
+
+def of_folders(imported: Iterable[str]) -> Iterator[str]:
+    """Yields the folders of matches in the engine that these modules and names are in."""
+    for name in imported:
+        folder = name.removeprefix(JOIN).partition(".")[0]
+        if name.startswith(JOIN) and folder in FOLDERS:
+            yield folder
 
 
 def is_match(node: ast.AST) -> bool:
@@ -91,6 +108,10 @@ def test_questions_are_found() -> None:
     assert found("type(x) is AsOf") == ["AsOf"]
     assert found("rules = {Interval: 'an interval'}") == ["Interval"]
     assert found("spec.match.kind == 'as_of'") == ["as_of"]
+    names = "from panewise.engine.join.streams.clocks import RELEASED, WAITING"
+    assert found(names) == ["streams", "streams"]
+    assert found("from panewise.engine.join import plan, streams") == ["streams"]
+    assert found("import panewise.engine.join.as_of.method") == ["as_of"]
     assert found("Interval(0, 5)\nisinstance(x, int)\nframe.kind == 'rows'") == []
 
 

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from panewise.matches import MATCHES as KINDS
 from panewise.spec import FixedLag, StreamTime
+from panewise.spec.operators.join.as_of import STRATEGIES, AsOf
 from panewise.spec.operators.join.columns import HOWS, ONE_SIDED
 from panewise.spec.operators.join.interval import CLOSED, Interval
-from panewise.spec.operators.join.match import STRATEGIES, AsOf, LastRows, Latest, Match
+from panewise.spec.operators.join.last_rows import LastRows
+from panewise.spec.operators.join.latest import Latest
+from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.join.match_parts import parts_of_kind
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run

@@ -16,7 +16,7 @@ from panewise import left as of_left
 from panewise import right as of_right
 from panewise.errors import InputError
 from panewise.spec.operators.join.interval import Interval
-from panewise.spec.operators.join.match import Latest
+from panewise.spec.operators.join.latest import Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 from panewise.streamwindow import StreamWindow, count

@@ -14,9 +14,11 @@ from panewise.spec.max_windows import MaxWindows
 from panewise.spec.operators.chain import Chain, Stage
 from panewise.spec.operators.cogroup.operator import CogroupOperator
 from panewise.spec.operators.deduplicate import DeduplicateOperator
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import Selected
 from panewise.spec.operators.join.interval import Interval
-from panewise.spec.operators.join.match import AsOf, LastRows, Latest
+from panewise.spec.operators.join.last_rows import LastRows
+from panewise.spec.operators.join.latest import Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side

@@ -12,7 +12,7 @@ from panewise.errors import InputError
 from panewise.oracle.join.interpreter import JoinInterpreter
 from panewise.spec.conditions import left as left_column
 from panewise.spec.conditions import right as right_column
-from panewise.spec.operators.join.match import AsOf
+from panewise.spec.operators.join.as_of import AsOf
 from tests.engine.effort import examples
 from tests.oracle.join.cases import MAX, TYPES, Row, join, left, oracle, right, shown
 

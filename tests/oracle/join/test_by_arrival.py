@@ -6,7 +6,8 @@ import pytest
 
 from panewise.spec.conditions import left as left_column
 from panewise.spec.conditions import right as right_column
-from panewise.spec.operators.join.match import AsOf, LastRows
+from panewise.spec.operators.join.as_of import AsOf
+from panewise.spec.operators.join.last_rows import LastRows
 from panewise.streamwindow import time
 from tests.oracle.join.cases import MAX, left, oracle, right, shown
 

@@ -6,7 +6,7 @@ import pytest
 
 from panewise.spec.conditions import left as left_column
 from panewise.spec.conditions import right as right_column
-from panewise.spec.operators.join.match import Latest
+from panewise.spec.operators.join.latest import Latest
 from tests.oracle.join.cases import MAX, left, oracle, right, shown
 
 

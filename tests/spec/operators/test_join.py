@@ -14,9 +14,11 @@ from panewise.spec.conditions import left, right
 from panewise.spec.describe import describe
 from panewise.spec.families.join import PARTS
 from panewise.spec.family_parts import parts
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import Selected, all_columns
 from panewise.spec.operators.join.interval import Interval
-from panewise.spec.operators.join.match import AsOf, LastRows, Latest
+from panewise.spec.operators.join.last_rows import LastRows
+from panewise.spec.operators.join.latest import Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side

@@ -39,7 +39,7 @@ from panewise.engine.nested.state import header_in
 from panewise.engine.windows import family as of_windows
 from panewise.spec import CogroupOperator
 from panewise.spec.operators.cogroup.windowing import window_operator
-from panewise.spec.operators.join.windowing import row_key
+from panewise.spec.operators.join.windowing import row_keys
 
 if TYPE_CHECKING:
     from panewise.engine.cogroup.operator import CogroupEngine
@@ -69,9 +69,9 @@ def division(operator: "CogroupEngine") -> dict[str, Division]:
 
     The numbers of rows are compared within a window only.
     """
-    keys = tuple(key_columns(map(row_key, range(len(operator.spec.keys)))))
+    keys = tuple(key_columns(row_keys(operator.spec.keys)))
     tables = engine_parts(operator.windows.spec).division(operator.windows)
-    return {name: replace(of, keys=keys) for name, of in tables.items()}
+    return {name: replace(table, keys=keys) for name, table in tables.items()}
 
 
 def header_rules(spec: CogroupOperator) -> HeaderRules:

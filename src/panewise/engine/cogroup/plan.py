@@ -6,8 +6,9 @@ from typing import Final
 import polars as pl
 
 from panewise.engine.aggregate.types import types_of
-from panewise.engine.columns import NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, TIME, user_columns
+from panewise.engine.columns import NUMBER, user_columns
 from panewise.engine.ingest.validate import EntryPort, check_columns
+from panewise.engine.join import window_rows
 from panewise.engine.protocol import Schema, Schemas
 from panewise.engine.windowing.assign import assigning
 from panewise.engine.windowing.plan import WindowPlan
@@ -24,7 +25,7 @@ from panewise.spec.operators.cogroup.windowing import (
 )
 from panewise.spec.operators.join.columns import LEFT, RIGHT
 from panewise.spec.operators.join.side_entry import SideEntry
-from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_keys
 
 HEADER: Final = "windows"  # the field of the header that has the header of the windows
 
@@ -68,8 +69,7 @@ class CogroupPort(EntryPort):
 
     def as_rows(self, rows: pl.DataFrame) -> pl.DataFrame:
         """Returns valid rows, with their numbers, as rows of the windows."""
-        own = [name for name in (TIME, SLICE, OWN_WINDOWS, ONE_KEY) if name in rows.columns]
-        return rows.select(*self.columns, *own)
+        return window_rows.of_side(rows, self.columns)
 
 
 class CogroupPlan:
@@ -93,33 +93,30 @@ class CogroupPlan:
         self.spec, self.windows = spec, WindowPlan(operator, types)
         self.ports = {side: CogroupPort(spec, side, schemas[side], self.windows) for side in spec.sides}
         self.entries = {name: port.entry for name, port in self.ports.items()}
-        self.names = {row_key(place): name for place, name in enumerate(spec.keys)}
+        self.names = row_keys(spec.keys)
         panes = self.windows.pane_schema
         self.pane_schema = {self.names.get(name, name): dtype for name, dtype in panes.items()}
 
     def as_rows(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         """Returns rows of both sides, with their numbers, as rows of the windows, in arrival order."""
-        frames = [self.ports[side].as_rows(of_side) for side, of_side in rows.items()]
-        return frames[0] if len(frames) == 1 else pl.concat(frames).sort(ROW_NUMBER)
+        return window_rows.of_both(rows, {side: self.ports[side].columns for side in rows})
 
 
 def _selected(columns: Mapping[str, pl.Expr], types: Mapping[str, pl.DataType]) -> list[pl.Expr]:
-    """Returns the columns of these types in rows of a side. Those of the other side are null."""
+    """Returns an expression for each of these columns, in its type; null for a column of the other side."""
     return [columns.get(name, pl.lit(None)).cast(dtype).alias(name) for name, dtype in types.items()]
 
 
 def _columns(spec: CogroupOperator, side: str) -> dict[str, pl.Expr]:
     """Returns the columns of the windows that are not null in rows of a side, made from these rows."""
-    keys = {row_key(place): pl.col(name) for place, name in enumerate(spec.sides[side].keys)}
-    number = pl.col(NUMBER)
-    own = {ROW_TIME: pl.col(TIME), ROW_NUMBER: number, number_column(side): number}
-    own[own_column(side)] = pl.lit(True)
+    own = window_rows.own_columns(spec.sides[side].keys)
+    own |= {number_column(side): pl.col(NUMBER), own_column(side): pl.lit(True)}
     shared = {name: pl.col(name) for name in spec.shared_columns}
     values = {value_column(side, name): pl.col(name) for name in spec.values(side)}
     structs = {struct_column(side, name): pl.struct(pl.col(name).alias(VALUE)) for name in spec.values(side)}
     pairs = spec.both_aggregates
     both = {both_column(pair.left, pair.right): _of_both(side, pair.of(side)) for pair in pairs}
-    return {**keys, **own, **shared, **values, **structs, **both}
+    return {**own, **shared, **values, **structs, **both}
 
 
 def _of_both(side: str, column: str) -> pl.Expr:
@@ -129,7 +126,7 @@ def _of_both(side: str, column: str) -> pl.Expr:
 
 def _types(spec: CogroupOperator, schemas: Schemas) -> dict[str, pl.DataType]:
     left, types = schemas[LEFT], dict[str, pl.DataType]()
-    types |= {row_key(place): left[name] for place, name in enumerate(spec.keys)}
+    types |= {mine: left[name] for mine, name in row_keys(spec.keys).items()}
     types |= {ROW_TIME: pl.Int64(), ROW_NUMBER: pl.Int64()}
     types |= {name: left[name] for name in spec.shared_columns}
     for side in spec.sides:

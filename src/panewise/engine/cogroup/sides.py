@@ -27,9 +27,9 @@ class CogroupSides(WindowsOfSides):
     def __init__(self, plan: CogroupPlan) -> None:
         super().__init__(plan.spec, plan, JoinState({}))
         self._partials: dict[str, pl.DataFrame] = {}  # of each side in a batch
-        self._evaluations: list[EvaluatedPanes] = []  # of the present step, as the two that follow
+        self._evaluations: list[EvaluatedPanes] = []  # of the present step, like both below
         self._fresh: list[RowsBySide] = []  # the rows that are no replays
-        self._late: list[pl.DataFrame] = []  # the rows that are late for the windows, as rows of these
+        self._late: list[pl.DataFrame] = []  # late rows, with the columns of the windows' input
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
         """Returns nothing, as there are no tables."""
@@ -68,7 +68,7 @@ class CogroupSides(WindowsOfSides):
         return [*step()], self._evaluations
 
     def add_late(self, rows: pl.DataFrame) -> None:
-        """Adds rows of the present step that are late for the windows, as rows of these."""
+        """Adds rows of the present step that are late for the windows, with the columns of their input."""
         self._late.append(rows)
 
     def with_late(self, output: Output) -> Output:

@@ -2,31 +2,21 @@
 
 Rows have numbers that are unique within their shard. If rows of several shards come together, the numbers of
 each shard are raised by as many as the shards before it have counted. So their order within a shard stays,
-and with it that of the rows of each key.
+and with it that of the rows of each key. The match says which columns have numbers, and what counts them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, cast
 
-from panewise.engine.columns import NUMBER, SINCE, key_columns, live_column
+from panewise.engine.columns import NUMBER, key_columns
 from panewise.engine.family_parts import Division
 from panewise.engine.join.batch.emission import matches_name
-from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
-from panewise.engine.join.same_window.rows import NEWEST
-from panewise.engine.join.streams.clocks import RELEASED, WAITING, LeastWaiting, StreamsState
-from panewise.engine.join.streams.releases import waiting_name
-from panewise.engine.join.two_sides import HEADER_RULES, JoinState
-from panewise.engine.kernels.instants import lowest
-from panewise.engine.merged_header import HeaderRules, by_side
-from panewise.engine.protocol import Operator
+from panewise.engine.join.match_engine import match_engine
+from panewise.engine.join.two_sides import JoinState
+from panewise.engine.protocol import Operator, OperatorState
 from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import LEFT, SIDES
-from panewise.spec.operators.join.windowing import ROW_NUMBER, row_key
-
-_COUNTED: Final = "next_number"  # the field of the header that counts received rows
-_OF_ROWS: Final = (NUMBER, SINCE)
-_OF_WINDOWS: Final = (NEWEST, EARLY, IN_TIME, live_column(NEWEST), f"__max:{ROW_NUMBER}")
+from panewise.spec.operators.join.windowing import row_keys
 
 
 def division(operator: Operator) -> dict[str, Division]:
@@ -36,15 +26,24 @@ def division(operator: Operator) -> dict[str, Division]:
 
 def divided(operator: Operator, keys: Mapping[str, Sequence[str]]) -> dict[str, Division]:
     """Returns how the tables of a join are divided, by some of the keys of each side."""
-    names = {side: port.keys for side, port in operator.plan.ports.items()}
-    of_windows = tuple(key_columns(map(row_key, range(len(operator.spec.keys)))))
-    shared = tuple(of_windows[names[LEFT].index(key)] for key in keys[LEFT])
+    spec, names = operator.spec, operator.plan.ports[LEFT].keys
+    assert isinstance(spec, JoinOperator)
+    of_windows = key_columns(row_keys(spec.keys))
+    shared = tuple(of_windows[names.index(key)] for key in keys[LEFT])
+    numbers = match_engine(spec.match).numbers
     tables = {}
-    for name in operator.state.tables:
+    for name, table in operator.state.tables.items():
         side = _side_of(name)
-        by = shared if side is None else tuple(keys[side])
-        tables[name] = _with_numbers(operator, name, Division(by), _OF_ROWS if side else _OF_WINDOWS)
+        counters = {column: by for column, by in numbers(name).items() if column in table.shape.schema}
+        divided_by = Division(shared if side is None else tuple(keys[side]), counters)
+        tables[name] = _with_owner(name, divided_by)
     return tables
+
+
+def settled(state: OperatorState) -> JoinState:
+    """Returns the state of a join after its tables were divided, with what the header says of their rows."""
+    assert isinstance(state, JoinState)
+    return state.settled()
 
 
 def _side_of(table: str) -> str | None:
@@ -52,36 +51,7 @@ def _side_of(table: str) -> str | None:
     return next((side for side in SIDES if table.partition(" ")[0] == side), None)
 
 
-def _with_numbers(operator: Operator, name: str, division: Division, numbers: tuple[str, ...]) -> Division:
-    """Returns the division of a table with the columns that have numbers.
-
-    Released rows are numbered anew: their tables and those of their matches have other numbers than waiting
-    rows.
-    """
-    releases = RELEASED in operator.header()
-    counts = RELEASED if releases and name not in map(waiting_name, SIDES) else _COUNTED
-    columns = operator.state.tables[name].shape.schema
-    division = replace(division, numbers={column: counts for column in numbers if column in columns})
-    side = next((side for side in SIDES if name == matches_name(side)), None)
+def _with_owner(table: str, division: Division) -> Division:
+    """Returns the division of a table. Matches follow the rows that they are of."""
+    side = next((side for side in SIDES if table == matches_name(side)), None)
     return division if side is None else replace(division, keys=(), owner=side, by_owner=NUMBER)
-
-
-def header_rules(spec: JoinOperator) -> HeaderRules:
-    """Returns how the headers of shards become one. Windowed streams have more fields."""
-    fields = {**HEADER_RULES.fields, WAITING: by_side(_least)}
-    return replace(HEADER_RULES, fields=fields, counters=(*HEADER_RULES.counters, RELEASED))
-
-
-def _least(values: Sequence[Sequence[int | None]]) -> list[int | None]:
-    return [lowest(column) for column in zip(*values, strict=True)]
-
-
-def with_least_waiting(state: JoinState) -> JoinState:
-    """Returns the state of a join, with the least values of the rows that wait in this shard."""
-    return _of_streams(cast(StreamsState, state)) if WAITING in state.header() else state
-
-
-def _of_streams(state: StreamsState) -> StreamsState:
-    rows = {side: state.tables[waiting_name(side)].all() for side in SIDES}
-    waiting = {side: LeastWaiting.of_rows(of) for side, of in rows.items()}
-    return replace(state, clocks=replace(state.clocks, waiting=waiting))

@@ -21,7 +21,7 @@ def take_over(operator: Operator, old: JoinOperator, header: Mapping[str, Any]) 
     assert isinstance(spec, JoinOperator)
     changed = dict(header)
     for side in spec.sides if header else ():
-        before, after = (of.sides[side].allowed_lateness.us for of in (old, spec))
+        before, after = (join.sides[side].allowed_lateness.us for join in (old, spec))
         horizon = clocks.horizon(old, side)
         if before != after and horizon is not None and not clocks.sides[side].ended:
             changed[(FLOORS if after > before else CEILINGS)[side]] = horizon

@@ -34,7 +34,7 @@ of another run. Rows with a null key are stored only with `SameWindow`. `__end` 
   `__end` is 2^63 - 1.
 
 A row expires once the horizon of its table, which follows from H of the other side (36.3), is above
-`__end`. Merges of runs drop rows that are no longer needed: those that `retain_rows` or a window by
+`__end`. Merges of runs remove rows that are no longer needed: those that `retain_rows` or a window by
 arrival has evicted (by `count(n)` with n later rows of their key, by `delta` before the `__since` of the
 key's last row), right rows of `AsOf` with a later row of their key that no left row precedes any more,
 rows in no live session, and deleting rows of `Latest` (`__deletes`) if no older run may have rows of
@@ -104,6 +104,6 @@ PARTS: Final = EngineParts(
     take_over=on_call("panewise.engine.join.evolution:take_over"),
     record_rows=lambda plan: _match_engine(plan.spec).record_rows(plan),
     division=on_call("panewise.engine.join.division:division"),
-    header_rules=on_call("panewise.engine.join.division:header_rules"),
-    settled=on_call("panewise.engine.join.division:with_least_waiting"),
+    header_rules=lambda spec: _match_engine(spec).header_rules,
+    settled=on_call("panewise.engine.join.division:settled"),
 )

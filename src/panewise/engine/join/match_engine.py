@@ -6,12 +6,14 @@ from typing import Any, NoReturn, TypeAlias
 
 import polars as pl
 
-from panewise.engine.columns import END, TIME, key_columns
+from panewise.engine.columns import END, NUMBER, TIME, key_columns
 from panewise.engine.family_parts import Conversion, Inspection, TableReader
 from panewise.engine.join.batch.join_batch import LateRows, behind_horizon
 from panewise.engine.join.clocks import JoinClocks
+from panewise.engine.join.method import Method
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.two_sides import JoinState, read_clocks
+from panewise.engine.join.two_sides import HEADER_RULES, NEXT_NUMBER, JoinState, read_clocks
+from panewise.engine.merged_header import HeaderRules
 from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.tables.copied_tables import CopiedTables
 from panewise.engine.tables.stored_table import StoredTable
@@ -48,9 +50,6 @@ def stored_rows(spec: JoinOperator, header: Mapping[str, Any], read: TableReader
 class MatchEngine:
     """What depends on the match of a join.
 
-    Where arguments or results are `Any`, they are of classes that only the match has: its value, its method,
-    its operator, and clocks of its state.
-
     Attributes:
         operator: an operator that has taken no step, given the join and the types of its columns. Matches
             with a method have the operator :class:`panewise.engine.join.operator.JoinEngine`.
@@ -59,7 +58,7 @@ class MatchEngine:
         clocks: the clocks in a header of that state.
         live: the stored rows that have not expired and can match (semantics 41), given the join, the clocks
             and what reads the tables: their keys, time and number. Tables may have more, which no merge has
-            dropped yet.
+            removed yet.
         tables: the names of the tables, each at the place of its number, as far as `inspect` reads them.
         inspect: what a stored state contains that has not expired (semantics 41): by default the rows `live`.
         take_over: how a state is taken over if the match has changed, given the operator, the join before and
@@ -67,18 +66,23 @@ class MatchEngine:
         record_rows: the rows of an operator of this plan as Python objects, as
             :attr:`panewise.engine.family_parts.EngineParts.record_rows`; None if it has none.
         late_rows: the rule by which rows are late, given the match.
+        numbers: the columns with numbers that are unique within a shard only, given the name of a table, each
+            with the field of the header that counts them. A table may lack some of them.
+        header_rules: how the headers of shards become one.
     """
 
     operator: Callable[[JoinOperator, Schemas], Operator]
-    method: Callable[[JoinPlan], Any] = _of_own_operator
+    method: Callable[[JoinPlan], Method] = _of_own_operator
     state: Callable[[dict[str, StoredTable]], JoinState] = JoinState
     clocks: Callable[[Mapping[str, Any]], JoinClocks] = read_clocks
-    live: Callable[[JoinOperator, Any, TableReader], RowsOfSides] = _of_own_operator
+    live: Callable[[JoinOperator, JoinClocks, TableReader], RowsOfSides] = _of_own_operator
     tables: Callable[[JoinOperator], tuple[str, ...]] = lambda spec: (LEFT, RIGHT)
     inspect: Callable[[JoinOperator, Mapping[str, Any], TableReader], Inspection] = stored_rows
-    take_over: Callable[[Any, JoinOperator, JoinClocks], MatchTakeOver] | None = None
+    take_over: Callable[[Operator, JoinOperator, JoinClocks], MatchTakeOver] | None = None
     record_rows: Callable[[JoinPlan], CopiedTables[JoinState, JoinClocks] | None] = lambda plan: None
     late_rows: Callable[[Any], LateRows] = lambda match: behind_horizon
+    numbers: Callable[[str], Mapping[str, str]] = lambda table: {NUMBER: NEXT_NUMBER}
+    header_rules: HeaderRules = HEADER_RULES
 
 
 def match_engine(match: Match) -> MatchEngine:

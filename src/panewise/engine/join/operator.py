@@ -19,7 +19,6 @@ from panewise.engine.join.batch.emission import matches_name, without_partner
 from panewise.engine.join.batch.join_batch import JoinBatch, join_batch
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import match_engine
-from panewise.engine.join.method import Method
 from panewise.engine.join.plan import JoinPlan
 from panewise.engine.join.two_sides import JoinState, TwoSidedOperator, highest_times
 from panewise.engine.kernels.instants import lowest_of_known, shifted
@@ -39,8 +38,9 @@ class JoinEngine(TwoSidedOperator):
 
     def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
         plan, of_match = JoinPlan.compile(spec, schemas), match_engine(spec.match)
-        self.method: Method = of_match.method(plan)
+        self.method = of_match.method(plan)
         self._late_rows, self._live = of_match.late_rows(spec.match), of_match.live
+        self._behind = self.method.furthest_behind()
         super().__init__(spec, plan, of_match.state(self.method.tables()))
 
     def horizons(self, clocks: JoinClocks) -> Mapping[str, int | None]:
@@ -56,7 +56,7 @@ class JoinEngine(TwoSidedOperator):
         clocks = self.state.clocks
         if all(clocks.none_to_come(self.spec, side) for side in self.plan.ports):
             return MAX_INSTANT
-        behind = self.method.furthest_behind()
+        behind = self._behind
         first = lowest_of_known(clocks.lowest(self.spec, side) for side in OTHER)
         return None if first is None or behind is None else saturating_add(first, -behind)
 

@@ -192,5 +192,5 @@ def has_null_key(port: SidePort, rows: pl.DataFrame) -> Mask:
 
 def keys_of(plan: JoinPlan, side: str, rows: pl.DataFrame) -> pl.DataFrame:
     """Returns the keys of rows of a side, under the names of the other side."""
-    mine, others = (plan.ports[of].keys for of in (side, OTHER[side]))
+    mine, others = (plan.ports[name].keys for name in (side, OTHER[side]))
     return rows.select(pl.col(name).alias(other) for name, other in zip(mine, others, strict=True))

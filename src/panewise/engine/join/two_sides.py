@@ -29,13 +29,14 @@ from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.side_entry import SideEntry, TwoSided
-from panewise.spec.operators.join.windowing import row_key
+from panewise.spec.operators.join.windowing import row_keys
 from panewise.state.manifest import REPORTS, SINCE, Checks, check_fields, checked, inputs, marks, whole
 
 # The fields of the header that bound the horizon of a side after a change of its lateness (semantics 47.15).
 FLOORS: Final = {LEFT: "floor_left", RIGHT: "floor_right"}
 CEILINGS: Final = {LEFT: "ceiling_left", RIGHT: "ceiling_right"}
 FLOOR: Final = "floor"  # the same for windows of both sides (semantics 47.19)
+NEXT_NUMBER: Final = "next_number"  # the field that counts received rows
 T = TypeVar("T", bound=StoredTable)
 
 
@@ -66,7 +67,7 @@ class SidesState:
             "ended": [side for side, clock in clocks.sides.items() if clock.ended],
             "marks": [],
             "marks_by_side": {side: marks.rows() for side, marks in self.marks.items()},
-            "next_number": self.next_number,
+            NEXT_NUMBER: self.next_number,
             **{FLOORS[side]: clock.floor for side, clock in clocks.sides.items() if clock.floor is not None},
             **({} if clocks.floor is None else {FLOOR: clocks.floor}),
         }
@@ -81,7 +82,7 @@ class SidesState:
             if (position := port.entry.position) is not None
         }
         marks = {**self.marks, **marks}
-        return replace(self, clocks=read_clocks(header), marks=marks, next_number=header["next_number"])
+        return replace(self, clocks=read_clocks(header), marks=marks, next_number=header[NEXT_NUMBER])
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,10 @@ class JoinState(SidesState):
     def after(self, tables: Mapping[str, StoredTable], clocks: JoinClocks) -> Self:
         """Returns the state after a step: with these tables, and with these clocks."""
         return replace(self, tables={**self.tables, **tables}, clocks=clocks)
+
+    def settled(self) -> Self:
+        """Returns the state after its tables were divided, with what the header says of their rows."""
+        return self
 
     def rows(self, name: str) -> RowsByKey:
         """Returns a table whose rows are looked up by key and time."""
@@ -156,16 +161,16 @@ CHECKS: Final[Checks] = {
     "inputs": lambda value: inputs(value) and _by_side(value[REPORTS]),
     "ended": lambda value: isinstance(value, list) and all(side in SIDES for side in value),
     "marks_by_side": lambda value: _by_side(value) and all(map(marks, value.values())),
-    "next_number": whole(0),
+    NEXT_NUMBER: whole(0),
     **dict.fromkeys((FLOOR, *FLOORS.values(), *CEILINGS.values()), whole()),
 }
 # All shards see the same ends of input: the longest list of ended sides is the latest one.
 HEADER_RULES: Final = HeaderRules(
     {"ended": partial(max, key=len), "marks_by_side": by_side(most_marks)},
     floors=frozenset({"floor", *FLOORS.values()}),
-    counters=("next_number",),
+    counters=(NEXT_NUMBER,),
 )
-_REQUIRED: Final = ("inputs", "ended", "marks_by_side", "next_number")
+_REQUIRED: Final = ("inputs", "ended", "marks_by_side", NEXT_NUMBER)
 
 
 class SidesPlan(Plan, Protocol):
@@ -284,8 +289,7 @@ class TwoSidedOperator(UncombinedOperator, ABC):
 
 def inspected_windows(spec: TwoSided, clocks: JoinClocks, windows: Inspection) -> Inspection:
     """Returns stored windows of the rows of both sides, with the keys of the left side."""
-    names = {row_key(place): name for place, name in enumerate(spec.keys)}
-    rows = windows.rows.rename(names) if windows.rows.width else windows.rows
+    rows = windows.rows.rename(row_keys(spec.keys)) if windows.rows.width else windows.rows
     return replace(windows, clocks=clocks, rows=rows, keys=key_columns(spec.keys))
 
 

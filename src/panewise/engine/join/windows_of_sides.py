@@ -1,4 +1,9 @@
-"""What window joins and cogroups have in common: windows that are made from the rows of both sides."""
+"""What window joins and cogroups have in common: windows that are made from the rows of both sides.
+
+Invariant: rows are added before the watermarks move that they drive, row by row or as a batch. So no row is
+late because of itself, or of rows that arrive later. Cost: a pass over the rows, and a join of the late ones
+by number.
+"""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
@@ -39,7 +44,8 @@ class WindowsOfSides(TwoSidedOperator):
         return self._with_panes(*add(rows, highest_times(latest)))
 
     def _each(self, rows: Mapping[str, pl.DataFrame], highest: Mapping[str, int]) -> OutputsAndPanes:
-        places = [(n, side, at) for side, of in rows.items() for at, n in enumerate(of[NUMBER].to_list())]
+        numbers = {side: of_side[NUMBER].to_list() for side, of_side in rows.items()}
+        places = [(n, side, at) for side, of_side in numbers.items() for at, n in enumerate(of_side)]
         by_side, emitted = {side: [self._nothing[side]] for side in rows}, []
         for _, side, at in sorted(places):
             row = rows[side][at : at + 1]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from panewise.engine.family_parts import (
     Division,
@@ -13,9 +13,9 @@ from panewise.engine.family_parts import (
     engine_parts,
     on_call,
 )
-from panewise.engine.join.division import divided, header_rules, with_least_waiting
+from panewise.engine.join.division import divided
+from panewise.engine.join.division import settled as settled_join
 from panewise.engine.join.evolution import take_over as join_take_over
-from panewise.engine.join.two_sides import JoinState
 from panewise.engine.nested.state import NestedState, header_in
 from panewise.engine.windowed_join.plan import HEADER, WindowedJoinPlan
 from panewise.spec import WindowedJoin
@@ -52,16 +52,16 @@ def division(operator: "WindowedJoinEngine") -> dict[str, Division]:
     named = {number: "{}" if number else "join: {}" for number in (0, 1)}
     tables = (join, engine_parts(spec.windows).division(windows))
     return {
-        named[number].format(name): replace(of, owner=of.owner and named[number].format(of.owner))
+        named[number].format(name): replace(table, owner=table.owner and named[number].format(table.owner))
         for number in (1, 0)
-        for name, of in tables[number].items()
+        for name, table in tables[number].items()
     }
 
 
 def settled(state: NestedState) -> NestedState:
     """Returns the state, with what the header of the join says of its rows."""
     join, *others = state.members
-    return replace(state, members=(with_least_waiting(cast(JoinState, join)), *others))
+    return replace(state, members=(settled_join(join), *others))
 
 
 PARTS: Final = EngineParts(
@@ -72,7 +72,8 @@ PARTS: Final = EngineParts(
     take_over=take_over,
     division=division,
     header_rules=lambda spec: replace(
-        header_rules(spec.join), nested={HEADER: engine_parts(spec.windows).header_rules(spec.windows)}
+        engine_parts(spec.join).header_rules(spec.join),
+        nested={HEADER: engine_parts(spec.windows).header_rules(spec.windows)},
     ),
     settled=settled,
 )

@@ -63,6 +63,10 @@ class WindowEngine(SingleInput[WindowPlan, WindowOperatorState]):
         self._effects: list[Intake] | None = None  # of the step that is recorded
         self._evaluations: list[EvaluatedPanes] | None = None
 
+    def restart(self, state: WindowOperatorState) -> None:
+        """Replaces the state. `changed` is then about the steps that follow."""
+        self.state, self.changed = state, False
+
     def recorded(self, work: Callable[[], T]) -> tuple[T, list[Intake]]:
         """Does a step; returns what it returns, and its effects on windows in their order."""
         effects = self._effects = list[Intake]()

@@ -11,8 +11,8 @@ from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.join.method import StoringJoin
 from panewise.oracle.join.partners import condition_is_true, has_null_key, keys_are_equal
 from panewise.oracle.rows import Row
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
 from panewise.spec.operators.join.operator import JoinOperator
 
 

@@ -11,7 +11,8 @@ from panewise.oracle.join.pairing import PairingJoin
 from panewise.oracle.join.partners import are_partners, has_null_key, keys_are_equal
 from panewise.oracle.rows import Row, exceeds
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import LastRows, Latest, RowWindow
+from panewise.spec.operators.join.last_rows import LastRows, RowWindow
+from panewise.spec.operators.join.latest import Latest
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 

@@ -5,7 +5,8 @@ from panewise.oracle.join.by_arrival import ArrivalJoin
 from panewise.oracle.join.clocks import SideClocks
 from panewise.oracle.join.emitted import EmittedRows
 from panewise.oracle.rows import Row
-from panewise.spec.operators.join.match import AsOf, LastRows
+from panewise.spec.operators.join.as_of import AsOf
+from panewise.spec.operators.join.last_rows import LastRows
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.policy.policies import CountPolicy
 

@@ -13,9 +13,11 @@ from panewise.spark.builders.upstream_inputs import Source
 from panewise.spark.results.sides import JoinResult
 from panewise.spec import DEFAULT_TRIGGER, AnyWindow, JoinOperator, Trigger
 from panewise.spec.conditions import Term, as_condition
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import SIDES, How
 from panewise.spec.operators.join.interval import Interval
-from panewise.spec.operators.join.match import AsOf, LastRows, Latest, RowWindow
+from panewise.spec.operators.join.last_rows import LastRows, RowWindow
+from panewise.spec.operators.join.latest import Latest
 from panewise.spec.operators.join.same_window import SameWindow
 from panewise.spec.operators.join.side import Side
 from panewise.spec.operators.join.streams import JoinWindow, WindowedStreams

@@ -4,6 +4,7 @@ from panewise.spec.conditions import sql_text
 from panewise.spec.describe.inputs import of_replays
 from panewise.spec.describe.sides import idle_sides, keys_of_sides, watermark_of
 from panewise.spec.operators.join.columns import RIGHT, Selected
+from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.join.match_parts import MatchParts, match_parts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
@@ -38,16 +39,16 @@ def describe(spec: JoinOperator) -> str:
     lines = [
         f"Join: emits {EMITTED[spec.how]}.",
         _partners(spec, parts),
-        *parts.emission(spec, _unmatched(spec, parts)),
+        *parts.emission(spec, spec.match, _unmatched(spec, parts)),
         _columns(spec),
         *(_side(spec, name, side, parts) for name, side in spec.sides.items()),
         *idle_sides(spec),
-        *parts.state(spec),
+        *parts.state(spec, spec.match),
     ]
     return "\n".join(lines)
 
 
-def _partners(spec: JoinOperator, parts: MatchParts) -> str:
+def _partners(spec: JoinOperator, parts: MatchParts[Match]) -> str:
     keys = (
         f"rows with equal {keys_of_sides(spec)}"
         if spec.keys
@@ -58,7 +59,7 @@ def _partners(spec: JoinOperator, parts: MatchParts) -> str:
     return f"Partners: {keys}, if {match}{condition}."
 
 
-def _unmatched(spec: JoinOperator, parts: MatchParts) -> list[str]:
+def _unmatched(spec: JoinOperator, parts: MatchParts[Match]) -> list[str]:
     if spec.unmatched is None:
         return []
     when = parts.when_final if spec.unmatched == "final" else parts.when_early
@@ -88,7 +89,7 @@ def _selected(column: Selected) -> str:
     return f"{column.side}.{column.column}{name}"
 
 
-def _side(spec: JoinOperator, name: str, side: Side, parts: MatchParts) -> str:
+def _side(spec: JoinOperator, name: str, side: Side, parts: MatchParts[Match]) -> str:
     if side.event_time is None:
         replays = of_replays(side.position)
         return f"{name.capitalize()} rows: no event time; none is late before the end of input{replays}."

@@ -107,7 +107,7 @@ class _JoinParts(SideParts[JoinOperator]):
         """
         if any(side.allowed_lateness.us for side in spec.sides.values()):
             return None
-        return JOIN_TIME if match_parts(spec.match).is_timely(spec) else None
+        return JOIN_TIME if match_parts(spec.match).is_timely(spec, spec.match) else None
 
     def static_port(self, spec: JoinOperator) -> str | None:
         """Returns the side that may be static, if the match has one (semantics 36.8)."""

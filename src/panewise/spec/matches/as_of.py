@@ -1,19 +1,16 @@
 """As-of matches, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
-from typing import Any
-
 from panewise.errors import SpecError
 from panewise.spec.describe.sides import passed
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import RIGHT
-from panewise.spec.operators.join.match import AsOf
 from panewise.spec.operators.join.match_parts import MatchParts
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.join.side import Side
 
 
-def _check(spec: JoinOperator) -> None:
+def _check(spec: JoinOperator, match: AsOf) -> None:
     """Refuses a condition without a tolerance, and rows that are retracted (semantics 37.3)."""
-    match: Any = spec.match
     if spec.condition is not None and match.tolerance is None:
         rule = "with a condition any right row could be a partner later, so all would be stored for good"
         raise SpecError("a condition of an as-of join without a tolerance", rule, "give a tolerance")
@@ -36,9 +33,8 @@ def _partners(match: AsOf, left: str, right: str) -> str:
     return f"the right row is {which[match.strategy, match.allow_exact_matches]}{near}"
 
 
-def _state(spec: JoinOperator) -> list[str]:
+def _state(spec: JoinOperator, match: AsOf) -> list[str]:
     """Returns how long left rows wait, and how long right rows are stored."""
-    match: Any = spec.match
     lasting = "the latest right row of each key for good, and later ones"
     if match.waits_for_partner:
         return [_state_of_awaited(match, lasting)]

@@ -64,8 +64,8 @@ def _late(match: Interval, lateness: str) -> str:
 
 PARTS = MatchParts(
     # A late row that is joined is behind the watermark.
-    is_timely=lambda spec: spec.match.late == "output" and pairs_at_arrival(spec),
+    is_timely=lambda spec, match: match.late == "output" and pairs_at_arrival(spec),
     partners=_partners,
     late=_late,
-    state=lambda spec: [f"State: {'; '.join(_stored(spec, spec.match, side) for side in (LEFT, RIGHT))}."],
+    state=lambda spec, match: [f"State: {'; '.join(_stored(spec, match, side) for side in (LEFT, RIGHT))}."],
 )

@@ -1,13 +1,12 @@
 """The last rows, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from panewise.errors import SpecError
 from panewise.spec.column_types import Type
 from panewise.spec.describe.sides import passed
 from panewise.spec.operators.join.columns import LEFT, OTHER, RIGHT
-from panewise.spec.operators.join.match import LastRows, RowWindow
+from panewise.spec.operators.join.last_rows import LastRows, RowWindow
 from panewise.spec.operators.join.match_parts import MatchParts, pairs_at_arrival
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
@@ -15,9 +14,8 @@ from panewise.spec.protocol import Refusal
 from panewise.spec.type_checks import check_delta
 
 
-def _check(spec: JoinOperator) -> None:
+def _check(spec: JoinOperator, match: LastRows) -> None:
     """Refuses "early" if a left row is emitted once, when its partners are known (37.5, 37.6)."""
-    match: Any = spec.match
     if spec.unmatched == "early" and match.left is None:
         rule = "a left row that is in no window is emitted once its partners are known"
         problem = f"unmatched='early', {match!r}"
@@ -83,9 +81,8 @@ def _when_final(match: LastRows) -> str:
     return "emitted at once"
 
 
-def _state(spec: JoinOperator) -> list[str]:
+def _state(spec: JoinOperator, match: LastRows) -> list[str]:
     """Returns what the windows store."""
-    match: Any = spec.match
     if match.order == "event_time" and isinstance(match.right, CountPolicy):
         n = match.right.n
         latest = "the latest right row" if n == 1 else f"the {n} latest right rows"
@@ -112,7 +109,7 @@ PARTS = MatchParts(
     batch_error=_batch_error,
     by_arrival=lambda match: match.order == "arrival",
     compared=_compared,
-    is_timely=lambda spec: spec.match.order == "arrival" and pairs_at_arrival(spec),
+    is_timely=lambda spec, match: match.order == "arrival" and pairs_at_arrival(spec),
     partners=_partners,
     when_final=_when_final,
     state=_state,

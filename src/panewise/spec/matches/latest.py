@@ -1,8 +1,6 @@
 """The latest rows, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
-from typing import Any
-
-from panewise.spec.operators.join.match import Latest
+from panewise.spec.operators.join.latest import Latest
 from panewise.spec.operators.join.match_parts import MatchParts, pairs_at_arrival
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.spec.protocol import Refusal
@@ -31,9 +29,8 @@ def _partners(match: Latest, left: str, right: str) -> str:
     return f"one is the newest of its side and key when the other arrives{young}{''.join(deleting)}"
 
 
-def _state(spec: JoinOperator) -> list[str]:
+def _state(spec: JoinOperator, match: Latest) -> list[str]:
     """Returns how long the newest rows are stored."""
-    match: Any = spec.match
     good = "for good" if match.ttl is None else f"for {match.ttl} after its arrival"
     return [f"State: the newest row of each side and key, {good} if no other follows."]
 
@@ -45,7 +42,7 @@ PARTS = MatchParts(
     batch_error=_batch_error,
     by_arrival=lambda match: True,
     columns_read=_columns_read,
-    is_timely=pairs_at_arrival,
+    is_timely=lambda spec, match: pairs_at_arrival(spec),
     partners=_partners,
     state=_state,
 )

@@ -1,6 +1,6 @@
 """Windows of both sides, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
-from typing import Any, Final
+from typing import Final
 
 from panewise.chrono import Duration
 from panewise.spec.describe.triggers import when
@@ -21,9 +21,8 @@ from panewise.spec.windows.never_late_on_spark import on_milliseconds
 _RETRACTED: Final = "and retracted at a later firing if a partner comes"
 
 
-def _is_timely(spec: JoinOperator) -> bool:
+def _is_timely(spec: JoinOperator, match: SameWindow) -> bool:
     """Returns whether rows have the time of their window, which is emitted when it is complete."""
-    match: Any = spec.match
     in_windows = spec.timestamp == "window" and match.allowed_lateness == Duration(0)
     return in_windows and on_milliseconds(match.window)
 
@@ -55,20 +54,19 @@ def _refuses_change(old: JoinOperator, new: JoinOperator) -> str | None:
     return None
 
 
-def _firings(spec: JoinOperator) -> list[str]:
+def _firings(spec: JoinOperator, match: SameWindow) -> list[str]:
     """Returns the lines on windows, on when they fire, and on what they emit.
 
     >>> from panewise import Side, Tumbling
     >>> sides = {"left": Side(keys=["k"]), "right": Side(keys=["k"], prefix="r_")}
-    >>> for line in _firings(JoinOperator(**sides, match=SameWindow(Tumbling("1 hour")), how="left")):
+    >>> spec = JoinOperator(**sides, match=SameWindow(Tumbling("1 hour")), how="left")
+    >>> for line in _firings(spec, spec.match):
     ...     print(line)
     Windows: each row belongs to one window of 1 hour; windows start at 1970-01-01 00:00:00 UTC and every
     1 hour from there. They are made from the rows of both sides.
     Firings: a window fires when the lower watermark reaches its end, and when it expires.
       A firing emits what has changed since the last one (discarding).
     """
-    match = spec.match
-    assert isinstance(match, SameWindow)
     content = {
         "discarding": "what has changed since the last one (discarding)",
         "accumulating": "all that the window contains, if that has changed (accumulating)",
@@ -114,10 +112,9 @@ def _expires(match: SameWindow) -> bool:
     return has_ends(match) and isinstance(match.allowed_lateness, Duration)
 
 
-def _late_and_stored(spec: JoinOperator) -> list[str]:
+def _late_and_stored(spec: JoinOperator, match: SameWindow) -> list[str]:
     """Returns the lines on late rows and on the state."""
-    inner, match = window_operator(spec), spec.match
-    assert isinstance(match, SameWindow)
+    inner = window_operator(spec)
     watermark = "The watermark of the windows is the lower one of both sides."
     until = (
         "a row until the last of its windows expires"
@@ -128,7 +125,7 @@ def _late_and_stored(spec: JoinOperator) -> list[str]:
 
 
 PARTS = MatchParts(
-    check=lambda spec: check_lateness_of_windows(spec, "SameWindow"),
+    check=lambda spec, match: check_lateness_of_windows(spec, "SameWindow"),
     check_types=lambda match, types: check_shared_columns(match.columns_read, types),
     window=lambda match: match.window,
     windows_end=has_ends,
@@ -142,7 +139,7 @@ PARTS = MatchParts(
     partners=lambda match, left, right: "they are in the same window",
     when_final=lambda match: "emitted at the last firing of their window",
     when_early=_when_early,
-    emission=lambda spec, alone: [*_firings(spec), *alone],
+    emission=lambda spec, match, alone: [*_firings(spec, match), *alone],
     late=lambda match, lateness: "",  # that depends on the windows
     state=_late_and_stored,
 )

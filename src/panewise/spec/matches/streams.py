@@ -1,7 +1,6 @@
 """Windowed streams, as :class:`panewise.spec.operators.join.match_parts.MatchParts`."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from panewise.chrono import Duration
 from panewise.errors import SpecError
@@ -13,9 +12,8 @@ from panewise.spec.protocol import Refusal
 from panewise.spec.triggers.simple import Every
 
 
-def _check(spec: JoinOperator) -> None:
+def _check(spec: JoinOperator, match: WindowedStreams) -> None:
     """Refuses update policies and retentions that do not fit the lateness of their side (37.16, 37.18)."""
-    match: Any = spec.match
     for name, window in match.windows.items():
         lateness = spec.sides[name].allowed_lateness
         if isinstance(window.late, Every) and not lateness.us:
@@ -64,16 +62,15 @@ def _in_windows(match: WindowedStreams, times: Mapping[str, str]) -> str:
     return ", and ".join(clauses) if clauses else "their keys are equal: no window bounds them"
 
 
-def _releases(spec: JoinOperator) -> list[str]:
+def _releases(spec: JoinOperator, match: WindowedStreams) -> list[str]:
     """Returns a line for each side that says when its rows are released, and one on their order.
 
     >>> from panewise import Side
     >>> side = Side(keys=["id"])
     >>> spec = JoinOperator(left=side, right=Side(keys=["id"], prefix="r_"), match=WindowedStreams())
-    >>> print(_releases(spec)[0])
+    >>> print(_releases(spec, spec.match)[0])
     Left releases: a row is released with the batch of its arrival.
     """
-    match: Any = spec.match
     lines = [
         f"{side.capitalize()} releases: {_released(spec, window)}." for side, window in match.windows.items()
     ]
@@ -82,9 +79,8 @@ def _releases(spec: JoinOperator) -> list[str]:
     return [*lines, f"Pairs: emitted when the later one of both rows is released, once. {order}"]
 
 
-def _state(spec: JoinOperator) -> list[str]:
+def _state(spec: JoinOperator, match: WindowedStreams) -> list[str]:
     """Returns the line on the state."""
-    match: Any = spec.match
     return [f"State: {'; '.join(_stored(spec, side, window) for side, window in match.windows.items())}."]
 
 
@@ -133,6 +129,6 @@ PARTS = MatchParts(
     check=_check,
     batch_error=_batch_error,
     partners=lambda match, left, right: _in_windows(match, {LEFT: left, RIGHT: right}),
-    emission=lambda spec, alone: _releases(spec),
+    emission=lambda spec, match, alone: _releases(spec, match),
     state=_state,
 )

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from panewise.spec.operators.join.as_of import STRATEGIES, AsOf
 from panewise.spec.operators.join.columns import LEFT
-from panewise.spec.operators.join.match import STRATEGIES, AsOf
 from panewise.testing.matches.parts import MatchTests
 
 

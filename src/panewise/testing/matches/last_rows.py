@@ -7,7 +7,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
-from panewise.spec.operators.join.match import LastRows
+from panewise.spec.operators.join.last_rows import LastRows
 from panewise.streamwindow import count, delta, time
 from panewise.testing.matches.parts import MatchTests
 

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from panewise.spec.operators.join.match import Latest
+from panewise.spec.operators.join.latest import Latest
 from panewise.testing.matches.parts import MatchTests
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from panewise import AfterWatermark, Always, Hopping, SameWindow, Session, Side, Tumbling
-from panewise.engine.join.same_window.base import EMITTED
+from panewise.engine.join.same_window.same_window_engine import EMITTED
 from panewise.engine.registry import operator_for
 from panewise.spec.operators.join.operator import JoinOperator
 from panewise.testing import run

@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from panewise import Custom, Global, JoinOperator, SameWindow, Session, Side, Tumbling
 from panewise.engine.checkpoint import StoredOperator
+from panewise.engine.join.same_window.operator import WindowJoinEngine
 from panewise.engine.join.search import candidate_slices
-from panewise.engine.registry import operator_for
+from panewise.engine.registry import cached_operator, operator_for
 from panewise.engine.run_library import Cache, RunLibrary
 from panewise.engine.tables import compaction
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.windowing.slicing import slicing_of
+from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AfterCount, AfterWatermark, Always, AnyWindow, Cumulating, Hopping, Repeatedly
 from panewise.state import MemoryRunStore
 from panewise.testing import run
@@ -243,3 +245,36 @@ def test_a_commit_reads_sessions_whose_run_was_sealed_in_the_same_step(
         operator.add(rows("right", *((m, 100 * n + 1, m) for m in range(50))), "right")
     panes = next(micro_batches).finish().panes
     assert panes.height == 6 * 50
+
+
+def test_steps_make_no_window_operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = operator_for(join(Session(5)), SCHEMAS)
+
+    def make(*_: object) -> None:
+        raise AssertionError("a step makes a window operator")
+
+    monkeypatch.setattr(WindowEngine, "__init__", make)
+    assert operator.add(rows("left", (1, 10, 1)), "left").counts.applied == 1
+    assert operator.next_due() == 15
+    assert operator.live().height == 1
+    assert operator.add(rows("right", (1, 12, 1)), "right").counts.applied == 1
+    assert operator.advance(watermark=30).panes.height == 1
+
+
+def test_copies_of_a_cached_operator_have_window_operators_of_their_own() -> None:
+    first, second = (cached_operator(join(Session(5)), SCHEMAS) for _ in range(2))
+    assert isinstance(first, WindowJoinEngine)
+    assert isinstance(second, WindowJoinEngine)
+    first.add(rows("left", (1, 10, 1)), "left")
+    window_operator = first._operator()
+    assert second.next_due() is None
+    assert window_operator.next_due() == 15
+
+
+def test_a_step_without_effect_changes_nothing() -> None:
+    operator = operator_for(join(Session(5)), SCHEMAS)
+    operator.add(rows("left", (1, 10, 1)), "left")
+    assert operator.changed
+    operator.changed = False
+    operator.advance(watermark=11)
+    assert not operator.changed

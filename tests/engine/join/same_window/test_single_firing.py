@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import AfterCount, AfterWatermark, Always, Calendar, Hopping, Side, Tumbling
-from panewise.engine.join.same_window.base import WINDOWS
 from panewise.engine.join.same_window.operator import WindowJoinEngine
+from panewise.engine.join.same_window.same_window_engine import WINDOWS
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine
 from panewise.engine.registry import operator_for
 from panewise.engine.saved_operator import restore, save

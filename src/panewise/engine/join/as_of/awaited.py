@@ -36,8 +36,8 @@ from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
 
 OVERDUE: Final = "left overdue"
 _CHECKS, _PASSING = "left checks", "right passing"
@@ -123,7 +123,7 @@ class AwaitedAsOfJoin(AsOfJoin):
 
         `overdue` are rows of the batch that the right horizon has passed already.
         """
-        low, high = (of.passed(self.spec, RIGHT) for of in (state.clocks, clocks))
+        low, high = (each.passed(self.spec, RIGHT) for each in (state.clocks, clocks))
         none, right = overdue.clear(), state.latest(RIGHT)
         if high is None:
             return none, without_partners(0, right), state
@@ -133,9 +133,9 @@ class AwaitedAsOfJoin(AsOfJoin):
             again = self._affected(state, low, high)
         rows, partners = self._with_ends(vstack_frames([first, again]), right)
         due, new = rows[END].to_numpy() <= high, np.arange(rows.height) < first.height
-        waiting, dropped = filter_rows(rows, pl.Series(new & ~due)), filter_rows(again, pl.Series(due[~new]))
+        waiting, removed = filter_rows(rows, pl.Series(new & ~due)), filter_rows(again, pl.Series(due[~new]))
         decided = filter_rows(rows, pl.Series(due))
-        return decided, partners.chosen(due), self._after(state, waiting, dropped)
+        return decided, partners.chosen(due), self._after(state, waiting, removed)
 
     def _affected(self, state: JoinState, low: int | None, high: int) -> pl.DataFrame:
         """Returns the overdue rows that may be decided while the right horizon moves from `low` to `high`."""

@@ -20,7 +20,7 @@ import polars as pl
 from panewise.chrono import MAX_INSTANT, saturating_add
 from panewise.engine.columns import END, NUMBER, TIME
 from panewise.engine.join.as_of.partners import Candidates, last_rows, partners_of
-from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, decided_rows
+from panewise.engine.join.batch.emission import EXPIRED, UNMATCHED, JoinEmission, left_rows_with_partners
 from panewise.engine.join.batch.join_batch import JoinBatch, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, as_stored, ending_after, last_match, with_keys
@@ -32,8 +32,8 @@ from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
 from panewise.engine.tables.stored_table import StoredTable
 from panewise.engine.tables.time_queue import TimeQueue
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import LEFT, ONE_SIDED, RIGHT
-from panewise.spec.operators.join.match import AsOf
 
 
 class AsOfJoin:
@@ -126,7 +126,7 @@ class AsOfJoin:
         return right.settled_until(None if every else self.table_horizons(clocks)[RIGHT])
 
     def _due(self, queue: TimeQueue, before: JoinClocks, after: JoinClocks) -> pl.DataFrame:
-        low, high = (of.passed(self.spec, RIGHT) for of in (before, after))
+        low, high = (clocks.passed(self.spec, RIGHT) for clocks in (before, after))
         if high is None or low == high:
             return self.queue.no_rows
         return queue.between(low, high)
@@ -156,7 +156,7 @@ class AsOfJoin:
             chosen = has if self.spec.how != "anti" else ~has
             rows, turns = filter_rows(rows, pl.Series(chosen)), turns[chosen]
             partners = partners.chosen(chosen)
-        emission.add(part, turns, decided_rows(self.plan, rows, partners.rows, partners.at))
+        emission.add(part, turns, left_rows_with_partners(self.plan, rows, partners.rows, partners.at))
 
     def _last_rows(self, rows: pl.DataFrame, right: LatestByKey, count: int) -> tuple[Places, Candidates]:
         """Returns the places of left rows, each once for each partner, and these; once if it has none."""

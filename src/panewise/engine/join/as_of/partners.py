@@ -26,8 +26,8 @@ from panewise.engine.kernels.instants import Instants, saturating_sum
 from panewise.engine.kernels.small_frames import expand_ranges, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import Places
 from panewise.engine.tables.rows_by_key import FoundSlices, Ranges, RowsByKey
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ def _better_places(
     best = np.where(other >= 0, other, first_at)
     if len(both):
         times, stored, numbers = rows[TIME].to_numpy()[both], right[TIME].to_numpy(), right[NUMBER].to_numpy()
-        ranks = [_ranks(match, times, stored[of[both]], numbers[of[both]]) for of in (first_at, other)]
+        ranks = [_ranks(match, times, stored[at[both]], numbers[at[both]]) for at in (first_at, other)]
         first = np.zeros(len(both), dtype=np.bool_)
         equal = np.ones(len(both), dtype=np.bool_)
         for mine, its in zip(reversed(ranks[0]), reversed(ranks[1]), strict=True):

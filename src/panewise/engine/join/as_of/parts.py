@@ -9,8 +9,8 @@ from panewise.engine.join.match_engine import MatchEngine, RowsOfSides, keys_of_
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
 from panewise.spec import JoinOperator
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import LEFT, RIGHT
-from panewise.spec.operators.join.match import AsOf
 
 
 def _method(plan: JoinPlan) -> AsOfJoin:

@@ -35,8 +35,8 @@ from panewise.spec import JoinOperator
 from panewise.spec.operators.join.columns import EITHER, JOIN_TIME, LEFT, MISSING, OTHER, RIGHT, Selected
 from panewise.spec.operators.panes import OP
 
-# The number of the row in whose turn a row is emitted: the later row of its first pair or, if it expires or
-# is evicted, the row after which it is.
+# The number of the row in whose turn a row is emitted: the later row of its first pair, or the row after
+# which it expires or by which it is evicted.
 FIRST: Final = "__first"
 _MATCHES: Final = "matches"
 
@@ -59,7 +59,9 @@ def pair_rows(plan: JoinPlan, pairs: Pairs, op: str = "+") -> pl.DataFrame:
     return both.select(*(chosen.name for chosen in plan.selected), *_added(plan, op, none, _pair_time(plan)))
 
 
-def decided_rows(plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Places) -> pl.DataFrame:
+def left_rows_with_partners(
+    plan: JoinPlan, rows: pl.DataFrame, right: pl.DataFrame, at: Places
+) -> pl.DataFrame:
     """Returns left rows as they are emitted, with the rows of `right` at `at`; -1 is no row."""
     if RIGHT not in plan.spec.emitted_sides:
         return single_rows(plan, LEFT, rows)
@@ -172,7 +174,8 @@ def _placed(
 ) -> tuple[Instants, pl.DataFrame]:
     """Returns rows sorted by their numbers. Rows of one number keep their order."""
     filled = [part for part in parts if part[1].height] or [(np.empty(0, dtype=np.int64), none)]
-    codes, rows = np.concatenate([of for of, _ in filled]), vstack_frames([frame for _, frame in filled])
+    codes = np.concatenate([numbers for numbers, _ in filled])
+    rows = vstack_frames([frame for _, frame in filled])
     if not (codes[1:] < codes[:-1]).any():
         return codes, rows
     places = np.argsort(codes, kind="stable")

@@ -113,7 +113,7 @@ def join_batch(
         fresh = state.marks[side].without_replays(entry, frame)
         marks[side] = state.marks[side].after(entry, frame)
         turn = turns_of(plan, fresh[NUMBER], state.next_number)
-        own, other = (horizons.before[of][turn] for of in (side, OTHER[side]))
+        own, other = (horizons.before[name][turn] for name in (side, OTHER[side]))
         mask = pl.Series(late_rows(side, fresh[TIME], own, other), dtype=pl.Boolean)
         applied[side] = filter_rows(fresh, ~mask)
         late[side] = _late(plan, state, side, fresh, mask, watermarks[side][:-1][turn])
@@ -130,7 +130,10 @@ def _around(instants: Mapping[str, Instants]) -> Turns:
 
     The first of `instants` is the one before the first turn. The others are those after each turn.
     """
-    return Turns({s: of[:-1] for s, of in instants.items()}, {s: of[1:] for s, of in instants.items()})
+    return Turns(
+        {side: each[:-1] for side, each in instants.items()},
+        {side: each[1:] for side, each in instants.items()},
+    )
 
 
 def turns_of(plan: JoinPlan, numbers: pl.Series, first_number: int) -> Instants:
@@ -196,8 +199,8 @@ def _places_by_columns(plan: SidesPlan, rows: Mapping[str, pl.DataFrame]) -> dic
     frames = []
     for side, frame in rows.items():
         columns = [pl.col(name).alias(str(n)) for n, name in enumerate(plan.ports[side].entry.order)]
-        of = pl.lit(int(side == RIGHT)).alias(_SIDE)
-        frames.append(frame.select(*columns, of, pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT)))
+        rank = pl.lit(int(side == RIGHT)).alias(_SIDE)
+        frames.append(frame.select(*columns, rank, pl.int_range(pl.len(), dtype=pl.Int64).alias(_AT)))
     both = pl.concat(frames)
     by = [name for name in both.columns if name != _AT]
     merged = ordered(both, by)
@@ -262,8 +265,8 @@ def _of_clocks(clocks: Sequence[JoinClocks]) -> dict[str, Instants]:
     """Returns the watermarks by side. MIN_INSTANT stands for none."""
     watermarks = {side: [clock.sides[side].watermark for clock in clocks] for side in (LEFT, RIGHT)}
     return {
-        side: np.array([MIN_INSTANT if watermark is None else watermark for watermark in of], dtype=np.int64)
-        for side, of in watermarks.items()
+        side: np.array([MIN_INSTANT if instant is None else instant for instant in each], dtype=np.int64)
+        for side, each in watermarks.items()
     }
 
 

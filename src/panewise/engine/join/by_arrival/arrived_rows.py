@@ -19,7 +19,7 @@ the batch that arrived later.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import polars as pl
@@ -37,7 +37,9 @@ from panewise.engine.kernels.small_frames import Mask, distinct, filter_rows, ta
 from panewise.engine.kernels.sorting import Places, codes, order
 from panewise.engine.tables.latest_by_key import LatestByKey
 from panewise.engine.tables.run import Shape
-from panewise.spec.operators.join.match import LastRows, Latest, Match, RowWindow
+from panewise.spec.operators.join.last_rows import LastRows, RowWindow
+from panewise.spec.operators.join.latest import Latest
+from panewise.spec.operators.join.match import Match
 from panewise.spec.operators.policy.policies import CountPolicy, DeltaPolicy, TimePolicy
 
 EVICTOR = "__evictor"  # the number of the row that evicted a row
@@ -118,7 +120,7 @@ class ArrivedRows:
         """Whether the windows contain rows at all."""
         return self.window.latest != 0
 
-    @property
+    @cached_property
     def shape(self) -> Shape:
         """The columns of the table. Rows that only expire are in the order in which they do."""
         window, schema = self.window, dict(self.port.stored)
@@ -134,7 +136,7 @@ class ArrivedRows:
         table = LatestByKey.nothing(self.shape)
         since = SINCE if self.window.delta is not None else None
         deletes = None if self.window.deletes is None else DELETES
-        # A look-up follows all rows that are stored when a run is made.
+        # Every look-up comes after all rows of the runs, so all of them are settled.
         return replace(table, settled=MAX_INSTANT, latest=self.window.latest, since=since, deletes=deletes)
 
     def arriving(self, rows: pl.DataFrame | None, now: int) -> pl.DataFrame:
@@ -162,7 +164,7 @@ class ArrivedRows:
         return rows if self.window.deletes is None else filter_rows(rows, ~rows[DELETES])
 
     def inserted(self, table: LatestByKey, new: pl.DataFrame) -> Inserted:
-        """Returns the rows of a batch, in the order of their numbers, as they are inserted."""
+        """Inserts the rows of a batch, which are in the order of their numbers."""
         none = new.clear().with_columns(pl.lit(0, dtype=pl.Int64).alias(EVICTOR))
         evicts = self.window.delta is not None or (self.remembers and self.window.latest is not None)
         if new.is_empty() or not evicts:

@@ -4,7 +4,7 @@ The latest rows (37.7) are windows of one row on both sides, in which rows may a
 
 The rows of a batch are inserted first, all of them. Then each row looks up what the window of the other side
 contained when it arrived: rows are numbered, so that is the window up to its number. Only then are evicted
-rows dropped, and the others stored.
+rows removed, and the others stored.
 
 Cost: linear in the rows of the batch and in the candidates of the pairs, besides the insertion
 (:mod:`panewise.engine.join.by_arrival.arrived_rows`).
@@ -200,8 +200,9 @@ class ArrivalOutcome(Outcome):
     def _leaving(self, side: str) -> pl.DataFrame:
         """Returns the rows of a side without a partner, with the turn in which they can get none any more.
 
-        That is the turn `_AT_ONCE` if rows cause it, and the turn `_ENDED` if the horizon of the other side
-        does, which moves after the rows. The one that comes later is `_NEVER`.
+        The turn is in the column `_AT_ONCE` if rows cause it, and in `_ENDED` if the horizon of the other
+        side does, which moves after the rows. Only the earlier of the two is set. The other column has
+        `_NEVER`.
         """
         horizon, window = self.batch.horizons, self.method.windows[side]
         ended = np.append(np.flatnonzero(horizon.after[OTHER[side]] == MAX_INSTANT), _NEVER)[0]

@@ -12,9 +12,11 @@ from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.match_engine import MatchEngine, RowsOfSides, keys_of_side
 from panewise.engine.join.operator import JoinEngine
 from panewise.engine.join.plan import JoinPlan
+from panewise.engine.join.two_sides import NEXT_NUMBER
 from panewise.spec import JoinOperator
+from panewise.spec.operators.join.as_of import AsOf
 from panewise.spec.operators.join.columns import SIDES
-from panewise.spec.operators.join.match import AsOf, LastRows
+from panewise.spec.operators.join.last_rows import LastRows
 from panewise.spec.operators.policy.policies import CountPolicy
 
 
@@ -46,7 +48,7 @@ def _count_in_time(spec: JoinOperator) -> int | None:
 def _in_window(
     window: ArrivalWindow, keys: list[str], read: TableReader, side: str, horizon: int | None
 ) -> pl.DataFrame:
-    """Returns the rows in the windows of a side. A table may have more, which no merge has dropped yet."""
+    """Returns the rows in the windows of a side. A table may have more, which no merge has removed yet."""
     since = [SINCE] if window.delta is not None else []
     deletes = [DELETES] if window.deletes is not None else []
     rows = read(side, [*keys, TIME, NUMBER, *since, *deletes], [], horizon, keys)
@@ -61,5 +63,9 @@ def _in_window(
 _record_rows = on_call("panewise.engine.join.by_arrival.records:record_rows")
 LATEST = MatchEngine(operator=JoinEngine, method=ArrivalJoin, live=_live, record_rows=_record_rows)
 LAST_ROWS = MatchEngine(
-    operator=JoinEngine, method=_method_of_last_rows, live=_live_of_last_rows, record_rows=_record_rows
+    operator=JoinEngine,
+    method=_method_of_last_rows,
+    live=_live_of_last_rows,
+    record_rows=_record_rows,
+    numbers=lambda table: {NUMBER: NEXT_NUMBER, SINCE: NEXT_NUMBER},
 )

@@ -292,7 +292,7 @@ class IntervalOutcome(Outcome):
     def counts(self, state: JoinState) -> dict[str, StoredTable]:
         """Returns the tables of counts after the batch."""
         counted = self.retention.counted.items()
-        return {counts_name(side): state.latest(counts_name(side)).put(of.counts) for side, of in counted}
+        return {counts_name(side): state.latest(counts_name(side)).put(rows.counts) for side, rows in counted}
 
     def _to_store(self, side: str, rows: pl.DataFrame, horizon: int | None) -> pl.DataFrame:
         """Returns the rows that can still get a partner, marked where they have had one."""

@@ -8,7 +8,7 @@ is retained while the place of the next row of its key is at most `retain_rows` 
 
 Cost: a look-up of its count for each key of a batch, and a sort of the batch by key and arrival. For the rows
 that a batch evicts, the places of all stored rows of its keys are read, and the other columns only of these
-rows. Rows that are no longer retained are dropped when runs are merged.
+rows. Rows that are no longer retained are removed when runs are merged.
 """
 
 from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ def no_counts(port: SidePort) -> LatestByKey:
     """Returns the table of these counts without rows."""
     own = {ROW_COUNT: pl.Int64(), NUMBER: pl.Int64(), END: pl.Int64()}
     shape = Shape({name: port.stored[name] for name in port.keys} | own, [NUMBER, NUMBER], port.keys)
-    # A look-up follows all rows that are stored when a run is made.
+    # Every look-up comes after all rows of the runs, so all of them are settled.
     return replace(LatestByKey.nothing(shape), settled=MAX_INSTANT)
 
 

@@ -81,7 +81,7 @@ def _pieces(firings: Firings) -> Iterator[Firings]:
 
 
 def _changed(kinds: list[_Candidates], firings: Firings) -> Mask:
-    """Returns which of the windows no longer contain what they contained at their last firing."""
+    """Returns which of the windows have another content than at their last firing."""
     changed = np.zeros(firings.panes.height, dtype=np.bool_)
     for candidates in kinds:
         changed[candidates.window[candidates.now != candidates.before]] = True
@@ -135,7 +135,7 @@ class _Content:
     def __init__(self, plan: JoinPlan, firings: Firings) -> None:
         self.plan, self.spec, self.firings = plan, plan.spec, firings
         self.members, self.groups = firings.members, firings.groups
-        self.found, self.was = self._pairs()
+        self.pairs, self.in_last_pane = self._pairs()
 
     def kinds(self) -> list[_Candidates]:
         return [*self._of_pairs(), *self._of_single_rows()]
@@ -143,7 +143,7 @@ class _Content:
     def _of_pairs(self) -> list[_Candidates]:
         if self.spec.how in ("semi", "anti"):
             return []
-        pairs, window = self.found, self.members[LEFT].window[self.found.at[LEFT]]
+        pairs, window = self.pairs, self.members[LEFT].window[self.pairs.at[LEFT]]
         left, right = (pairs.numbers(side) for side in (LEFT, RIGHT))
         times = [pairs.rows[side][TIME].to_numpy()[pairs.at[side]] for side in (LEFT, RIGHT)]
         other = np.where(left > right, times[1], times[0])
@@ -156,7 +156,7 @@ class _Content:
             return take_rows(self.firings.retracted, window[at])
 
         now = ~self.firings.merged_away[window]
-        return [_Candidates(window, now, self.was, rows, retracted, order, _PAIR)]
+        return [_Candidates(window, now, self.in_last_pane, rows, retracted, order, _PAIR)]
 
     def _of_single_rows(self) -> list[_Candidates]:
         """Returns the rows that are emitted alone: left rows of "semi", and rows without a partner."""
@@ -190,9 +190,9 @@ class _Content:
     def _partnered(self, side: str) -> tuple[Mask, Mask]:
         mine, other = self.members[side], self.members[OTHER[side]]
         if self.plan.condition is not None:
-            at, height = self.found.at[side], mine.rows.height
+            at, height = self.pairs.at[side], mine.rows.height
             have = np.bincount(at, minlength=height) > 0
-            return have, np.bincount(at[self.was], minlength=height) > 0
+            return have, np.bincount(at[self.in_last_pane], minlength=height) > 0
         windows = self.firings.panes.height
         open_ = ~self.firings.null_keys[mine.window]
         have = (other.counts(windows)[mine.window] > 0) & open_

@@ -87,8 +87,8 @@ def of_merged(members: Members, groups: Places, panes: pl.DataFrame, first: int)
     time = START if START in members.rows.columns else TIME  # a custom window need not contain the row's time
     rows = pl.DataFrame({WINDOW: members.window, TIME: members.rows[time], NEWEST: members.numbers})
     rows = rows.with_row_index(_AT).with_columns(pl.col(WINDOW).cast(pl.UInt32))
-    of = panes.select(WINDOW, START, UNTIL, pl.col(NEWEST).alias("__last")).with_row_index("__group")
-    of_panes = rows.join(of, on=WINDOW).filter(
+    numbered = panes.select(WINDOW, START, UNTIL, pl.col(NEWEST).alias("__last")).with_row_index("__group")
+    of_panes = rows.join(numbered, on=WINDOW).filter(
         (pl.col(TIME) >= pl.col(START))
         & (pl.col(TIME) < pl.col(UNTIL))
         & (pl.col(NEWEST) <= pl.col("__last"))

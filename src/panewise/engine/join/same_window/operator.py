@@ -8,24 +8,26 @@ window, also those that it has emitted before.
 """
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from dataclasses import replace
-from typing import Final
 
 import polars as pl
 
 from panewise.chrono import MAX_INSTANT, MIN_INSTANT, Duration
-from panewise.engine.columns import END, NUMBER, ONE_KEY, OWN_WINDOWS, SLICE, START, TIME
+from panewise.engine.columns import END, NUMBER, ONE_KEY, OWN_WINDOWS, START
 from panewise.engine.ingest.output import Output
+from panewise.engine.join import window_rows
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.same_window import first_panes, groups, last_emissions
-from panewise.engine.join.same_window.base import EMITTED, WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.content import emitted_rows, emitting
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import MERGED, PREVIOUS
 from panewise.engine.join.same_window.last_emissions import NONSPECULATIVE, PANES, previous
 from panewise.engine.join.same_window.rows import NEWEST, Members
+from panewise.engine.join.same_window.same_window_engine import EMITTED, WINDOWS, SameWindowEngine
 from panewise.engine.join.windows_of_sides import OutputsAndPanes
 from panewise.engine.kernels.small_frames import vstack_frames
+from panewise.engine.protocol import Schemas
 from panewise.engine.tables.rows_by_key import RowsByKey
 from panewise.engine.tables.rows_of_sessions import RowsOfSessions
 from panewise.engine.tables.stored_table import StoredTable, Table, sealed_if_long
@@ -33,14 +35,27 @@ from panewise.engine.windows.operator import WindowEngine
 from panewise.spec import AnyWindow, Custom, JoinOperator, Session, closed_at_end, merging
 from panewise.spec.operators.join.columns import LEFT, TIMING
 from panewise.spec.operators.join.same_window import SameWindow
-from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_keys
 from panewise.spec.operators.panes import BOUNDS
-
-OF_ROWS: Final = {SLICE, OWN_WINDOWS}  # how rows are assigned to their windows, if the row alone decides that
 
 
 class WindowJoinEngine(SameWindowEngine):
-    """A window join whose windows may fire several times, or merge."""
+    """A window join whose windows may fire several times, or merge.
+
+    The window operator is made once. Each step begins with the windows and clocks of the state.
+    """
+
+    def __init__(self, spec: JoinOperator, schemas: Schemas) -> None:
+        super().__init__(spec, schemas)
+        self._columns = {side: self._input_columns(side) for side in spec.sides}
+        self._engine = WindowEngine(self.windows.spec, {}, self.windows)
+        self._initial = self._engine.state
+
+    def __copy__(self) -> "WindowJoinEngine":
+        """Returns an operator with a window operator of its own. Steps change its state."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _engine=copy(self._engine))
+        return other
 
     def _emissions(self, spec: JoinOperator) -> StoredTable | None:
         """Returns an empty table of what windows have emitted, if retractions or numbers need it."""
@@ -55,8 +70,7 @@ class WindowJoinEngine(SameWindowEngine):
 
     def live(self) -> pl.DataFrame:
         """Returns the live windows, with the keys of the left side."""
-        names = {row_key(place): name for place, name in enumerate(self.spec.keys)}
-        return self._operator().live().rename(names)
+        return self._operator().live().rename(row_keys(self.spec.keys))
 
     def evaluate_all(self) -> Output:
         """Evaluates all windows once, after a change of the specification (semantics 47.19)."""
@@ -71,10 +85,10 @@ class WindowJoinEngine(SameWindowEngine):
         open_rows, operator = self._open(fresh), self._operator()
         if not open_rows:
             return self._outputs_and_applied(rows, fresh, None)[0], iter(())
-        both = self._as_input(open_rows)
+        both = window_rows.of_both(open_rows, self._columns)
         output = operator.add_valid(both)
         if merging(self.match.window):
-            self._drop_expired(operator, both, output.late)
+            self._remove_expired(operator, both, output.late)
         outputs, applied = self._outputs_and_applied(rows, fresh, output.late)
         self.changed |= any(frame.height > 0 for frame in applied.values())
         windows = operator.state.windows
@@ -82,13 +96,12 @@ class WindowJoinEngine(SameWindowEngine):
         self.state = self.state.with_tables(tables)
         return outputs, self._settled(operator, output, self.state.clocks)
 
-    def _drop_expired(self, operator: WindowEngine, rows: pl.DataFrame, late: pl.DataFrame) -> None:
-        """Drops the stored rows of expired sessions that sessions of this batch reach back over.
+    def _remove_expired(self, operator: WindowEngine, rows: pl.DataFrame, late: pl.DataFrame) -> None:
+        """Removes stored rows of expired sessions that a session of this batch would contain.
 
-        With one gap for all rows, only a row that would be late on its own, but is applied because it
-        overlaps a live session, can make a session that contains the time of such a row (13.2). With other
-        windows that merge any row can whose window starts before the horizon. Stored rows that it reaches are
-        rare, so a table is then written again.
+        With one gap for all rows, only a row that would be late alone can make such a session: it is applied
+        because it overlaps a live one (13.2). With other merging windows it may be any row whose window
+        starts before the horizon. Such stored rows are rare, so a table is then written again as a whole.
         """
         horizon = of_windows(self.state.clocks).horizon(self.windows.spec)
         if horizon is None:
@@ -179,9 +192,10 @@ class WindowJoinEngine(SameWindowEngine):
         return replace(firings, origins=origins)
 
     def _merged(self, windows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
-        """Returns the windows that fire, and those that have merged into others, which have not fired yet.
+        """Returns the windows that fire, and the sessions that this step has merged into others.
 
-        Returns also the panes of earlier ones that have merged into the windows that fire.
+        The third frame has the stored panes of all sessions that have merged into the windows that fire. It
+        is None if the match stores none.
         """
         away, fired = windows.filter(op="-"), windows.filter(op="+")
         if MERGED not in self.state.tables:
@@ -221,25 +235,17 @@ class WindowJoinEngine(SameWindowEngine):
         keys = [pl.col(mine).alias(name) for mine, name in zip(self.keys, names, strict=True)]
         return windows.select(*keys, START, END, *{NEWEST} & set(windows.columns))
 
-    def _as_input(self, rows: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-        """Returns rows of both sides as the window operator takes them, in arrival order."""
-        frames = []
-        for side, frame in rows.items():
-            keys = [
-                pl.col(key).alias(name)
-                for key, name in zip(self.plan.ports[side].keys, self.keys, strict=True)
-            ]
-            own = pl.col(TIME).alias(ROW_TIME), pl.col(NUMBER).alias(ROW_NUMBER), TIME
-            frames.append(frame.select(*keys, *own, *self.match.columns_read, *OF_ROWS & set(frame.columns)))
-        both = pl.concat(frames)
-        return both if len(frames) == 1 else both.sort(ROW_NUMBER)
+    def _input_columns(self, side: str) -> list[pl.Expr]:
+        """Returns the columns that the window operator takes, made from rows of a side."""
+        own = window_rows.own_columns(self.spec.sides[side].keys)
+        shared = {name: pl.col(name) for name in self.match.columns_read}
+        return [value.alias(name) for name, value in (own | shared).items()]
 
     def _operator(self) -> WindowEngine:
-        """Returns a window operator with the windows and clocks of the state."""
-        operator = WindowEngine(self.windows.spec, {}, self.windows)
+        """Returns the window operator, with the windows and clocks of the state."""
         windows, clocks = self.state.tables[WINDOWS], of_windows(self.state.clocks)
-        operator.replace_state(replace(operator.state, windows=windows, clocks=clocks))
-        return operator
+        self._engine.restart(replace(self._initial, windows=windows, clocks=clocks))
+        return self._engine
 
 
 def _reaches(window: AnyWindow, horizon: int) -> pl.Expr:

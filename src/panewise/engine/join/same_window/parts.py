@@ -2,25 +2,30 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
-from panewise.engine.columns import END, START, TIME, key_columns
+from panewise.engine.columns import END, NUMBER, START, TIME, key_columns, live_column
 from panewise.engine.family_parts import Inspection, TableReader
 from panewise.engine.join.clocks import JoinClocks, of_windows
 from panewise.engine.join.match_engine import MatchEngine, MatchTakeOver, keys_of_side
-from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine, window_operator_of
+from panewise.engine.join.same_window.first_panes import EARLY, IN_TIME
 from panewise.engine.join.same_window.operator import WindowJoinEngine
+from panewise.engine.join.same_window.rows import NEWEST
+from panewise.engine.join.same_window.same_window_engine import WINDOWS, SameWindowEngine, window_operator_of
 from panewise.engine.join.same_window.single_firing import SingleFiringEngine
-from panewise.engine.join.two_sides import FLOOR, inspected_windows, read_clocks
-from panewise.engine.protocol import Schemas
+from panewise.engine.join.two_sides import FLOOR, NEXT_NUMBER, inspected_windows, read_clocks
+from panewise.engine.protocol import Operator, Schemas
 from panewise.engine.windowing.slicing import slicing_of
 from panewise.engine.windows.evolution import converted_windows
 from panewise.engine.windows.inspection import stored_windows
 from panewise.spec import JoinOperator
-from panewise.spec.operators.join.columns import LEFT, RIGHT
+from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
 from panewise.spec.operators.join.same_window import SameWindow, fires_once
+from panewise.spec.operators.join.windowing import ROW_NUMBER
+
+_NEWEST_SO_FAR: Final = f"__max:{ROW_NUMBER}"  # the partial of `NEWEST`
 
 
 def _operator(spec: JoinOperator, schemas: Schemas) -> SameWindowEngine:
@@ -56,13 +61,14 @@ def _windows_of_rows(spec: JoinOperator, read: TableReader, horizon: int | None)
     return pl.concat(windows).select(*keys, START, END).unique(maintain_order=True)
 
 
-def _take_over(operator: SameWindowEngine, old: JoinOperator, clocks: JoinClocks) -> MatchTakeOver:
+def _take_over(operator: Operator, old: JoinOperator, clocks: JoinClocks) -> MatchTakeOver:
     """Returns the horizons of the tables, how that of the windows is converted, and the floor (47.19).
 
     The windows are converted as those of window operators are. The rows, and what windows have emitted, stay.
     The horizon is that of before until the windows are evaluated, so those that expire emit their last rows.
     It stays in the header as a floor, so windows that have expired stay expired under a higher lateness.
     """
+    assert isinstance(operator, SameWindowEngine)
     before, own = window_operator_of(old), of_windows(clocks)
     horizon = own.horizon(before)
     tables = {WINDOWS: partial(converted_windows, operator.windows, before, own)}
@@ -71,6 +77,16 @@ def _take_over(operator: SameWindowEngine, old: JoinOperator, clocks: JoinClocks
     return operator.horizons_at(horizon), tables, fields
 
 
+def _numbers(table: str) -> Mapping[str, str]:
+    """Returns the columns with numbers. Windows have those of their rows."""
+    columns = (NUMBER,) if table in SIDES else (NEWEST, EARLY, IN_TIME, live_column(NEWEST), _NEWEST_SO_FAR)
+    return dict.fromkeys(columns, NEXT_NUMBER)
+
+
 PARTS = MatchEngine(
-    operator=_operator, tables=lambda spec: (LEFT, RIGHT, WINDOWS), inspect=_inspect, take_over=_take_over
+    operator=_operator,
+    tables=lambda spec: (LEFT, RIGHT, WINDOWS),
+    inspect=_inspect,
+    take_over=_take_over,
+    numbers=_numbers,
 )

@@ -16,11 +16,11 @@ import polars as pl
 from panewise.engine.columns import END, MISSED_WINDOWS, NUMBER, PARTIAL, REASON, SLICE, TIME
 from panewise.engine.ingest.late_output import late_columns, late_schema, reason_of
 from panewise.engine.join.clocks import JoinClocks, of_windows
-from panewise.engine.join.same_window.base import WINDOWS, SameWindowEngine
 from panewise.engine.join.same_window.content import emitted_rows
 from panewise.engine.join.same_window.firings import Firings
 from panewise.engine.join.same_window.groups import NO_GROUP
 from panewise.engine.join.same_window.rows import Members
+from panewise.engine.join.same_window.same_window_engine import WINDOWS, SameWindowEngine
 from panewise.engine.join.windows_of_sides import OutputsAndPanes, RowsBySide
 from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import Mask, filter_rows, ordered, output_key, take_rows

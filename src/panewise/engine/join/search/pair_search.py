@@ -183,7 +183,7 @@ class Matching:
         ends = np.cumsum(np.bincount(row, weights=lengths).astype(np.int64))
         for low, high in steps(ends):
             first, last = arrived[low], arrived[high - 1]
-            chosen = (np.flatnonzero((of >= first) & (of <= last)) for of in numbers)
+            chosen = (np.flatnonzero((each >= first) & (each <= last)) for each in numbers)
             some = [of_rows.chosen(at) for of_rows, at in zip(candidates, chosen, strict=True) if len(at)]
             pieces = _of_one_row(some) if high == low + 1 else [some]
             yield from (self._together(piece, earlier=True) for piece in pieces)

@@ -6,7 +6,7 @@ and a step at which none of them is reached reads no waiting row. Cost: a minimu
 wait, and over all that wait when some of them were released.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field, fields, replace
 from itertools import chain
 from typing import Any, Final, Self
@@ -25,13 +25,21 @@ from panewise.spec.operators.join.columns import OTHER, SIDES
 from panewise.spec.operators.join.side_entry import TwoSided
 from panewise.state.manifest import Checks, check_fields, optional, whole
 
+# The fields of the header: the least values of the rows that wait, and the number of the next release.
 WAITING: Final = "waiting"
 RELEASED: Final = "released"
 
 
+def waiting_name(side: str) -> str:
+    """Returns the name of the table of rows of a side that wait."""
+    return f"{side} {WAITING}"
+
+
 @dataclass(frozen=True)
 class LeastWaiting:
-    """The least values of the waiting rows of a side; None if no row waits. Few steps read the rows.
+    """The least values of the waiting rows of a side; None if no row waits.
+
+    With them, few steps have to read these rows.
 
     Attributes:
         time: the least event time. A row that a waiting row can still match has not expired.
@@ -48,7 +56,7 @@ class LeastWaiting:
         """Returns the least values of rows that wait, None where all are null."""
         return cls(*rows.select(TIME, RELEASE, COMPLETE).min().row(0))
 
-    def and_(self, other: "LeastWaiting") -> "LeastWaiting":
+    def least_with(self, other: "LeastWaiting") -> "LeastWaiting":
         """Returns the least values of both."""
         pairs = zip(astuple(self), astuple(other), strict=True)
         return LeastWaiting(*map(lowest, pairs))
@@ -123,6 +131,11 @@ class StreamsState(JoinState):
         state, clocks = super().with_header(ports, header), read_streams_clocks(header)
         return replace(state, clocks=clocks, next_release=header.get(RELEASED, 0))
 
+    def settled(self) -> Self:
+        """Returns the state with the least values of the rows that wait in its tables."""
+        waiting = {side: LeastWaiting.of_rows(self.tables[waiting_name(side)].all()) for side in SIDES}
+        return replace(self, clocks=replace(self.clocks, waiting=waiting))
+
 
 def read_streams_clocks(header: Mapping[str, Any]) -> StreamsClocks:
     """Returns the clocks of a header; `{}` is that of no commit."""
@@ -133,6 +146,11 @@ def read_streams_clocks(header: Mapping[str, Any]) -> StreamsClocks:
     check_fields("a header", own, _CHECKS, required=_CHECKS)
     waiting = {side: LeastWaiting(*least) for side, least in header[WAITING].items()}
     return StreamsClocks(known.processing_time, known.since, known.sides, waiting=waiting)
+
+
+def lowest_of_shards(values: Sequence[Sequence[int | None]]) -> list[int | None]:
+    """Returns the least values of the rows of a side that wait in any shard, as the header has them."""
+    return [lowest(column) for column in zip(*values, strict=True)]
 
 
 def _instants(value: Any) -> bool:

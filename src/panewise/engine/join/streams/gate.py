@@ -19,10 +19,12 @@ import polars as pl
 from panewise.chrono import MIN_INSTANT
 from panewise.engine.join.batch.join_batch import JoinBatch, Turns
 from panewise.engine.join.by_arrival.method import ArrivalJoin
+from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState
+from panewise.engine.join.streams.clocks import StreamsClocks, StreamsState, waiting_name
 from panewise.engine.join.streams.released_rows import released_rows
-from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting, waiting_name
+from panewise.engine.join.streams.releases import ReleaseRules, Releases, none_waiting
+from panewise.engine.join.two_sides import JoinState
 from panewise.engine.kernels.instants import lowest
 from panewise.engine.kernels.small_frames import vstack_frames
 from panewise.engine.progress.clocks import highest
@@ -45,19 +47,23 @@ class ReleaseGate:
         waiting = {waiting_name(side): none_waiting(port) for side, port in self.plan.ports.items()}
         return self.join.tables() | waiting
 
-    def table_horizons(self, clocks: StreamsClocks) -> dict[str, int | None]:
+    def table_horizons(self, clocks: JoinClocks) -> dict[str, int | None]:
         """Returns the horizon of each table. Rows that wait do not expire."""
+        assert isinstance(clocks, StreamsClocks)
         horizons = {side: clocks.table_horizon(self.spec, side) for side in self.plan.ports}
         return horizons | {waiting_name(side): None for side in self.plan.ports}
 
-    def add(self, state: StreamsState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], StreamsState]:
+    def add(self, state: JoinState, batch: JoinBatch) -> tuple[Iterator[pl.DataFrame], StreamsState]:
         """Releases rows of a batch and rows that wait, and joins them."""
+        assert isinstance(state, StreamsState)
         releases = self.rules.by_batch(state, batch)
         clocks = state.clocks.with_sides(batch.clocks.sides)  # rows move nothing else
         return self._join(state, releases, batch.watermarks, clocks)
 
-    def advance(self, state: StreamsState, clocks: StreamsClocks) -> tuple[pl.DataFrame, StreamsState]:
+    def advance(self, state: JoinState, clocks: JoinClocks) -> tuple[pl.DataFrame, StreamsState]:
         """Moves the clocks, and joins the rows that they release."""
+        assert isinstance(state, StreamsState)
+        assert isinstance(clocks, StreamsClocks)
         releases = self.rules.by_clocks(state, clocks)
         if not releases.evaluations.size:
             return pl.DataFrame(schema=self.plan.pane_schema), state.after(releases.tables, clocks)
@@ -71,12 +77,13 @@ class ReleaseGate:
     def furthest_behind(self) -> int | None:
         """Returns how far `join_time` may lie behind the rows that are still to be released; None: any."""
         sizes = {side: window.size for side, window in self.match.windows.items()}
-        of: dict[str, list[int | None]] = {"later": [0], LEFT: [sizes[LEFT]], RIGHT: [sizes[RIGHT]]}
-        behind = of.get(str(self.spec.timestamp), [*sizes.values()])
+        known: dict[str, list[int | None]] = {"later": [0], LEFT: [sizes[LEFT]], RIGHT: [sizes[RIGHT]]}
+        behind = known.get(str(self.spec.timestamp), [*sizes.values()])
         return None if None in behind else highest(behind)
 
-    def next_due(self, state: StreamsState) -> int | None:
+    def next_due(self, state: JoinState) -> int | None:
         """Returns the first watermark that completes the window of a row that waits."""
+        assert isinstance(state, StreamsState)
         return lowest(least.complete for least in state.clocks.waiting.values())
 
     def _join(

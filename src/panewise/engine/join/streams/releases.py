@@ -14,6 +14,7 @@ Cost: linear in the new rows and in the rows read, besides a sort of the release
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -24,7 +25,7 @@ from panewise.engine.columns import COMPLETE, END, NUMBER, RELEASE, TIME
 from panewise.engine.join.batch.join_batch import JoinBatch, Turns, turns_of
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan, SidePort, with_keys
-from panewise.engine.join.streams.clocks import WAITING, LeastWaiting, StreamsClocks, StreamsState
+from panewise.engine.join.streams.clocks import LeastWaiting, StreamsClocks, StreamsState, waiting_name
 from panewise.engine.kernels.instants import Instants
 from panewise.engine.kernels.small_frames import Mask, take_rows, vstack_frames
 from panewise.engine.kernels.sorting import order
@@ -81,11 +82,6 @@ class Releases:
         )
 
 
-def waiting_name(side: str) -> str:
-    """Returns the name of the table of rows of a side that wait."""
-    return f"{side} {WAITING}"
-
-
 def waiting_shape(port: SidePort) -> Shape:
     """Returns the columns of a table of rows that wait."""
     return Shape({**port.stored, RELEASE: pl.Int64(), COMPLETE: pl.Int64()}, [NUMBER], [NUMBER])
@@ -102,6 +98,11 @@ class ReleaseRules:
 
     plan: JoinPlan
     match: WindowedStreams
+
+    @cached_property
+    def _shapes(self) -> dict[str, Shape]:
+        """The columns of the tables of rows that wait, by side."""
+        return {side: waiting_shape(port) for side, port in self.plan.ports.items()}
 
     def by_batch(self, state: StreamsState, batch: JoinBatch) -> Releases:
         """Returns the rows that a batch releases: rows of its own, and rows whose windows it completes."""
@@ -145,7 +146,7 @@ class ReleaseRules:
     def _arriving(self, side: str, state: StreamsState, batch: JoinBatch) -> pl.DataFrame:
         """Returns the applied rows of a side with the columns of its table of rows that wait."""
         port, window = self.plan.ports[side], self.match.windows[side]
-        shape = waiting_shape(port)
+        shape = self._shapes[side]
         if side not in batch.applied or batch.applied[side].is_empty():
             return shape.no_rows
         rows = with_keys(port, batch.applied[side])
@@ -217,7 +218,7 @@ class _SideStep:
         """Returns the least event time, release time and end of a window of these rows."""
         rows = self.rows.filter(pl.Series(self.evaluations == _NEVER))
         least = LeastWaiting.of_rows(rows)
-        return least if self.read else least.and_(state.clocks.waiting[side])
+        return least if self.read else least.least_with(state.clocks.waiting[side])
 
 
 def _reached(instants: pl.Series, now: int) -> Mask:
@@ -240,7 +241,7 @@ def _release(policy: UpdatePolicy | None, now: int) -> int | None:
     """Returns the processing time at which an update policy releases a row that arrives now, or None."""
     if not isinstance(policy, Every):
         return None if policy is None else now
-    after = now + 1  # a boundary at the arrival is not the row's
+    after = now + 1  # a row that arrives at a boundary is released at the next one
     at = after + (policy.offset.us - after) % policy.period.us
     return at if at <= MAX_INSTANT else None
 

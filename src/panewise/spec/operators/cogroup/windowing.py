@@ -20,7 +20,7 @@ from panewise.spec.aggregates.user_merge import MergeAggregate, UserMergeAggrega
 from panewise.spec.fields import silently
 from panewise.spec.operators.cogroup.operator import FIELDS_OF_WINDOWS, CogroupOperator
 from panewise.spec.operators.join.columns import LEFT, RIGHT, SIDES
-from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_key
+from panewise.spec.operators.join.windowing import ROW_NUMBER, ROW_TIME, row_keys
 from panewise.spec.operators.windows import WindowOperator
 
 VALUE: Final = "value"  # the field of a struct that has the value of one side
@@ -62,7 +62,7 @@ def window_operator(spec: CogroupOperator) -> WindowOperator:
                 *(_of_side(side, what) for side in SIDES for what in spec.aggregates_of(side)),
                 *map(_of_both, spec.both_aggregates),
             ],
-            keys=[row_key(place) for place in range(len(spec.keys))],
+            keys=[*row_keys(spec.keys)],
             event_time=ROW_TIME,
             order=[ROW_NUMBER],
         )

@@ -129,7 +129,7 @@ class JoinOperator(TwoSided):
         set_fields(self, **values)
         _check_kinds(self)
         _check_type(self)
-        match_parts(match).check(self)
+        match_parts(match).check(self, match)
         _check_timestamp(self)
         _check_effects(self)
         check_event_times(self)

@@ -4,6 +4,7 @@ The operator decides which rows are late, and when windows merge, fire and expir
 all rows of the join as its number.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 from panewise.spec.aggregates.aggregate import Aggregate
@@ -21,6 +22,15 @@ ROW_NUMBER: Final = "row:number"
 def row_key(place: int) -> str:
     """Returns the name of a key column of the rows, by its place among the keys of the join."""
     return f"row:key:{place}"
+
+
+def row_keys(keys: Sequence[str]) -> dict[str, str]:
+    """Returns the keys of a side by the names that the key columns of the rows have.
+
+    >>> row_keys(["user", "day"])
+    {'row:key:0': 'user', 'row:key:1': 'day'}
+    """
+    return {row_key(place): key for place, key in enumerate(keys)}
 
 
 def window_operator(spec: JoinOperator, aggregate: Aggregate | None = None) -> WindowOperator:
@@ -43,7 +53,7 @@ def window_operator(spec: JoinOperator, aggregate: Aggregate | None = None) -> W
             allowed_lateness=match.allowed_lateness,
             drop_by=match.drop_by,
             aggregates=[aggregate or count()],
-            keys=[row_key(place) for place in range(len(spec.keys))],
+            keys=[*row_keys(spec.keys)],
             event_time=ROW_TIME,
             order=[ROW_NUMBER],
             closing="always",

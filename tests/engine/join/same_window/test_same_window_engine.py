@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import polars as pl
 import pytest
 
 from panewise import Calendar, Global, Hopping, JoinOperator, SameWindow, Session, Side, Tumbling
 from panewise.chrono import saturating_add
-from panewise.engine.join.same_window.furthest_behind import furthest_behind
+from panewise.engine.join.same_window.same_window_engine import SameWindowEngine
+from panewise.engine.registry import operator_for
 from panewise.oracle import interpreter
 from panewise.testing.join_events import join_types
 
@@ -35,7 +37,10 @@ def join(match: SameWindow, timestamp: Any) -> JoinOperator:
 )
 def test_how_far_emitted_rows_may_lie_behind(match: SameWindow, timestamp: Any, behind: int | None) -> None:
     spec = join(match, timestamp)
-    assert furthest_behind(spec) == behind
+    schema = {"k": pl.Int64(), "event_time": pl.Int64()}
+    operator = operator_for(spec, {"left": schema, "right": schema})
+    assert isinstance(operator, SameWindowEngine)
+    assert operator.furthest_behind() == behind
     oracle = interpreter(spec, join_types(spec))
     oracle.watermark(1000)
     assert oracle.output_watermark() == (None if behind is None else saturating_add(1000, -behind))
