@@ -13,6 +13,7 @@ from panewise.spec import Specification
 from panewise.spec.conditions.text import in_backticks
 
 
+@dataclass
 class QueryId:
     """The id of the query of a checkpoint: new for a new checkpoint, the same after a restart.
 
@@ -20,8 +21,7 @@ class QueryId:
     operators. So it is there in each micro-batch, and not before the first start.
     """
 
-    def __init__(self) -> None:
-        self._id: str | None = None
+    _id: str | None = field(default=None, init=False)
 
     def read(self, session: SparkSession, checkpoint: str) -> str:
         """Returns the id. Only the first call reads the checkpoint, in a job of Spark."""
