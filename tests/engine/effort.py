@@ -70,4 +70,4 @@ def at_length(check: Callable[..., None], count: int, **strategies: SearchStrate
 
 DEFAULT = examples(50)
 FEW = examples(20)
-SOAK = soak(10_000)
+SOAK = soak(5_000)

@@ -52,7 +52,7 @@ def test_engine_is_oracle(family: str) -> None:
     examples(count)(given(data=st.data())(check))(family=family)
 
 
-test_engine_is_oracle_at_length = EACH_FAMILY(at_length(check, 20_000, data=st.data()))
+test_engine_is_oracle_at_length = EACH_FAMILY(at_length(check, 10_000, data=st.data()))
 
 
 PANES = {**WINDOWS, **CHAINS}

@@ -70,7 +70,7 @@ def test_engine_is_oracle_across_changes(family: str) -> None:
 
 
 test_engine_is_oracle_across_changes_at_length = pytest.mark.parametrize("family", FAMILIES)(
-    at_length(check, 20_000, data=st.data())
+    at_length(check, 5_000, data=st.data())
 )
 
 

@@ -31,7 +31,7 @@ def test_engine_is_oracle(kind: str, data: st.DataObject) -> None:
 
 
 test_engine_is_oracle_at_length = pytest.mark.parametrize("kind", ALL_KINDS)(
-    at_length(check, 20_000, data=st.data())
+    at_length(check, 10_000, data=st.data())
 )
 
 
