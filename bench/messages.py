@@ -84,6 +84,8 @@ SHAPES: dict[str, Any] = {
     "OVER, 3 rows, no event time": over(TOTAL, Frame("rows", -2, 0), event_time=None),
     "OVER, lag": over(F.lag("v")),
     "OVER, lead": over(F.lead("v")),
+    "OVER, the row before to 2 after": over(TOTAL, Frame("rows", -1, 2)),
+    "OVER, 10 s before to 1 s after": over(TOTAL, Frame("range", -10 * SECOND, SECOND)),
     "interval join": join(Interval(-SECOND, SECOND)),
     "interval join, left": join(Interval(-SECOND, SECOND), how="left"),
     "last rows (3)": join(LastRows(3), timed=False),

@@ -1,5 +1,6 @@
 """Rows emitted without a step of the engine are those of such steps, and leave the same state."""
 
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,7 +34,7 @@ from panewise.standalone import StandaloneOperator, row_path
 from panewise.testing import run
 from tests.engine.effort import examples
 from tests.standalone.test_deferral import observed
-from tests.standalone.test_record_path import BATCH, CLOCKS, DOUBLES, TIMES, VALUES
+from tests.standalone.test_record_path import BATCH, DOUBLES, TIMES, VALUES
 from tests.standalone.test_record_path import agree as record_path_agrees
 
 SIDES = {"left", "right"}
@@ -45,10 +46,18 @@ AGGREGATES = [
 ]
 FUNCTIONS = [
     *(F.lag("v"), F.lag("s", 2, "none"), F.lag("x", 0), F.lag("i", 3, -1), F.row_number()),
-    *(F.rank(), F.dense_rank()),
+    *(F.rank(), F.dense_rank(), F.lead("v"), F.lead("s", 2, "none"), F.lead("x", 0), F.lead("i", 1, -1)),
 ]
 ROWS = [Frame("rows", *bounds) for bounds in ((-2, 0), (None, 0), (0, 0), (-3, -1), (-70, 0))]
 RANGES = [Frame("range", *bounds) for bounds in ((-6, 0), (None, 0), (0, 0), (-9, -2), (-1, 0))]
+# Rows of these frames wait: for rows of their key, or for a later watermark.
+AHEAD = [Frame("rows", *bounds) for bounds in ((0, 1), (-2, 1), (1, 3), (None, 1), (None, -2))]
+RANGES_AHEAD = [Frame("range", *bounds) for bounds in ((0, 4), (-5, 3), (2, 7), (None, 2), (-9, -2))]
+FRAMES = [
+    *(ROWS, RANGES[:1], RANGES[1:3], [*RANGES, ROWS[1]], [ROWS[4]]),
+    *(AHEAD, [*AHEAD[:2], *ROWS[:2]], [AHEAD[0], *RANGES], [AHEAD[0], *RANGES_AHEAD[:2]]),
+    *(RANGES_AHEAD, RANGES_AHEAD[:1], [RANGES_AHEAD[3]], [RANGES_AHEAD[0], ROWS[0]]),
+]
 # Event times and watermarks count from the watermark before.
 MESSAGES = st.fixed_dictionaries(
     {
@@ -62,13 +71,30 @@ MESSAGES = st.fixed_dictionaries(
         "i": st.sampled_from([1, 2, None, 2**31]),
     },
 )
-EVENTS = st.one_of(
-    *(MESSAGES, MESSAGES, MESSAGES, MESSAGES, MESSAGES, st.integers(0, 4), st.integers(0, 12), CLOCKS),
+CLOCKS = st.tuples(st.just("clocks"), st.integers(0, 40), st.one_of(st.none(), st.integers(-3, 9)))
+# Messages that take the direct path. Without many of these few rows would pass in it.
+PLAIN = st.fixed_dictionaries(
+    {"event_time": st.integers(0, 5), "k": st.sampled_from(["a", "a", "b"])},
+    optional={
+        "v": st.one_of(st.none(), st.integers(-5, 5)),
+        "x": st.sampled_from([None, 0.5, -1.25, 3]),
+        "s": st.sampled_from(["p", "q", None]),
+        "i": st.sampled_from([1, 2, None]),
+    },
+)
+RARE = st.one_of(
     st.tuples(st.just("clock"), st.integers(0, 40)),
     st.tuples(st.just("batch"), BATCH),
     st.tuples(st.sampled_from(["checkpoint", "reset"]), st.just("one")),
-    st.sampled_from(["look", "result", "drain", "drain", "clocks", "restart", "finish"]),
+    st.sampled_from(["look", "result", "drain", "clocks", "restart", "restart", "finish"]),
 )
+MOVES = st.one_of(st.integers(0, 3), st.integers(0, 12), CLOCKS)
+# `one_of` would draw from each of these equally often, as it leaves out repetitions.
+EVENTS = st.sampled_from(
+    [PLAIN, PLAIN, PLAIN, PLAIN, PLAIN, MOVES, MOVES, MESSAGES, st.just("drain"), RARE]
+).flatmap(lambda events: events)
+# Without a least size lists have five events on average, and few rows pass.
+SCRIPTS = st.one_of(st.lists(EVENTS, max_size=30), st.lists(EVENTS, min_size=20, max_size=40))
 
 
 def placed(script: Sequence[Any]) -> list[Any]:
@@ -78,6 +104,9 @@ def placed(script: Sequence[Any]) -> list[Any]:
         if isinstance(event, int):
             mark += event
             events.append(mark)
+        elif isinstance(event, tuple) and event[0] == "clocks" and event[2] is not None:
+            events.append(("clocks", event[1], mark + event[2]))
+            mark = max(mark, mark + event[2])
         elif isinstance(event, tuple) and event[0] in SIDES and isinstance(event[1], int):
             mark += event[1]
             events.append((event[0], mark))
@@ -164,23 +193,61 @@ def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.usefixtures("_small")
 @pytest.mark.parametrize("_small", [False, True], indirect=True)
-@pytest.mark.parametrize("frames", [ROWS, RANGES[:1], RANGES[1:3], [*RANGES, ROWS[1]], [ROWS[4]]])
+@pytest.mark.parametrize("frames", FRAMES)
 @examples(15)
 @given(
-    keys=st.sampled_from([["k"], []]),
-    null_keys=st.booleans(),
+    options=st.fixed_dictionaries(
+        {
+            "keys": st.sampled_from([["k"], []]),
+            "null_keys": st.booleans(),
+            "event_time": st.sampled_from(["event_time", None]),
+        }
+    ),
     columns=st.lists(st.sampled_from([*AGGREGATES, *FUNCTIONS]), max_size=5),
     start=st.integers(0, 4),
-    script=st.lists(EVENTS, max_size=30),
+    script=SCRIPTS,
 )
 def test_over_rows_and_states_are_the_same(
-    frames: list[Frame], keys: list[str], null_keys: bool, columns: list[Any], start: int, script: list[Any]
+    frames: list[Frame], options: dict[str, Any], columns: list[Any], start: int, script: list[Any]
 ) -> None:
     """semantics 31.31: outputs, numbers, counts, clocks, live rows and stored rows, with restarts."""
     frames = [*frames[start % len(frames) :], *frames]
-    spec = over(columns, frames, keys=keys, null_keys=null_keys)
+    if not columns or any(frame.kind == "range" for frame in frames):
+        options = {**options, "event_time": "event_time"}
+    if options["event_time"] is None:
+        columns = [what for what in columns if what.fn not in ("rank", "dense_rank")] or [F.count()]
+    spec = over(columns, frames, **options)
     if StandaloneOperator(spec, TYPES).evaluation == "direct":
         agree(spec, TYPES, script)
+
+
+@pytest.mark.usefixtures("_small")
+@pytest.mark.parametrize("_small", [False, True], indirect=True)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [F.lead("v"), F.row_number()],
+        [F.lead("s", 2, "none"), F.rank(), F.dense_rank(), F.lag("v")],
+        [(F.sum("v"), Frame("rows", None, 0)), (F.first("s"), Frame("rows", None, 1)), F.lead("v", 2)],
+        [(F.count(), Frame("rows", None, -2)), (F.sum("v"), Frame("rows", 1, 2))],
+        [(F.sum("v"), Frame("range", -6, 0)), (F.count(), Frame("range", 0, 0)), F.lead("v", 3)],
+        [(F.sum("v"), Frame("range", -2, 3)), (F.min("v"), Frame("range", 1, 4))],
+        [(F.sum("v"), Frame("range", None, 2)), (F.last("s"), Frame("range", 0, 1)), F.rank()],
+        [(F.max("v"), Frame("range", -9, 1)), (F.sum("v"), Frame("rows", -1, 2)), F.dense_rank()],
+    ],
+)
+def test_rows_that_wait_and_states_are_the_same(columns: list[Any]) -> None:
+    """semantics 29.8, 31.31: each watermark lets rows of several keys pass, also of equal times."""
+    source, script = random.Random(5), list[Any]()
+    for _ in range(16):
+        for _ in range(source.randrange(9)):
+            values = {"k": source.choice("bbca"), "v": source.randrange(9), "s": source.choice("pq")}
+            script.append({"event_time": source.randrange(5), **values})
+        script += [source.randrange(1, 6), "drain"]
+        script += source.choice([[], [], ["look"], ["restart"]])
+    of = [what if isinstance(what, tuple) else (what, None) for what in columns]
+    several = [OverColumn(what.alias(f"c{n}"), frame) for n, (what, frame) in enumerate(of)]
+    agree(OverOperator(keys=["k"], columns=several), TYPES, script)
 
 
 OF_SIDES = {
@@ -262,13 +329,14 @@ def test_pairs_by_arrival_and_states_are_the_same(match: Any, keys: list[str], s
     agree(JoinOperator(match=match, **sides), OF_SIDES, script)
 
 
-PLAIN = st.fixed_dictionaries(
+OF_TWO_KEYS = st.fixed_dictionaries(
     {"k": st.sampled_from(["a", "b"]), "v": st.one_of(st.none(), st.integers(-5, 5))},
     optional={"s": st.sampled_from(["p", "q", None]), "i": st.integers(0, 3)},
 )
 OF_ORACLE = st.lists(
     st.one_of(
-        *[st.tuples(st.sampled_from(["left", "right"]), st.integers(-1, 8), PLAIN)] * 3, st.integers(0, 5)
+        *[st.tuples(st.sampled_from(["left", "right"]), st.integers(-1, 8), OF_TWO_KEYS)] * 3,
+        st.integers(0, 5),
     ),
     max_size=24,
 )
@@ -303,7 +371,7 @@ OF_BOTH = ("k", "event_time", "v")
 @given(
     keys=st.sampled_from([["k"], []]),
     columns=st.lists(st.sampled_from([*AGGREGATES, *FUNCTIONS]), max_size=5),
-    frames=st.sampled_from([ROWS, RANGES]),
+    frames=st.sampled_from([ROWS, RANGES, AHEAD, RANGES_AHEAD]),
     script=OF_ORACLE,
 )
 def test_rows_are_those_of_the_oracle(
@@ -311,7 +379,8 @@ def test_rows_are_those_of_the_oracle(
 ) -> None:
     """semantics 31.31"""
     columns = [of for of in columns if of.column != "x"]
-    columns = columns if frames is ROWS else [of for of in columns if isinstance(of, Aggregate)]
+    if frames in (RANGES, RANGES_AHEAD):
+        columns = [of for of in columns if isinstance(of, Aggregate)]
     agrees_with_oracle(over(columns, frames, keys=keys), TYPES, script)
 
 
@@ -364,10 +433,8 @@ def test_messages_that_wait_are_limited(monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.parametrize(
     "spec",
     [
-        over([SUM], [Frame("rows", -1, 1)]),
         over([SUM], [Frame("rows", -1, 0, "current row")]),
-        over([SUM], [Frame("rows", None, -1)]),
-        over([F.lead("v")], ROWS),
+        over([F.lead("v", 1, None, True)], ROWS),
         over([F.lag("v", 1, None, True)], ROWS),
         over([F.median("v")], ROWS),
         over([SUM], ROWS, order=["v"]),

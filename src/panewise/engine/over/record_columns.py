@@ -9,8 +9,9 @@ and frame with a start, the rows of the frame; for other frames and functions tw
 """
 
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial, reduce
 from operator import add
 from typing import Any, Final, TypeAlias
@@ -23,7 +24,7 @@ from panewise.engine.aggregate.record_partials import (
     result_of,
     updates_of,
 )
-from panewise.engine.columns import CARRY, ROW_COUNT, ROWS
+from panewise.engine.columns import CARRY, ROWS
 from panewise.engine.kernels.python_rows import NotInPythonError, check_value
 from panewise.engine.over.jobs import Job, end_of
 from panewise.engine.over.plan import OverPlan
@@ -31,51 +32,87 @@ from panewise.spec import Aggregate, Frame, OverColumn, RowFunction
 
 Row: TypeAlias = tuple[Any, ...]
 Fold: TypeAlias = Callable[[list[Row]], Any]
-_FUNCTIONS: Final = ("lag", "row_number", "rank", "dense_rank")
+_FUNCTIONS: Final = ("lag", "lead", "row_number", "rank", "dense_rank")
 
 
 @dataclass(slots=True)
 class KeyRows:
-    """The rows of a key that have passed, the oldest first, as far as they are stored.
+    """The rows of a key that no later row precedes, the oldest first, as far as they are stored.
+
+    First are the rows that have been emitted, then those that wait for rows after them (semantics 29.8), then
+    those that have not passed, as ranges reach ahead of them.
 
     Attributes:
+        partials: for each frame without a start its number of rows, and its other partials.
+        covered: for each of these the place of the first row that its partials do not cover.
         rows: the columns of each row that functions read.
         times: the times of the rows.
         before: how many rows of the key have passed before the first of them.
+        passed: how many of the rows have passed.
+        emitted: how many of these have been emitted.
         peers: how many groups of peers have passed.
-        partials: for each frame without a start its number of rows, and its other partials.
-        covered: for each of these the place of the first row that its partials do not cover.
+        ranks: of each row that has passed, the numbers of rows and of groups of peers before its peers, if
+            functions need them.
+        unemitted: all columns of each row that has not been emitted.
     """
 
-    rows: list[Row]
-    times: list[int]
-    before: int
-    peers: int
     partials: list[Values]
     covered: list[int]
+    rows: list[Row] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    before: int = 0
+    passed: int = 0
+    emitted: int = 0
+    peers: int = 0
+    ranks: list[tuple[int, int]] = field(default_factory=list)
+    unemitted: deque[Row] = field(default_factory=deque)
 
-    def append(self, time: int, row: Row) -> None:
-        """Adds a row that has passed."""
+    def append(self, time: int, read: Row, row: Row) -> None:
+        """Adds a row, of which functions read some columns."""
         self.times.append(time)
-        self.rows.append(row)
+        self.rows.append(read)
+        self.unemitted.append(row)
 
-    def add_peers(self) -> None:
-        """Counts a further group of peers."""
-        self.peers += 1
+    def pass_next(self, *, ranked: bool) -> None:
+        """Notes that a further row has passed, and ranks it if functions need that."""
+        place = self.passed
+        self.passed += 1
+        if not ranked:
+            return
+        if place == 0 or self.times[place] != self.times[place - 1]:
+            self.ranks.append((self.before + place, self.peers))
+            self.peers += 1
+        else:
+            self.ranks.append(self.ranks[-1])
 
-    def load(self, passed: int, peers: int, partials: list[Values]) -> None:
-        """Sets what is stored of the key: how many rows and groups of peers have passed, and the partials."""
-        self.before, self.peers, self.partials = passed, peers, partials
+    def emit_next(self) -> Row:
+        """Notes that a further row has been emitted, and returns its columns."""
+        self.emitted += 1
+        return self.unemitted.popleft()
 
-    def count_loaded(self) -> None:
-        """Ends the loading: the partials contain the loaded rows already, and `before` excludes them now."""
-        self.before -= len(self.rows)
-        self.covered = [len(self.rows)] * len(self.partials)
+    def load(self, peers: int, partials: list[Values]) -> None:
+        """Sets what is stored of the key: how many groups of peers have passed, and the partials."""
+        self.peers, self.partials = peers, partials
+
+    def note_loaded(self, passed: int, in_partials: int, unemitted: int) -> None:
+        """Notes that the stored rows are here, all of which have passed.
+
+        Args:
+            passed: how many rows of the key have passed.
+            in_partials: how many of these the partials cover.
+            unemitted: how many of these have not been emitted, at most.
+        """
+        self.before, self.passed = passed - len(self.rows), len(self.rows)
+        self.covered = [max(0, in_partials - self.before)] * len(self.partials)
+        self.emitted = max(0, self.passed - unemitted)
+        self.unemitted = deque(list(self.unemitted)[self.emitted :])
 
     def trim(self, count: int) -> None:
         """Removes so many of the oldest rows."""
-        del self.rows[:count], self.times[:count]
+        del self.rows[:count], self.times[:count], self.ranks[:count]
         self.before += count
+        self.passed -= count
+        self.emitted -= count
         self.covered = [place - count for place in self.covered]
 
 
@@ -87,7 +124,6 @@ def supports(plan: OverPlan) -> bool:
     frames = [column.frame for column in plan.spec.columns if column.frame is not None]
     return (
         all(frame.exclude == "no others" for frame in frames)
-        and all(frame.start is not None or end_of(frame) == 0 for frame in frames)
         and all(_is_known(plan, column.what) for column in plan.spec.columns)
         and all(_has_known_partials(job) for job in plan.unbounded)
     )
@@ -133,16 +169,14 @@ def _function(what: RowFunction, at: Mapping[str, int], default: Any) -> Column:
     if what.fn == "row_number":
         return lambda key_rows, place: key_rows.before + place + 1
     if what.fn == "rank":
-        return _rank
+        return lambda key_rows, place: key_rows.ranks[place][0] + 1
     if what.fn == "dense_rank":
-        return lambda key_rows, place: key_rows.peers
+        return lambda key_rows, place: key_rows.ranks[place][1] + 1
     assert what.n is not None
     distance, column = what.n, at[what.columns[0]]
+    if what.fn == "lead":  # a row is emitted when the rows are there that its columns read
+        return lambda key_rows, place: key_rows.rows[place + distance][column]
     return lambda key_rows, place: key_rows.rows[place - distance][column] if place >= distance else default
-
-
-def _rank(key_rows: KeyRows, place: int) -> int:
-    return key_rows.before + bisect_left(key_rows.times, key_rows.times[place]) + 1
 
 
 def _over_frame(frame: Frame, fold: Fold) -> Column:
@@ -154,8 +188,12 @@ def _over_frame(frame: Frame, fold: Fold) -> Column:
         return fold(key_rows.rows[max(0, place + start) : max(0, place + end + 1)])
 
     def of_range(key_rows: KeyRows, place: int) -> Any:
-        times, time = key_rows.times, key_rows.times[place]
-        return fold(key_rows.rows[bisect_left(times, time + start) : bisect_right(times, time + end)])
+        time = key_rows.times[place]
+        return fold(
+            key_rows.rows[
+                bisect_left(key_rows.times, time + start) : bisect_right(key_rows.times, time + end)
+            ]
+        )
 
     return of_rows if frame.kind == "rows" else of_range
 
@@ -199,11 +237,12 @@ def _running(number: int, job: Job, what: Aggregate, names: list[str]) -> Column
     updates: dict[str, Update] = {}
     for aggregate in job.aggregation.aggregates:
         updates |= updates_of(aggregate, at)
-    result, with_peers, changes = result_of(what, at), job.frame.kind == "range", list(updates.values())
+    result, by_time, changes = result_of(what, at), job.frame.kind == "range", list(updates.values())
+    end = end_of(job.frame)
 
     def column(key_rows: KeyRows, place: int) -> Any:
-        until = bisect_right(key_rows.times, key_rows.times[place]) if with_peers else place + 1
-        values = key_rows.partials[number]
+        times, values = key_rows.times, key_rows.partials[number]
+        until = bisect_right(times, times[place] + end) if by_time else max(0, place + end + 1)
         for row in key_rows.rows[key_rows.covered[number] : until]:
             values[0] += 1
             message = dict(zip(names, row, strict=True))
@@ -228,16 +267,20 @@ def no_partials(plan: OverPlan) -> list[Values]:
     ]
 
 
-def stored_partials(plan: OverPlan, running: Mapping[str, Any]) -> list[Values]:
+def stored_partials(plan: OverPlan, running: Mapping[str, Any], covered: int) -> list[Values]:
     """Returns the partials of a row of the table `running`, for each frame without a start.
+
+    Args:
+        plan: the plan of the operator.
+        running: the row.
+        covered: how many rows of the key are in the partials.
 
     Raises:
         NotInPythonError: if a sum has left 64 bits, or a value may differ in Python.
     """
-    partials = [
-        [running[ROW_COUNT], *(running[job.stored(name)] for name in _names(job)[1:])]
-        for job in plan.unbounded
-    ]
+    if not covered:
+        return no_partials(plan)
+    partials = [[covered, *(running[job.stored(name)] for name in _names(job)[1:])] for job in plan.unbounded]
     for job, values in zip(plan.unbounded, partials, strict=True):
         for name, value in zip(_names(job), values, strict=True):
             check_value(value)
