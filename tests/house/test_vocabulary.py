@@ -433,6 +433,7 @@ IN_MANY_MODULES = {
     **dict.fromkeys(("describe", "division", "inspect", "tables", "take_over"), "a part of a family"),
     "check_columns": "the check of an input, in each layer",
     "command": "a command of the command line",
+    "record_rows": "the rows of an operator as Python objects, a part of a family or a match",
     "play": "plays a script of the tests in a runtime",
     "result": "the result of an aggregate, in a module for each kind of partials",
     "result_of": "the result of an aggregate",

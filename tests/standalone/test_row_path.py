@@ -10,26 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from panewise import (
-    AsOf,
     Frame,
-    Interval,
-    JoinOperator,
-    LastRows,
-    Latest,
     OverColumn,
     OverOperator,
-    Side,
     StreamTime,
-    left,
-    right,
 )
 from panewise import functions as F
-from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.join.interval import records as pairs
 from panewise.engine.over import records
 from panewise.errors import InputError
 from panewise.spec import Aggregate
-from panewise.spec.operators.join.columns import Selected
 from panewise.standalone import StandaloneOperator, row_path
 from panewise.testing import run
 from tests.engine.effort import examples
@@ -151,17 +140,10 @@ def of_side(side: str, message: dict[str, Any]) -> dict[str, Any]:
 def stored(operator: StandaloneOperator) -> Any:
     """Returns the rows of all tables, after what waits has been added.
 
-    Blocks depend on where batches are cut, and so do the numbers of rows of a join. There only the order of
-    rows of equal time and of one side counts, and tables may still have rows that nothing reads.
+    Blocks depend on where batches are cut.
     """
     operator.live()
     engine: Any = operator._core.host.operator
-    if set(operator.spec.ports) >= SIDES:
-        rows = {
-            side: engine.state.tables[side].all().filter(pl.col(NUMBER).is_in(live[NUMBER].implode()))
-            for side, live in engine.live_rows()
-        }
-        return {side: of.sort(TIME, NUMBER).drop(NUMBER).rows() for side, of in rows.items()}
     tables = engine.state.tables
     return {name: sorted(map(repr, table.all().rows())) for name, table in tables.items() if name != "blocks"}
 
@@ -184,7 +166,6 @@ def over(columns: Sequence[Any], frames: Sequence[Frame], **options: Any) -> Ove
 def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes the limits small, so that few rows reach them."""
     monkeypatch.setattr(records, "TRIMMED", 1)
-    monkeypatch.setattr(pairs, "TRIMMED", 1)
     monkeypatch.setattr(row_path, "MAX_WAITING", 3)
     if request.param:
         monkeypatch.setattr(records, "_FEW", 0)  # each key is read when it is needed
@@ -250,85 +231,6 @@ def test_rows_that_wait_and_states_are_the_same(columns: list[Any]) -> None:
     agree(OverOperator(keys=["k"], columns=several), TYPES, script)
 
 
-OF_SIDES = {
-    "left": {"k": "string", "event_time": "bigint", "v": "bigint", "x": "double"},
-    "right": {"r_k": "string", "r_event_time": "bigint", "r_v": "bigint"},
-}
-OF_SIDE = st.fixed_dictionaries(
-    {"event_time": st.one_of(st.integers(-1, 9), TIMES), "k": st.sampled_from(["a", "a", "b", None])},
-    optional={"v": VALUES},
-)
-OF_JOINS = st.one_of(
-    *[st.tuples(st.sampled_from(["left", "right"]), OF_SIDE)] * 5,
-    *(st.integers(0, 4), st.integers(0, 12), CLOCKS, st.tuples(st.just("clock"), st.integers(0, 40))),
-    st.tuples(st.sampled_from(["left", "right"]), st.one_of(st.integers(0, 6), st.just("finish"))),
-    st.tuples(st.sampled_from(["checkpoint", "reset"]), st.just("one")),
-    st.sampled_from(["look", "result", "drain", "drain", "clocks", "restart", "both"]),
-)
-INTERVALS = [
-    Interval(-3, 3),
-    Interval(0, 5),
-    Interval(-6, -1),
-    Interval(-2, 4, closed="left"),
-    Interval(2, 9),
-]
-SELECTED = [
-    *(Selected("right", "r_v", "rv"), Selected("left", "v", "lv"), Selected("right", "r_event_time")),
-    Selected("left", "k"),
-]
-
-
-MATCHES = [LastRows(3), LastRows(0, 2), LastRows(1, 2), Latest()]  # of rows without event times
-
-
-@pytest.mark.usefixtures("_small")
-@pytest.mark.parametrize("_small", [False], indirect=True)
-@pytest.mark.parametrize("keys", [["k"], []])
-@examples(40)
-@given(
-    interval=st.sampled_from(INTERVALS),
-    lateness=st.tuples(st.sampled_from([0, 3]), st.sampled_from([0, 5])),
-    options=st.fixed_dictionaries(
-        {
-            "timestamp": st.sampled_from(["left", "right", "later", "earlier"]),
-            "evaluate": st.sampled_from(["batch", "record"]),
-        },
-        optional={"select": st.just(SELECTED)},
-    ),
-    script=st.lists(OF_JOINS, max_size=30),
-)
-def test_pairs_and_states_are_the_same(
-    keys: list[str],
-    interval: Interval,
-    lateness: tuple[int, int],
-    options: dict[str, Any],
-    script: list[Any],
-) -> None:
-    """semantics 31.31: the same of interval joins, whose sides have watermarks of their own."""
-    sides = {
-        "left": Side(keys=keys, allowed_lateness=lateness[0]),
-        "right": Side(
-            keys=[f"r_{name}" for name in keys], event_time="r_event_time", allowed_lateness=lateness[1]
-        ),
-    }
-    agree(JoinOperator(match=interval, **sides, **options), OF_SIDES, script)
-
-
-@pytest.mark.usefixtures("_small")
-@pytest.mark.parametrize("_small", [False], indirect=True)
-@examples(40)
-@given(
-    match=st.sampled_from(MATCHES), keys=st.sampled_from([["k"], []]), script=st.lists(OF_JOINS, max_size=30)
-)
-def test_pairs_by_arrival_and_states_are_the_same(match: Any, keys: list[str], script: list[Any]) -> None:
-    """semantics 31.31: the same of the last rows and the latest row."""
-    sides = {
-        "left": Side(keys=keys, event_time=None),
-        "right": Side(keys=[f"r_{name}" for name in keys], event_time=None),
-    }
-    agree(JoinOperator(match=match, **sides), OF_SIDES, script)
-
-
 OF_TWO_KEYS = st.fixed_dictionaries(
     {"k": st.sampled_from(["a", "b"]), "v": st.one_of(st.none(), st.integers(-5, 5))},
     optional={"s": st.sampled_from(["p", "q", None]), "i": st.integers(0, 3)},
@@ -384,17 +286,6 @@ def test_rows_are_those_of_the_oracle(
     agrees_with_oracle(over(columns, frames, keys=keys), TYPES, script)
 
 
-@examples(40)
-@given(match=st.sampled_from([*INTERVALS, *MATCHES]), script=OF_ORACLE)
-def test_pairs_are_those_of_the_oracle(match: Any, script: list[Any]) -> None:
-    """semantics 31.31"""
-    times = ("event_time", "r_event_time") if match in INTERVALS else (None, None)
-    if match not in INTERVALS:
-        script = [event for event in script if not isinstance(event, int)]  # there is no watermark
-    left, right = Side(keys=["k"], event_time=times[0]), Side(keys=["r_k"], event_time=times[1])
-    agrees_with_oracle(JoinOperator(match=match, left=left, right=right), OF_SIDES, script)
-
-
 SUM = F.sum("v").alias("total")
 
 
@@ -448,23 +339,3 @@ def test_messages_that_wait_are_limited(monkeypatch: pytest.MonkeyPatch) -> None
 def test_operators_of_which_each_message_is_a_step(spec: OverOperator) -> None:
     """semantics 31.30"""
     assert StandaloneOperator(spec, TYPES).evaluation == "each"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"how": "left"},
-        {"condition": left("v") < right("r_v")},
-        {"idle_after": 5},
-        {"watermark": StreamTime(1, per="all")},
-        {"match": Interval(None, 5, retain_rows=3)},
-        {"match": Interval(0, 5, late="join")},
-        {"match": AsOf()},
-        {"match": LastRows(3)},  # of rows with event times
-    ],
-)
-def test_joins_of_which_each_message_is_a_step(options: dict[str, Any]) -> None:
-    """semantics 31.30"""
-    sides = {"left": Side(keys=["k"]), "right": Side(keys=["r_k"], event_time="r_event_time")}
-    spec = JoinOperator(**{"match": Interval(0, 5), **sides, **options})
-    assert StandaloneOperator(spec, OF_SIDES).evaluation == "each"

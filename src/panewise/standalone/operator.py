@@ -152,7 +152,7 @@ class StandaloneOperator(Front[Emission, OperatorCore]):
         """How the operator evaluates messages (semantics 31.30). Only its speed depends on it.
 
         "batched": so many together as `buffer` says. "deferred": those that cannot emit anything yet are
-        evaluated later, together. "direct": they emit early panes, OVER rows or pairs of a join without
+        evaluated later, together. "direct": they emit early panes, OVER rows or rows of a join without
         a step of the engine (31.31). "each": each message when it is added, by a step of the engine.
         """
         if self._buffer != 1:

@@ -2,7 +2,7 @@
 
 An operator that emits rows could evaluate each message only by a step of the engine, which takes some
 milliseconds. Here Python objects decide what a message or a watermark emits. A family supplies them
-(:class:`panewise.engine.over.records.RecordRows`, :class:`panewise.engine.join.record_pairs.RecordPairs`).
+(:class:`panewise.engine.over.records.RecordRows`, :class:`panewise.engine.join.records.base.RecordJoin`).
 They have a copy of the state, and read it again if a step has changed a table.
 
 The messages wait. They are added to the state before anything else happens, as one batch. Then the clocks

@@ -1,7 +1,7 @@
 """As-of matches, as :class:`panewise.engine.join.match_engine.MatchEngine`."""
 
 from panewise.engine.columns import NUMBER, TIME
-from panewise.engine.family_parts import TableReader
+from panewise.engine.family_parts import TableReader, on_call
 from panewise.engine.join.as_of.awaited import OVERDUE, AwaitedAsOfJoin
 from panewise.engine.join.as_of.method import AsOfJoin
 from panewise.engine.join.clocks import JoinClocks
@@ -29,5 +29,9 @@ def undecided(spec: JoinOperator, clocks: JoinClocks, read: TableReader) -> Rows
 
 
 PARTS = MatchEngine(
-    operator=JoinEngine, method=_method, tables=lambda spec: (LEFT, RIGHT, OVERDUE), live=undecided
+    operator=JoinEngine,
+    method=_method,
+    tables=lambda spec: (LEFT, RIGHT, OVERDUE),
+    live=undecided,
+    record_rows=on_call("panewise.engine.join.as_of.awaited_records:record_rows"),
 )

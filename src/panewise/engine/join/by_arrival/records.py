@@ -1,4 +1,4 @@
-"""The last rows and the latest row of each key as Python objects (:mod:`panewise.engine.join.record_pairs`).
+"""The last rows and the latest row of each key as Python objects (:mod:`panewise.engine.join.records.pairs`).
 
 Rows without event times have the time 0, so those of a key are in arrival order. With event times the rows
 that wait would be another batch, whose arrival order is that of time (semantics 36.6).
@@ -12,9 +12,9 @@ from panewise.engine.join.by_arrival.arrived_rows import ArrivalWindow
 from panewise.engine.join.by_arrival.method import ArrivalJoin
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.record_pairs import RecordPairs, RowsOfKey, emits_only_pairs
+from panewise.engine.join.records.pairs import RecordPairs, emits_only_pairs
+from panewise.engine.join.records.rows import JoinRow, RowsOfKey
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.tables.copied_tables import Row
 
 
 def record_rows(plan: JoinPlan) -> "ArrivalPairs | None":
@@ -39,10 +39,9 @@ class ArrivalPairs(RecordPairs):
         """Returns the places of all rows in the window."""
         return range(len(rows.rows))
 
-    def put(self, rows: RowsOfKey, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
+    def put(self, rows: RowsOfKey, port: str, row: JoinRow, clocks: JoinClocks) -> int:
         """Adds a row to the window, and removes the oldest one if there are too many."""
-        rows.times.append(time)
-        rows.rows.append(row)
+        rows.insert(row)
         evicted = max(0, len(rows.rows) - self._count[port])
         rows.trim(evicted)
         return evicted

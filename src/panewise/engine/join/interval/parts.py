@@ -42,6 +42,6 @@ PARTS = MatchEngine(
     method=IntervalJoin,
     tables=table_names,
     live=_live,
-    record_rows=on_call("panewise.engine.join.interval.records:record_rows"),
+    record_rows=on_call("panewise.engine.join.interval.single_records:record_rows"),
     late_rows=late_rule,
 )

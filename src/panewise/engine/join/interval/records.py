@@ -1,4 +1,4 @@
-"""The rows of an interval join as Python objects (:mod:`panewise.engine.join.record_pairs`).
+"""The rows of an interval join as Python objects (:mod:`panewise.engine.join.records.pairs`).
 
 Bisection finds the partners of a row, as the rows of a key are in the order of time.
 
@@ -13,19 +13,11 @@ import polars as pl
 from panewise.engine.join.clocks import JoinClocks
 from panewise.engine.join.interval.method import IntervalJoin
 from panewise.engine.join.plan import JoinPlan
-from panewise.engine.join.record_pairs import RecordPairs, RowsOfKey, emits_only_pairs
+from panewise.engine.join.records.pairs import RecordPairs
+from panewise.engine.join.records.rows import JoinRow, RowsOfKey
 from panewise.engine.join.two_sides import JoinState
-from panewise.engine.tables.copied_tables import TRIMMED, Row
+from panewise.engine.tables.copied_tables import TRIMMED
 from panewise.spec.operators.join.columns import OTHER
-from panewise.spec.operators.join.interval import Interval
-
-
-def record_rows(plan: JoinPlan) -> "IntervalPairs | None":
-    """Returns the rows of a new operator, None if its pairs cannot be emitted one by one in Python."""
-    match = plan.spec.match
-    assert isinstance(match, Interval)
-    plain = match.late == "output" and not match.retained
-    return IntervalPairs(plan) if plain and emits_only_pairs(plan) else None
 
 
 class IntervalPairs(RecordPairs):
@@ -41,15 +33,13 @@ class IntervalPairs(RecordPairs):
         first, last = self._reach[port]
         return range(bisect_left(rows.times, time + first), bisect_right(rows.times, time + last))
 
-    def put(self, rows: RowsOfKey, port: str, time: int, row: Row, clocks: JoinClocks) -> int:
+    def put(self, rows: RowsOfKey, port: str, row: JoinRow, clocks: JoinClocks) -> int:
         """Adds a row, after removing the expired rows, if there are enough of them."""
-        passed, reach = clocks.passed(self._spec, OTHER[port]), self._reach[port][1]
+        passed, reach = clocks.passed(self.spec, OTHER[port]), self._reach[port][1]
         expired = 0 if passed is None else bisect_right(rows.times, passed - reach)
         expired = expired if expired >= TRIMMED else 0
         rows.trim(expired)
-        place = bisect_right(rows.times, time)
-        rows.times.insert(place, time)
-        rows.rows.insert(place, row)
+        rows.insert(row)
         return expired
 
     def stored(self, state: JoinState, side: str) -> pl.DataFrame:

@@ -1,0 +1,1 @@
+"""Rows of a join as Python objects, whatever the match is."""
