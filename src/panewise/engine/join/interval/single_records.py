@@ -59,7 +59,7 @@ class SingleRows(IntervalPairs):
             for of_key in self._rows[side].values():
                 for row in of_key.rows:
                     if row.number in numbers:
-                        waiting.add(self._end(side, row), row)
+                        waiting.put(self._end(side, row), row)
 
     def emitted(self, port: str, row: JoinRow, partners: Sequence[JoinRow], clocks: JoinClocks) -> list[Row]:
         """Returns what a row emits, with all partners that it has when it arrives."""
@@ -77,7 +77,7 @@ class SingleRows(IntervalPairs):
         """Lets a row without a partner wait, or returns what is emitted if it can get none any more."""
         end, passed = self._end(port, row), clocks.passed(self.spec, OTHER[port])
         if passed is None or end > passed:
-            self._waiting[port].add(end, row)
+            self._waiting[port].put(end, row)
             return []
         return [self.single[port](row)]
 
@@ -106,7 +106,7 @@ class _Waiting:
         self._by_end: list[tuple[int, JoinRow]] = []
         self._numbers = set[int]()  # of those that have got no partner since
 
-    def add(self, end: int, row: JoinRow) -> None:
+    def put(self, end: int, row: JoinRow) -> None:
         """Adds a row that expires after an instant."""
         heappush(self._by_end, (end, row))
         self._numbers.add(row.number)
