@@ -27,8 +27,8 @@ from panewise.spark import windowed
 
 RUNNERS = ("native", "panes", "write")
 _TRIGGER_S = 1.0
-# So much later than the one before, a row is written after a pane. So rows come at all times between two
-# triggers. With few such times the median could jump by a trigger if a micro-batch takes a bit longer.
+# The pause after a pane grows by this much with each row, modulo the trigger. So rows come at all times
+# between two triggers. With few pauses the median could jump by a trigger if a micro-batch takes a bit longer.
 _PHASE_S = 0.37
 _WAIT_S = 300
 _START_US = 1_767_225_600_000_000  # 2026-01-01

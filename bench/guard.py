@@ -125,7 +125,9 @@ def arguments(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Returns the arguments of the command line."""
     parser = argparse.ArgumentParser(prog="python -m bench.guard", description=__doc__.split("\n", 1)[0])
     parser.add_argument("bases", nargs="+", metavar="BASE", help="a commit to compare with")
-    parser.add_argument("--rounds", type=int, default=ROUNDS, help="runs of each side; default: %(default)s")
+    parser.add_argument(
+        "--rounds", type=int, default=ROUNDS, help="runs of each commit; default: %(default)s"
+    )
     parser.add_argument(
         "--limit",
         type=float,
@@ -155,7 +157,7 @@ def main() -> None:
         print(f"{f'seconds, beside {commit}':<36} {'before':>9} {'now':>9} {'change':>9} {'wall':>9}")
         for comparison in of_commit:
             print(comparison.line(asked.limit))
-        slower += [comparison.shape for comparison in of_commit if comparison.is_slower(asked.limit)]
+        slower += [f"{each.shape} (than {commit})" for each in of_commit if each.is_slower(asked.limit)]
     if slower:
         sys.exit(f"slower by more than {asked.limit:g} %: {', '.join(slower)}")
 

@@ -55,6 +55,7 @@ AS_OF = [
     *(AsOf(), AsOf(tolerance=4), AsOf(allow_exact_matches=False), AsOf("forward", 5), AsOf("nearest", 4)),
     *(AsOf("forward", 3, allow_exact_matches=False), AsOf("nearest", 6, allow_exact_matches=False)),
     *(AsOf("forward"), AsOf("nearest"), AsOf("forward", allow_exact_matches=False)),
+    AsOf("nearest", allow_exact_matches=False),
 ]
 BY_ARRIVAL = [LastRows(3), LastRows(0, 2), LastRows(1, 2), Latest()]  # of rows without event times
 ONE_SIDED = ("semi", "anti")

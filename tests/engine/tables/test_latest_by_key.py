@@ -1,5 +1,7 @@
 """Superseded rows go when runs are merged; a look-up after the settled instant finds what it found before."""
 
+from dataclasses import replace
+
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,7 +19,11 @@ BATCHES = st.lists(st.lists(ROW, min_size=1, max_size=4), min_size=1, max_size=1
 
 
 def table(batches: list[list[tuple[str, int]]], settled: int | None) -> LatestByKey:
-    found, number = LatestByKey.nothing(SHAPE).settled_until(settled), 0
+    return filled(LatestByKey.nothing(SHAPE).settled_until(settled), batches)
+
+
+def filled(empty: LatestByKey, batches: list[list[tuple[str, int]]]) -> LatestByKey:
+    found, number = empty, 0
     for batch in batches:
         rows = [(key, time, number + n, MAX_INSTANT) for n, (key, time) in enumerate(batch)]
         number += len(batch)
@@ -54,6 +60,22 @@ def test_rows_of_keys_whose_hashes_are_equal_do_not_supersede_one_another() -> N
     )
     kept = LatestByKey.nothing(SHAPE).settled_until(9)._merging(rows, bottom=True)
     assert kept["k"].to_list() == ["a", "b"]
+
+
+@given(BATCHES, st.integers(-9, 9))
+def test_the_last_row_before_an_instant_stays(batches: list[list[tuple[str, int]]], settled: int) -> None:
+    """Also before `settled` or an earlier instant, if no row of the key is between."""
+    whole, some = table(batches, None), filled(replace(table([], settled), before=True), batches)
+    for key in "ab":
+        times = whole.all().filter(pl.col("k") == key)[TIME].to_list()
+        for at in range(-9, 11):
+            if at > settled or not any(at < time <= settled for time in times):
+                assert latest(some.all(), key, at - 1) == latest(whole.all(), key, at - 1)
+
+
+def test_of_the_rows_before_an_instant_few_stay() -> None:
+    some = filled(replace(table([], 62), before=True), [[("a", time), ("a", time)] for time in range(64)])
+    assert some.all().height <= 16
 
 
 @given(BATCHES, st.integers(-9, 9))

@@ -87,7 +87,7 @@ class RecordRows(CopiedTables[OverState, Clocks]):
         self._by_key: dict[Row, KeyRows] = {}
 
     def add(self, state: OverState, port: str, time: int, row: Row) -> Panes | None:
-        """Adds a valid row that is not late. Returns what is emitted; None if the engine must add it."""
+        """Adds a valid row. Returns what is emitted; None if it is late, or the engine must add it."""
         clocks = self.clocks_of(state)
         late = self._timed and clocks.watermark is not None and time < clocks.watermark
         if clocks.finished or late or not self.ensure_copy_of(state):

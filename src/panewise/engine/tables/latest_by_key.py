@@ -2,7 +2,8 @@
 
 All further look-ups are at instants after `settled`. So a row is *superseded* once `latest` later rows of its
 key are at or before `settled`: each look-up finds these instead. A key that is never updated stays, with its
-latest rows. The times may be arrival numbers.
+latest rows. The times may be arrival numbers. A look-up *before* an instant skips rows at it, however many
+they are. So with `before` a row is superseded by one of the same time, or by rows of two later times.
 
 Superseded rows are removed when runs are made or merged. In a run the rows of a key are neighbours, in the
 order of time. So one comparison of each row with the row `latest` places after it finds the superseded rows.
@@ -31,6 +32,8 @@ class LatestByKey(RowsByKey):
     Attributes:
         settled: the instant, None if there is none yet.
         latest: how many of the latest rows of a key a look-up reads; None for any number.
+        before: whether a look-up reads the last row before its instant, which may be `settled` or earlier, if
+            no row of its key is between. `latest` is 1 then.
         since: a column with the time of the first row of the key that a look-up at the time of the row reads.
             It does not decrease within a key. None if there is no such column.
         deletes: a Boolean column that marks rows that only delete earlier rows of their key. None if there
@@ -39,6 +42,7 @@ class LatestByKey(RowsByKey):
 
     settled: int | None = None
     latest: int | None = 1
+    before: bool = False
     since: str | None = None
     deletes: str | None = None
 
@@ -55,6 +59,8 @@ class LatestByKey(RowsByKey):
             return filter_rows(rows, pl.Series(self._needed(rows, groups, self.since)))
         if self.latest is None or (rows.height <= self.latest and self.deletes is None):
             return rows
+        if self.before:
+            return self._before_settled(rows, groups)
         times = rows[self.time].to_numpy()
         # If the row `latest` places later has the same key, and is at or before `settled`, so are all rows
         # between.
@@ -64,6 +70,16 @@ class LatestByKey(RowsByKey):
         if self.deletes is not None and bottom:
             needed &= ~self._spent(rows, groups, self.deletes)
         return filter_rows(rows, pl.Series(needed))
+
+    def _before_settled(self, rows: pl.DataFrame, groups: Places) -> pl.DataFrame:
+        """Returns the last row of each time, of those up to `settled` only of the last two times of a key."""
+        times = rows[self.time].to_numpy()
+        last = np.append((groups[1:] != groups[:-1]) | (times[1:] != times[:-1]), True)
+        needed = last | (times > self.settled)
+        rows, groups, times = filter_rows(rows, pl.Series(needed)), groups[needed], times[needed]
+        superseded = (groups[2:] == groups[:-2]) & (times[2:] <= self.settled)
+        newest = np.ones(rows.height - len(superseded), dtype=np.bool_)
+        return filter_rows(rows, pl.Series(np.append(~superseded, newest)))
 
     def _groups(self, rows: pl.DataFrame) -> Places:
         """Returns for each row the number of its group: neighbours with equal keys.

@@ -60,8 +60,12 @@ class AwaitedAsOfJoin(AsOfJoin):
 
     def tables(self) -> dict[str, StoredTable]:
         """Returns the tables of an as-of join, the overdue rows, their checks, and the right rows to pass."""
+        right = LatestByKey.nothing(self.rows)
+        # An overdue row may need the last right row before it although there is one at its own time.
+        before = self.match.strategy == "nearest" and not self.match.allow_exact_matches
         return {
             **super().tables(),
+            RIGHT: replace(right, before=before),
             OVERDUE: StoredTable.nothing(self.overdue),
             _CHECKS: TimeQueue.nothing(self.checks),
             _PASSING: TimeQueue.nothing(self.passing),

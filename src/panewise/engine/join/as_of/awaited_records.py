@@ -71,8 +71,11 @@ class AwaitedAsOfRows(AsOfRows):
             due += self._overdue.pop(heappop(self._passing).key, {}).values()
         while self._checks and self._checks[0][0] <= passed:
             _, row = heappop(self._checks)
-            if row.number in self._overdue.get(row.key, {}):
-                due.append(self._overdue[row.key].pop(row.number))
+            overdue = self._overdue.get(row.key, {})
+            if row.number in overdue:
+                due.append(overdue.pop(row.number))
+            if not overdue:
+                self._overdue.pop(row.key, None)
         for row in super().due(passed):
             if self._until(row) <= passed:
                 due.append(row)

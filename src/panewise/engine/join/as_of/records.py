@@ -87,6 +87,9 @@ class AsOfRows(RecordJoin):
         if settled is not None:
             # With "forward" a right row at `settled` is needless, else the last one until then may be needed.
             needless = bisect_right(rows.times, settled) - (self.match.strategy != "forward")
+            if self.match.strategy == "nearest" and self._near and needless > 0:
+                # An overdue left row may have the time of the last one, and need the last one before it.
+                needless = bisect_left(rows.times, rows.times[needless]) - 1
             if needless >= TRIMMED:
                 rows.trim(needless)
                 self.size -= needless

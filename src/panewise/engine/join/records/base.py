@@ -74,7 +74,7 @@ class RecordJoin(CopiedTables[JoinState, JoinClocks]):
         """Reads the rows of all tables. Each counts in the size of the copy."""
 
     def add(self, state: JoinState, port: str, time: int, row: Row) -> list[Row] | None:
-        """Adds a valid row that is not late. Returns what it emits; None if the engine must add it."""
+        """Adds a valid row. Returns what it emits; None if it is late, or the engine must add it."""
         clocks = self.clocks_of(state)
         horizon = clocks.horizon(self.spec, port)
         late = horizon is not None and (time < horizon or horizon == MAX_INSTANT)
