@@ -28,7 +28,7 @@ from panewise.spark import windowed
 RUNNERS = ("native", "panes", "write")
 _TRIGGER_S = 1.0
 # The pause after a pane grows by this much with each row, modulo the trigger. So rows come at all times
-# between two triggers. With few pauses the median could jump by a trigger if a micro-batch takes a bit longer.
+# between two triggers. With few pauses the median could jump by a trigger if a micro-batch takes longer.
 _PHASE_S = 0.37
 _WAIT_S = 300
 _START_US = 1_767_225_600_000_000  # 2026-01-01
