@@ -20,7 +20,7 @@ class Emission:
     """The rows that one step emits for one input.
 
     Attributes:
-        rows: the emitted rows: panes, OVER rows, events of policy windows or pairs of a join.
+        rows: the emitted rows: panes, OVER rows, events of policy windows or rows of a join.
         late: the late rows of the input, with ``__reason`` and the other columns of semantics 13.4.
         invalid: the invalid rows of the input, with ``__reason`` (semantics 15).
         counts: how many rows the step received from the input, and what became of them.

@@ -25,7 +25,7 @@ class PartitionPositions:
     _offsets: dict[str, dict[RowPosition, int]] = field(default_factory=dict)
 
     def record(self, port: str, position: RowPosition) -> None:
-        """Notes that a row with this position has been added."""
+        """Records the position of a row that has been added."""
         *origin, offset = position
         offsets = self._offsets.setdefault(port, {})
         key = tuple(origin)
