@@ -20,12 +20,7 @@ from bench.budget import Parts, Stage, lines, means, parts_of_stages, recorded, 
 from bench.cold import WARM_UP, measured
 
 RUNNERS = {"panewise": "panes", "native": "native"}
-_BEFORE_STAGES = {
-    "latestOffset": "driver: latestOffset",
-    "walCommit": "driver: walCommit",
-    "getBatch": "driver: getBatch",
-    "queryPlanning": "driver: queryPlanning",
-}
+_BEFORE_STAGES = ("latestOffset", "walCommit", "getBatch", "queryPlanning")
 
 
 @dataclass(frozen=True)
@@ -84,7 +79,7 @@ class Process:
     def _of_batch(self, report: Mapping[str, Any], until: float) -> Parts:
         """Returns the parts from the begin of a micro-batch to a pane."""
         begin, durations = _begin(report), report["durationMs"]
-        parts = {part: float(durations.get(name, 0)) for name, part in _BEFORE_STAGES.items()}
+        parts = {f"driver: {name}": float(durations.get(name, 0)) for name in _BEFORE_STAGES}
         mine = [stage for stage in self.stages if begin <= stage.begin and stage.end <= until]
         parts |= parts_of_stages(mine, self.marks, report)
         parts["before, between and after the stages"] = until - begin - sum(parts.values())

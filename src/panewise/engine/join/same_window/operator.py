@@ -52,7 +52,7 @@ class WindowJoinEngine(SameWindowEngine):
         self._initial = self._engine.state
 
     def __copy__(self) -> "WindowJoinEngine":
-        """Returns an operator with a window operator of its own. Steps change its state."""
+        """Returns an operator with a window operator of its own, as steps change that one's state."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__, _engine=copy(self._engine))
         return other
@@ -242,7 +242,10 @@ class WindowJoinEngine(SameWindowEngine):
         return [value.alias(name) for name, value in (own | shared).items()]
 
     def _operator(self) -> WindowEngine:
-        """Returns the window operator, with the windows and clocks of the state."""
+        """Returns the window operator, with the windows and clocks of the state.
+
+        There is one, so the next call of this method discards a step whose result has not been taken.
+        """
         windows, clocks = self.state.tables[WINDOWS], of_windows(self.state.clocks)
         self._engine.restart(replace(self._initial, windows=windows, clocks=clocks))
         return self._engine
