@@ -1,9 +1,10 @@
 """Rows by key and time. A look-up at an instant reads only the latest rows of its key at or before it.
 
-All further look-ups are at instants after `settled`. So a row is *superseded* once `latest` later rows of its
+All further look-ups are at instants after `settled`, except with `before`. So a row is *superseded* once `latest` later rows of its
 key are at or before `settled`: each look-up finds these instead. A key that is never updated stays, with its
 latest rows. The times may be arrival numbers. A look-up *before* an instant skips rows at it, however many
-they are. So with `before` a row is superseded by one of the same time, or by rows of two later times.
+they are. So with `before` a row up to `settled` is superseded by a later one of the same time, or by rows of
+two later times up to `settled`.
 
 Superseded rows are removed when runs are made or merged. In a run the rows of a key are neighbours, in the
 order of time. So one comparison of each row with the row `latest` places after it finds the superseded rows.
@@ -32,10 +33,10 @@ class LatestByKey(RowsByKey):
     Attributes:
         settled: the instant, None if there is none yet.
         latest: how many of the latest rows of a key a look-up reads; None for any number.
-        before: whether a look-up reads the last row before its instant, which may be `settled` or earlier, if
-            no row of its key is between. `latest` is 1 then.
-        since: a column with the time of the first row of the key that a look-up at the time of the row reads.
-            It does not decrease within a key. None if there is no such column.
+        before: whether a look-up reads the last row strictly before its instant. The instant may then also be
+            `settled` or earlier, if no row of the key is after it and up to `settled`. `latest` is 1 then.
+        since: a column. Its value in a row is the time of the oldest row of the key that a look-up at the
+            time of the row reads. It does not decrease within a key. None if there is no such column.
         deletes: a Boolean column that marks rows that only delete earlier rows of their key. None if there
             are no such rows.
     """
