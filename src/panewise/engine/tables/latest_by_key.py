@@ -1,10 +1,10 @@
 """Rows by key and time. A look-up at an instant reads only the latest rows of its key at or before it.
 
-All further look-ups are at instants after `settled`, except with `before`. So a row is *superseded* once `latest` later rows of its
-key are at or before `settled`: each look-up finds these instead. A key that is never updated stays, with its
-latest rows. The times may be arrival numbers. A look-up *before* an instant skips rows at it, however many
-they are. So with `before` a row up to `settled` is superseded by a later one of the same time, or by rows of
-two later times up to `settled`.
+All further look-ups are at instants after `settled`, except with `before`. So a row is *superseded* once
+`latest` later rows of its key are at or before `settled`: each look-up finds these instead. A key that is
+never updated stays, with its latest rows. The times may be arrival numbers. A look-up *before* an instant
+skips rows at it, however many they are. So with `before` a row up to `settled` is superseded by a later one
+of the same time, or by rows of two later times up to `settled`.
 
 Superseded rows are removed when runs are made or merged. In a run the rows of a key are neighbours, in the
 order of time. So one comparison of each row with the row `latest` places after it finds the superseded rows.
